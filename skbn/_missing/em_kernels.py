@@ -1,8 +1,10 @@
 """The kernel of EM: the parameters of a Gaussian network that make rows with holes most probable.
 
-An E-step takes one partial Cholesky decomposition for each pattern of holes. With the observed
-columns first, it leaves their factor, the regressions of the hidden columns on them, and the hidden
-columns' conditional covariance.
+An E-step takes one Cholesky decomposition for each pattern of holes, of the fewer of the observed
+columns and the hidden ones. That of the observed columns' covariance, continued, leaves the
+regressions of the hidden columns on them, and the hidden columns' conditional covariance. This is
+also the inverse of the hidden columns' block of the precision matrix, whose other rows have the
+regressions.
 """
 
 from __future__ import annotations
@@ -41,6 +43,8 @@ class Moments(NamedTuple):
 # A column that leaves a smaller share of its variance on others is determined by them: its
 # likelihood would be off by more than a thousandth of a nat.
 _LEAST_SHARE = 1e-9
+# A column that leaves a smaller share of its variance costs the precision matrix too many digits.
+_LEAST_FOR_PRECISION = 1e-6
 
 
 @inner_kernel
@@ -113,6 +117,64 @@ def complete(row, mean, columns, k, matrix, left, deviation):
 
 
 @inner_kernel
+def invert(factor, inverse):
+    """Set a matrix to the inverse of R'R, given R as the upper half of `factor`."""
+    k = factor.shape[0]
+    solved = np.zeros((k, k))
+    inverse[:] = 0.0
+    for i in range(k):
+        solved[i, i] = 1.0
+        for r in range(i):
+            for j in range(r + 1):
+                solved[i, j] -= factor[r, i] * solved[r, j]
+        for j in range(i + 1):
+            solved[i, j] /= factor[i, i]
+        for r in range(i + 1):
+            for j in range(i + 1):
+                inverse[r, j] += solved[i, r] * solved[i, j]
+
+
+@inner_kernel
+def precision_of(covariance, precision):
+    """Set the inverse of a covariance; return the logarithm of its determinant, or else NaN.
+
+    That is if a column leaves too little of its variance on the others.
+    """
+    m = covariance.shape[0]
+    factor = covariance.copy()
+    if eliminate(factor, m) >= 0:
+        return np.nan
+    invert(factor, precision)
+    log_det = 0.0
+    for i in range(m):
+        if not precision[i, i] * covariance[i, i] * _LEAST_FOR_PRECISION < 1:
+            return np.nan
+        log_det -= 2 * math.log(factor[i, i])
+    return log_det
+
+
+@inner_kernel
+def complete_by_precision(row, mean, columns, k, precision, hidden, pull, deviation):
+    """Do what `complete` does, given the precision and the hidden columns' covariance."""
+    m = columns.size
+    pull[:] = 0.0
+    for i in range(k):
+        x = columns[i]
+        deviation[x] = row[x] - mean[x]
+        for j in range(m):
+            pull[j] += deviation[x] * precision[x, j]
+    squares = 0.0
+    for i in range(k, m):
+        x = columns[i]
+        deviation[x] = 0.0
+        for j in range(k, m):
+            deviation[x] -= hidden[i - k, j - k] * pull[columns[j]]
+    for x in range(m):
+        squares += deviation[x] * pull[x]
+    return squares
+
+
+@inner_kernel
 def add_square(deviation, weight, shift, scatter):
     """Add a weighted difference from the mean to the sum, and its square to the upper half."""
     m = deviation.size
@@ -140,24 +202,44 @@ def expect(rows, moments):
     matrix = np.empty((m, m))
     left = np.empty(m)
     deviation = np.empty(m)
+    precision = np.empty((m, m))
+    log_det_precision = precision_of(covariance, precision)
     for g in range(observed.shape[0]):
         k = observed_first(observed[g], columns)
-        take_columns(covariance, columns, matrix)
-        determined = eliminate(matrix, k)
-        if determined >= 0:
-            return np.nan, columns[determined]
         log_det = k * math.log(2 * math.pi)
-        for i in range(k):
-            log_det += 2 * math.log(matrix[i, i])
+        by_precision = m - k < k and not math.isnan(log_det_precision)
+        factor = np.empty((m - k, m - k))
+        hidden = np.empty((m - k, m - k))
+        if by_precision:
+            take_columns(precision, columns[k:], factor)
+            eliminate(factor, m - k)
+            invert(factor, hidden)
+            log_det -= log_det_precision
+            for i in range(m - k):
+                log_det += 2 * math.log(factor[i, i])
+        else:
+            take_columns(covariance, columns, matrix)
+            determined = eliminate(matrix, k)
+            if determined >= 0:
+                return np.nan, columns[determined]
+            hidden[:] = matrix[k:, k:]
+            for i in range(k):
+                log_det += 2 * math.log(matrix[i, i])
         of_pattern = 0.0
         for r in range(starts[g], starts[g + 1]):
-            squares = complete(values[r], mean, columns, k, matrix, left, deviation)
+            row = values[r]
+            if by_precision:
+                squares = complete_by_precision(
+                    row, mean, columns, k, precision, hidden, left, deviation
+                )
+            else:
+                squares = complete(row, mean, columns, k, matrix, left, deviation)
             add_square(deviation, weight[r], shift, scatter)
             log_likelihood -= 0.5 * weight[r] * (log_det + squares)
             of_pattern += weight[r]
         for i in range(k, m):
             for j in range(i, m):  # hidden columns ascend
-                scatter[columns[i], columns[j]] += of_pattern * matrix[i, j]
+                scatter[columns[i], columns[j]] += of_pattern * hidden[i - k, j - k]
     total = weight.sum()
     for i in range(m):
         expected_mean[i] = mean[i] + shift[i] / total
@@ -187,6 +269,11 @@ def fit(scatter, n, order, is_parent, covariance):
     columns = np.empty(m, np.int64)
     family = np.empty((m, m))
     coefficients = np.empty(m)
+    if is_parent.sum() == m * (m - 1) // 2:  # any covariance is that of a complete network
+        covariance[:] = scatter / n
+        take_columns(scatter, order, family)
+        determined = eliminate(family, m)
+        return -1 if determined < 0 else order[determined]
     for place in range(m):
         x = order[place]
         k = 0
@@ -220,19 +307,12 @@ def log_density_of_unit_rows(covariance):
     Without the constant of normal densities.
     """
     m = covariance.shape[0]
-    matrix = covariance.copy()
-    eliminate(matrix, m)
+    factor, inverse = covariance.copy(), np.empty((m, m))
+    eliminate(factor, m)
+    invert(factor, inverse)
     total = 0.0
-    solved = np.empty(m)
-    for j in range(m):  # row by row of the inverse factor, whose squares are the inverse's trace
-        total -= math.log(matrix[j, j])
-        solved[:] = 0.0
-        solved[j] = 1.0
-        for i in range(j, m):
-            solved[i] /= matrix[i, i]
-            total -= 0.5 * solved[i] ** 2
-            for r in range(i + 1, m):
-                solved[r] -= matrix[i, r] * solved[i]
+    for j in range(m):
+        total -= math.log(factor[j, j]) + 0.5 * inverse[j, j]
     return total
 
 

@@ -158,12 +158,16 @@ class _StructuralEM:
         self._candidates: list[Candidate] = []
         self._n_lists = 0
         self._reduced_from: tuple[_Scored | None, dict[tuple[int, int], _Scored]] = None, {}
-        self.saturated = problem.saturated(self._is_over)
+        self.saturated = problem.saturated(self._is_over_in_first_step)
         self._priced = problem.expected(self.saturated, self._n)
         self._free = self._priced.with_penalties([0.0])[0]
 
     def _is_over(self) -> bool:
         return self._resources.is_over
+
+    def _is_over_in_first_step(self) -> bool:
+        self._resources.progress.tell("EM of all columns together, before the first list")
+        return self._is_over()
 
     # Networks
 

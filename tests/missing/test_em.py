@@ -50,6 +50,26 @@ def test_steps_are_those_of_em_row_by_row(seed, weighted):
     assert found.log_likelihood - rows.log_units() == pytest.approx(expected, abs=1e-6)
 
 
+@pytest.mark.parametrize("spread", [1.0, 1e-2, 1e-4])
+def test_few_holes_in_nearly_collinear_columns_change_no_step(spread):
+    rng = np.random.default_rng(5)
+    table = correlated_rows(7, 80, rng)
+    table = np.column_stack([table, table[:, 0] + spread * rng.normal(size=80)])
+    table[5:] = with_holes(table[5:], 0.15, rng)
+    masks = [(1 << x) - 1 for x in range(8)]
+    rows = incomplete_rows(table)
+    found = estimate(rows, masks, start(rows), tolerance=1e-2)
+    mean, covariance = rows.mean, np.diag(rows.scale**2)
+    for _ in range(found.n_steps - 1):
+        mean, covariance = reference.em_step(
+            table, [tuple(range(x)) for x in range(8)], mean, covariance
+        )
+    for ours, theirs in zip(in_units(rows, found), (mean, covariance), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-7, atol=1e-8)
+    expected = reference.observed_log_likelihood(table, mean, covariance)
+    assert found.log_likelihood - rows.log_units() == pytest.approx(expected, abs=1e-6)
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_no_parameters_nearby_are_better(seed):
     table, rng = table_with_holes(seed)
