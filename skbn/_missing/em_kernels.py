@@ -70,6 +70,15 @@ def eliminate(matrix, n_first):
 
 
 @inner_kernel
+def log_determinant(factor, n_first):
+    """Return that of R'R, given the first columns of R."""
+    total = 0.0
+    for i in range(n_first):
+        total += 2 * math.log(factor[i, i])
+    return total
+
+
+@inner_kernel
 def observed_first(is_observed, columns):
     """Set `columns` to the observed columns and then the hidden ones; return how many are seen."""
     k = 0
@@ -136,21 +145,19 @@ def invert(factor, inverse):
 
 @inner_kernel
 def precision_of(covariance, precision):
-    """Set the inverse of a covariance; return the logarithm of its determinant, or else NaN.
+    """Set the inverse of a covariance; return the logarithm of the covariance's determinant.
 
-    That is if a column leaves too little of its variance on the others.
+    Return NaN if a column leaves too little of its variance on the others.
     """
     m = covariance.shape[0]
     factor = covariance.copy()
     if eliminate(factor, m) >= 0:
         return np.nan
     invert(factor, precision)
-    log_det = 0.0
     for i in range(m):
         if not precision[i, i] * covariance[i, i] * _LEAST_FOR_PRECISION < 1:
             return np.nan
-        log_det -= 2 * math.log(factor[i, i])
-    return log_det
+    return log_determinant(factor, m)
 
 
 @inner_kernel
@@ -203,28 +210,25 @@ def expect(rows, moments):
     left = np.empty(m)
     deviation = np.empty(m)
     precision = np.empty((m, m))
-    log_det_precision = precision_of(covariance, precision)
+    log_det_of_all = precision_of(covariance, precision)
     for g in range(observed.shape[0]):
         k = observed_first(observed[g], columns)
         log_det = k * math.log(2 * math.pi)
-        by_precision = m - k < k and not math.isnan(log_det_precision)
+        by_precision = m - k < k and not math.isnan(log_det_of_all)
         factor = np.empty((m - k, m - k))
         hidden = np.empty((m - k, m - k))
         if by_precision:
             take_columns(precision, columns[k:], factor)
             eliminate(factor, m - k)
             invert(factor, hidden)
-            log_det -= log_det_precision
-            for i in range(m - k):
-                log_det += 2 * math.log(factor[i, i])
+            log_det += log_det_of_all + log_determinant(factor, m - k)
         else:
             take_columns(covariance, columns, matrix)
             determined = eliminate(matrix, k)
             if determined >= 0:
                 return np.nan, columns[determined]
             hidden[:] = matrix[k:, k:]
-            for i in range(k):
-                log_det += 2 * math.log(matrix[i, i])
+            log_det += log_determinant(matrix, k)
         of_pattern = 0.0
         for r in range(starts[g], starts[g + 1]):
             row = values[r]
@@ -310,10 +314,7 @@ def log_density_of_unit_rows(covariance):
     factor, inverse = covariance.copy(), np.empty((m, m))
     eliminate(factor, m)
     invert(factor, inverse)
-    total = 0.0
-    for j in range(m):
-        total -= math.log(factor[j, j]) + 0.5 * inverse[j, j]
-    return total
+    return -0.5 * (log_determinant(factor, m) + np.trace(inverse))
 
 
 @kernel(
