@@ -32,6 +32,8 @@ _SIGNS = {  # what is said of a form, and the option that reads it
 _CURRENCY = r"[\s$€£¥]*"
 _UNIT = re.compile(rf"{_CURRENCY}(.*?\d)\s*((?!(?:st|nd|rd|th)\b)[^\d\s.,][^\d]*)?")
 _NUMBER = rf"^{_CURRENCY}([-+]?\d*\.?\d+)\D*$"  # where a unit is cut off
+# How else a negative number is written: (3.5) by accountants, -$3.5, and with a typeset minus.
+_MINUS = r"^\s*(-[\s$€£¥]+|[(\u2212][\s$€£¥]*)"
 # Texts of so many different numbers are categories without a word: whole numbers, such as years
 # and codes, and others, such as doses. Half as many do if most rows have one of their own.
 _MOST_WHOLE, _MOST_OTHERS = 20, 10
@@ -42,6 +44,8 @@ def _read(value: Any) -> tuple[str, str]:
     if type(value) is not bool and isinstance(value, Real | Decimal):
         return "whole" if value == value and value % 1 == 0 else "plain", ""
     text: Any = value.decode(errors="replace") if isinstance(value, bytes) else value
+    if isinstance(text, str) and re.match(_MINUS, text):
+        text = re.sub(_MINUS, "-", text).rstrip(") ")
     found = _UNIT.fullmatch(text.strip()) if isinstance(text, str) else None
     if found is None:
         return "", ""
@@ -122,6 +126,8 @@ def _conversion(texts: list[Any], sign: str, has_units: bool, label: Hashable, l
     is_comma, marks = sign == "comma", rf"[{point}\s'\u2019]"
     is_marked = any(re.search(marks + ".*,", str(text)) for text in texts) if is_comma else sign
     steps = [(marks, "")] * bool(is_marked) + [(",", ".")] * is_comma
+    if any(re.match(_MINUS, str(text)) for text in texts):
+        steps += [(_MINUS, "-"), (r"\)\s*$", "")]
     is_polars = library == "polars"
     replace, regex = (".str.replace_all", "") if is_polars else (".str.replace", ", regex=True")
     chain = "".join(f"{replace}(r\"{old}\", '{new}'{regex})" for old, new in steps)
@@ -131,6 +137,8 @@ def _conversion(texts: list[Any], sign: str, has_units: bool, label: Hashable, l
         cleaned = f"polars.col({label!r}).str.strip_chars(){chain}"
         return f"X = X.with_columns({cleaned}.cast(polars.Float64, strict=False))"
     to_text = ".str.decode('utf-8')" if isinstance(texts[0], bytes) else ".astype(str)"
+    # pandas.to_numeric leaves no-break spaces where they are
+    chain = ".str.strip()" * any(str(text) != str(text).strip() for text in texts) + chain
     chain = to_text + chain if chain or isinstance(texts[0], bytes) else ""
     as_frame = {"pandas": "", "pyarrow": "X = X.to_pandas(); "}
     source = "X.compute()" if library == "dask" else "X"

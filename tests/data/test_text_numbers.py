@@ -25,6 +25,10 @@ FORMS = {
     "Swiss": lambda v: f"{1e4 * abs(v):,.1f}".replace(",", "\u2019"),
     "unit": lambda v: f"{v} mg/dL",
     "percent": lambda v: f"{v}%",
+    "no-break space": lambda v: f"\u00a0{v:.2f}\u00a0",
+    "minus": lambda v: f"{v}".replace("-", "\u2212"),
+    "accounts": lambda v: f"({-v} %)" if v < 0 else f"{v} %",
+    "debit": lambda v: f"{v:.2f}".replace("-", "-$ ") if v < 0 else f"$ {v:.2f}",
     "currency": lambda v: f"${1e4 * abs(v):,.2f}",
     "bytes": lambda v: str(v).encode(),
 }
