@@ -25,6 +25,7 @@ __all__ = [
     "equation",
     "joined",
     "labels_of",
+    "raise_joined",
 ]
 
 # An equation of more terms is cut short, and so is a list of more equations.
@@ -107,6 +108,19 @@ def joined(error: DegenerateColumnsError, *calls: Callable[[], Any]) -> Degenera
         except ValueError:  # what is left is refused for another reason
             pass
     return error.explained_as(str(error))
+
+
+def raise_joined(*calls: Callable[[], Any]) -> None:
+    """Raise what calls raise about columns, in one error."""
+    failure = None
+    for i, call in enumerate(calls):
+        try:
+            call()
+        except DegenerateColumnsError as error:
+            failure = joined(error, *calls[i + 1 :])
+            break
+    if failure is not None:
+        raise failure
 
 
 def constants_error(

@@ -15,6 +15,7 @@ from skbn._data.nodes import NodeColumn, Nodes
 from skbn._data.sample import Sample
 from skbn._data.table import Table, numbers_of
 from skbn._data.text_numbers import check_is_category
+from skbn.exceptions import DegenerateColumnsError
 
 __all__ = ["encoded_rows", "learn_nodes", "require_levels"]
 
@@ -44,9 +45,7 @@ def learn_nodes(spec: Any, table: Table, *, may_miss: bool = False) -> Nodes | N
     labels = table.labels
     blocks = _blocks(spec, table)
     named = {j for name, own in blocks for j in own if isinstance(spec, Mapping) and name in spec}
-    every = () if table.is_lazy else range(len(labels))
-    found = {j: _levels(table, j, may_miss, j in named) for j in every}
-    levels_of = {j: levels for j, levels in found.items() if levels is not None}
+    levels_of = {} if table.is_lazy else _categories(table, may_miss, named)
     if not levels_of and all(len(own) == 1 and name == labels[own[0]] for name, own in blocks):
         return None
     columns: list[NodeColumn] = []
@@ -225,6 +224,24 @@ def _blocks_of_dict(spec: Mapping[Any, Any], table: Table) -> list[tuple[str | i
 # Categories
 
 
+def _categories(table: Table, may_miss: bool, named: set[int]) -> dict[int, list[Any]]:
+    """Return the levels of each category, by its number; the user names some columns."""
+    every = {j: _levels(table, j, may_miss, j in named) for j in range(len(table.labels))}
+    found = {j: levels for j, levels in every.items() if levels is not None}
+    if constant := {table.labels[j]: levels for j, levels in found.items() if len(levels) < 2}:
+        raise DegenerateColumnsError(
+            " ".join(
+                f"Column {label!r} is a category with one level, {levels[0]!r}: it cannot depend "
+                "on anything. Leave it out."
+                if levels
+                else f"Column {label!r} is a category without levels. Leave it out."
+                for label, levels in constant.items()
+            ),
+            constant,
+        )
+    return found
+
+
 def _levels(table: Table, number: int, may_miss: bool, is_named: bool) -> list[Any] | None:
     """Return the levels of a column, or None if it is not a category."""
     column = table.column(number)
@@ -248,13 +265,6 @@ def _levels(table: Table, number: int, may_miss: bool, is_named: bool) -> list[A
         levels = np.asarray(declared).tolist()
     else:  # of several types, they cannot be compared
         levels = sorted(seen, key=str if len({*map(type, seen)}) > 1 else None)
-    if len(levels) < 2:
-        raise ValueError(
-            f"Column {label!r} is a category with one level, {levels[0]!r}: it cannot depend on "
-            "anything. Leave it out."
-            if levels
-            else f"Column {label!r} is a category without levels. Leave it out."
-        )
     return levels
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -28,6 +29,7 @@ from skbn._core.estimator import (
 from skbn._core.graphs import dag_of
 from skbn._core.resources import Resources
 from skbn._core.text import readable_value
+from skbn._data.degenerate_columns import raise_joined
 from skbn._data.experiments import ExperimentalSample, require_no_interventions
 from skbn._data.sample import Sample
 from skbn._displays.frames import frame_of
@@ -38,6 +40,7 @@ from skbn._estimators.network_estimator import (
     check_settings,
     targets_of,
 )
+from skbn._missing.dependences import require_independent
 from skbn._missing.incomplete_rows import incomplete_rows, require_spread
 from skbn._networks.diagnostics import warn_about_data
 from skbn._networks.network import GaussianBayesianNetwork
@@ -546,7 +549,7 @@ class GaussianBNPosterior(NetworkEstimator):
         if sample.weight is not None:
             counts &= sample.weight > 0
         known = Sample(sample.rows[counts])
-        require_spread(known.rows, scores.columns)
+        _require_regular(known.rows, scores)
         by_pattern = incomplete_rows(known.rows)
         if not by_pattern.pair_weights().all():
             raise ValueError(
@@ -1030,3 +1033,15 @@ def _number_of_samples(n_samples: Any) -> int:
     if n_samples < 1:
         raise ValueError(f"n_samples must be at least 1; got {n_samples}.")
     return n_samples
+
+
+def _require_regular(rows: Floats, scores: LocalScores) -> None:
+    """Raise if columns with holes do not vary, or if a likelihood is unbounded."""
+    names, most = scores.columns, scores.max_parents
+    m = len(names)
+    largest = m if most is None else most + 1
+    calls: list[Callable[[], None]] = [partial(require_spread, rows, names)]
+    if not isinstance(scores.criterion, BGe):  # whose prior bounds the likelihood
+        own = partial(require_independent, rows, names, labels=names, node_of=np.arange(m))
+        calls.append(partial(own, largest_family=largest))
+    raise_joined(*calls)

@@ -15,8 +15,8 @@ import numpy as np
 from scipy.linalg import helmert
 
 from skbn._core.arrays import Booleans, Floats, Integers
+from skbn._data.degenerate_columns import constants_error
 from skbn._regressions.least_squares import triangular_factor
-from skbn.exceptions import DegenerateColumnsError
 
 __all__ = [
     "IncompleteRows",
@@ -154,35 +154,30 @@ def require_values(rows: Floats, names: Sequence[Any]) -> None:
             )
 
 
-def require_spread(rows: Floats, names: Sequence[Any]) -> None:
-    """Raise unless each column has a spread that can be squared, naming it."""
+def require_spread(rows: Floats, names: Sequence[Any], labels: Sequence[Any] | None = None) -> None:
+    """Raise unless each column has a spread that can be squared, naming all constant columns.
+
+    `labels` says which of the user's columns each is made of.
+    """
     require_values(rows, names)
-    constant = [n for n, x in zip(names, rows.T, strict=True) if np.nanmin(x) == np.nanmax(x)]
-    if len(constant) > 1:
-        raise DegenerateColumnsError(
-            f"Columns {constant} have zero variance: each has only one observed value. Leave them "
-            "out.",
-            constant,
+    smallest, largest = np.nanmin(rows, axis=0), np.nanmax(rows, axis=0)
+    with np.errstate(over="ignore"):
+        spread = largest - smallest
+    reasons = {}
+    for j in np.flatnonzero(spread <= _ROUNDING * np.maximum(-smallest, largest)).tolist():
+        reasons[j] = (
+            f"zero variance: all its observed values equal {smallest[j]:g}. Leave it out."
+            if smallest[j] == largest[j]
+            else f"zero variance up to rounding: its values are from {smallest[j]:.17g} to "
+            f"{largest[j]:.17g}. Leave it out, or subtract a constant."
         )
-    for name, values in zip(names, rows.T, strict=True):
-        smallest, largest = np.nanmin(values), np.nanmax(values)
-        if smallest == largest:
-            raise ValueError(
-                f"Column {name!r} has zero variance: all its observed values equal {smallest:g}. "
-                "Leave it out."
-            )
-        with np.errstate(over="ignore"):
-            spread = largest - smallest
-        if spread <= _ROUNDING * max(-smallest, largest):
-            raise ValueError(
-                f"Column {name!r} has zero variance up to rounding: its values are from "
-                f"{smallest:.17g} to {largest:.17g}. Leave it out, or subtract a constant."
-            )
-        if not _SMALLEST_SPREAD <= spread <= _LARGEST_SPREAD:
-            raise ValueError(
-                f"Column {name!r} has values from {smallest:g} to {largest:g}, and the square of "
-                "their spread is out of float64's range. Measure it in other units."
-            )
+    if reasons:
+        raise constants_error(list(names), reasons, names if labels is None else labels)
+    for j in np.flatnonzero((spread < _SMALLEST_SPREAD) | (spread > _LARGEST_SPREAD)).tolist():
+        raise ValueError(
+            f"Column {names[j]!r} has values from {smallest[j]:g} to {largest[j]:g}, and the "
+            "square of their spread is out of float64's range. Measure it in other units."
+        )
 
 
 def rows_by_pattern(seen: Booleans) -> Iterator[tuple[Integers, Booleans]]:

@@ -9,13 +9,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from skbn._core.arrays import Floats
 from skbn._core.resources import one_blas_thread
 from skbn._core.subsets import members_of
 from skbn._core.text import first_few, readable_value
-from skbn._data.degenerate_columns import collinear_error, equation, labels_of
+from skbn._data.degenerate_columns import joined
 from skbn._data.nodes import Nodes
 from skbn._data.sample import RowSummary, Sample, summarise
+from skbn._missing.dependences import require_independent
 from skbn._missing.em import Estimate, UnboundedError, estimate, saturated, start
 from skbn._missing.incomplete_rows import (
     IncompleteRows,
@@ -39,8 +39,6 @@ COARSE = 1e-4
 _ROWS_A_COLUMN = 5
 # The share of a number by which its rounding changes it at most.
 _ROUNDING = np.finfo(np.float64).eps / 2
-# Copies leave less of each other, in so many rows.
-_COPY, _FEWEST_TOGETHER = 1e-6, 4
 
 
 class IncompleteProblem(TableProblem):
@@ -134,11 +132,29 @@ class IncompleteProblem(TableProblem):
     @cached_property
     def _independent(self) -> tuple[list[int], dict[str | int, list[Any]]]:
         """The columns that vary, independent of the others of their node; levels with rows."""
-        nodes = self.scores.sample.nodes
-        every = [*range(self._filled.n_columns)]
-        kept, levels = (every, {}) if nodes is None else independent_columns(self._filled, nodes)
-        require_spread(self._known.rows[:, kept], [self._all_names[j] for j in kept])
-        return kept, levels
+        nodes, filled, rows = self.scores.sample.nodes, self._filled, self._known.rows
+        every = [*range(filled.n_columns)]
+        try:
+            kept, levels = (every, {}) if nodes is None else independent_columns(filled, nodes)
+            names = [self._all_names[j] for j in kept]
+            require_spread(rows[:, kept], names, self._names_of(kept))
+            return kept, levels
+        except DegenerateColumnsError as error:
+            constant = error
+        raise joined(constant, lambda: self._require_independent(every))
+
+    def _require_independent(self, columns: list[int], **settings: Any) -> None:
+        nodes, known = self.scores.sample.nodes, self._known
+        numbers = np.arange(len(self.names))
+        require_independent(
+            known.rows[:, columns],
+            [self._all_names[j] for j in columns],
+            labels=self._names_of(columns),
+            node_of=(numbers if nodes is None else nodes.by_column(numbers))[columns],
+            largest_family=self.constraints.max_parents + 1,
+            weight=known.weight,
+            **settings,
+        )
 
     @property
     def _kept(self) -> list[int]:
@@ -234,9 +250,16 @@ class IncompleteProblem(TableProblem):
     # Expected rows
 
     def saturated(self, is_over: Callable[[], bool] = bool) -> Estimate:
-        """Return what EM of the saturated model expects of the holes; it raises as `estimate`."""
-        rows = self.rows
-        return self._bounded(lambda: saturated(rows, COARSE, is_over))
+        """Return what EM of the saturated model expects of the holes.
+
+        Raises
+        ------
+        DegenerateColumnsError
+            If columns are combinations of others where they are observed together.
+        """
+        found = saturated(self.rows, COARSE, is_over)
+        self._require_independent(self._kept, found=found)
+        return found
 
     def estimate(
         self,
@@ -253,41 +276,18 @@ class IncompleteProblem(TableProblem):
             If the likelihood is unbounded, naming a column.
         """
         of_columns = list(parents) if self.nodes is None else self.nodes.parents_of_columns(parents)
-        rows = self.rows
-        settings: dict[str, Any] = {"tolerance": tolerance, "is_over": is_over}
-        return self._bounded(lambda: estimate(rows, of_columns, begin, **settings))
-
-    def _bounded(self, run: Callable[[], Estimate]) -> Estimate:
         try:
-            return run()
+            return estimate(self.rows, of_columns, begin, tolerance=tolerance, is_over=is_over)
         except UnboundedError as error:
             column = error.column
-        raise self._unbounded(column)
-
-    def _unbounded(self, column: int) -> DegenerateColumnsError:
-        """Return the error that names all copies of columns, or else a column that EM met."""
-        names, rows = self.column_names, self.observed.rows
-        copies: dict[int, str] = {}
-        for j in range(len(names)):
-            for i in (i for i in range(j) if i not in copies):
-                slope = _slope(rows[:, i], rows[:, j])
-                if slope is not None:
-                    copies[j] = equation(names[j], [names[i]], np.array([slope]))
-                    break
-        ending = (
-            "In the rows in which they are observed together, the likelihood is unbounded. Leave "
-            "out {}, give more rows, or set a smaller max_parents."
-        )
-        labels = labels_of(names, self.nodes)
-        if copies:
-            own = [names[j] for j in copies], [labels[j] for j in copies]
-            return collinear_error(*own, [*copies.values()], ending)
+        self._require_independent(self._kept, is_unbounded=True)
         others = "others, or nearly so, in the rows in which they are observed together"
-        return DegenerateColumnsError(
-            f"Column {names[column]!r} is collinear with {others}, and the likelihood is unbounded "
-            "there. Leave out one of these columns, give more rows, or set a smaller max_parents.",
+        raise DegenerateColumnsError(
+            f"Column {self.column_names[column]!r} is collinear with {others}, and the likelihood "
+            "is unbounded there. Leave out one of these columns, give more rows, or set a smaller "
+            "max_parents.",
             (),
-            [labels[column]],
+            [self._user_names[column]],
         )
 
     def expected(self, statistics: Estimate, n_samples: float) -> TableProblem:
@@ -309,18 +309,6 @@ class IncompleteProblem(TableProblem):
         sample = Sample.of_summary(summary, self.nodes)
         kind = TableProblem if self.nodes is None else BlockProblem
         return kind(self.scores.of_sample(sample), self.constraints)
-
-
-def _slope(x: Floats, y: Floats) -> float | None:
-    """Return the slope of a column on another if they are copies where both are observed."""
-    both = ~(np.isnan(x) | np.isnan(y))
-    if both.sum() < _FEWEST_TOGETHER:
-        return None
-    a, b = x[both] - x[both].mean(), y[both] - y[both].mean()
-    with np.errstate(all="ignore"):
-        slope = float(a @ b / (a @ a))
-        is_copy = np.linalg.norm(b - slope * a) <= _COPY * np.linalg.norm(b)
-    return slope if is_copy and slope else None
 
 
 def expected_sample(scores: LocalScores) -> Sample:

@@ -114,3 +114,51 @@ def test_copies_with_holes_are_named_with_their_partners():
     with pytest.raises(DegenerateColumnsError, match="have zero variance") as refused:
         GaussianBNLearner(missing="em").fit(X.assign(u=1.0, v=2.0))
     assert refused.value.constant_columns == ["u", "v"]
+
+
+@pytest.mark.parametrize(
+    ("more", "constant", "collinear"),
+    [
+        ({"u": lambda X: 1.0}, ["u"], []),
+        ({"u": lambda X: 1.0, "a2": lambda X: 2 * X["a"]}, ["u"], ["a2"]),
+        ({"sum": lambda X: X["a"] + X["b"], "b2": lambda X: 1 - X["b"]}, [], ["sum", "b2"]),
+        # x = s - l, of which EM's prior hides the small one
+        ({"l": lambda X: 1e3 * X["a"], "s": lambda X: X["b"] + 1e3 * X["a"]}, [], ["l", "s"]),
+    ],
+)
+@pytest.mark.parametrize("kind", ["learner", "nodes", "posterior"])
+@pytest.mark.filterwarnings("ignore::skbn.exceptions.ApproximateEvidenceWarning")
+def test_all_degenerate_columns_with_holes_are_named_at_once(more, constant, collinear, kind):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(200, 4)), columns=list("abcd")).assign(**more)
+    X = X.mask(rng.random(X.shape) < 0.1)
+    estimator = GaussianBNLearner(missing="em")
+    if kind == "nodes":
+        X = X.assign(only="p", same="q", site=rng.choice(["p", "q"], 200))
+        with pytest.raises(DegenerateColumnsError, match=r"'only' is .* 'same' is .* one level"):
+            estimator.set_params(nodes="auto").fit(X)
+        X = X.drop(columns=["only", "same"])
+    elif kind == "posterior":
+        estimator = GaussianBNPosterior("bic", missing="augment", n_imputations=2, random_state=0)
+    with pytest.raises(DegenerateColumnsError) as refused:
+        estimator.fit(X)
+    found = refused.value
+    assert sorted(found.constant_columns) == sorted(constant)
+    assert len(found.collinear_columns) == len(collinear)
+    assert {*found.collinear_columns} <= {*more, "a", "b"}
+    estimator.fit(X.drop(columns=found.columns))
+
+
+def test_relations_beyond_a_family_are_left_alone():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(200, 4)), columns=list("abcd"))
+    X = X.assign(total=X.sum(axis=1)).mask(rng.random((200, 5)) < 0.05)
+    GaussianBNLearner(missing="em", max_parents=1).fit(X)
+    with pytest.raises(DegenerateColumnsError, match="'total' = 1 "):
+        GaussianBNLearner(missing="em").fit(X)
+    collinear = X[["a", "b"]].assign(a2=2 * X["a"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        GaussianBNPosterior("bge", missing="augment", n_imputations=2, random_state=0).fit(
+            collinear
+        )
