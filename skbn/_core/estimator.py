@@ -354,8 +354,8 @@ def all_or_nothing(estimator: BaseEstimator) -> Iterator[None]:
     MemoryError
         In place of a MemoryError that does not say what to do.
     """
-    _forget(estimator)
     try:
+        _forget(estimator)
         with np.errstate(under="ignore"):
             yield
     except BaseException as error:

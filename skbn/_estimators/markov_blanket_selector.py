@@ -156,17 +156,17 @@ class MarkovBlanketSelector(DocLinkMixin, SelectorMixin, MetaEstimatorMixin, Bas
         network, columns = self.network_, _columns_of_nodes(self.network_, labels)
         (self.target_,) = (node for node, numbers in columns.items() if len(labels) - 1 in numbers)
         blanket = network.markov_blanket(self.target_)
-        self._mask = np.zeros(len(labels) - 1, dtype=bool)
-        self.partial_r2_ = np.zeros(len(self._mask))
+        self._mask_ = np.zeros(len(labels) - 1, dtype=bool)
+        self.partial_r2_ = np.zeros(len(self._mask_))
         for node, share in zip(blanket, _partial_r2(network, self.target_, blanket), strict=True):
-            self._mask[columns[node]] = True
+            self._mask_[columns[node]] = True
             self.partial_r2_[columns[node]] = share
         if self.n_features is not None:
-            self._mask[np.argsort(-self.partial_r2_, kind="stable")[self.n_features :]] = False
+            self._mask_[np.argsort(-self.partial_r2_, kind="stable")[self.n_features :]] = False
 
     def _get_support_mask(self) -> Booleans:
         check_is_fitted(self)
-        return self._mask
+        return self._mask_
 
     @property
     def _may_miss(self) -> bool:
@@ -174,7 +174,7 @@ class MarkovBlanketSelector(DocLinkMixin, SelectorMixin, MetaEstimatorMixin, Bas
         return self.estimator is not None and bool(get_tags(self.estimator).input_tags.allow_nan)
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_mask")
+        return hasattr(self, "_mask_")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

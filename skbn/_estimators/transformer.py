@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -238,6 +239,11 @@ class LocalScoreTransformer(
                 "partial_fit cannot add rows to those of a fit with interventions. Fit to all rows "
                 "at once."
             )
+        with all_or_nothing(self) if is_first else nullcontext():
+            self._add(X, sample_weight, is_first)
+        return self
+
+    def _add(self, X: Any, sample_weight: Any, is_first: bool) -> None:
         chunk = read_sample(self, X, sample_weight, reset=is_first, needs_rows=False, is_chunk=True)
         with one_blas_thread():
             # chunk.summary refuses rows that all have weight 0.
@@ -246,7 +252,6 @@ class LocalScoreTransformer(
                 summary = self.local_scores_.sample.summary.merge(summary)
         sample = Sample.of_summary(summary, self._nodes_)
         self.local_scores_ = make_scores(self, sample, self.penalty)
-        return self
 
     def transform(
         self, X: Any, sample_weight: Any = None, interventions: Any = None

@@ -1825,12 +1825,15 @@ class GaussianBayesianNetwork(
         The statistics are those that the model was estimated from. With a prior they are dropped,
         because they are not those of the rows.
         """
-        self._estimated = model
-        self._score_losses = score_losses
-        self._means = None
         has_prior = any(each.independence.has_prior for _, each in statistics or ())
-        self._statistics = None if has_prior else statistics
-        self._learned_graph = graph_contents(self.dag)
+        # In one step, which Ctrl-C cannot interrupt.
+        self.__dict__.update(
+            _estimated=model,
+            _score_losses=score_losses,
+            _means=None,
+            _statistics=None if has_prior else statistics,
+            _learned_graph=graph_contents(self.dag),
+        )
 
     def _keep_estimates(
         self, statistics: SampleStatistics, columns: list[Any], parents: list[int]
