@@ -25,6 +25,7 @@ __all__ = [
     "NumericTextWarning",
     "OrderPriorWarning",
     "PenaltyRangeWarning",
+    "RepeatedRowsWarning",
     "SampleWeightWarning",
     "SamplingWarning",
     "SkewedResidualsWarning",
@@ -214,6 +215,22 @@ class UnseenLevelWarning(DataWarning):
     >>> import warnings
     >>> import skbn
     >>> warnings.filterwarnings("ignore", category=skbn.exceptions.UnseenLevelWarning)
+    """
+
+
+class RepeatedRowsWarning(DataWarning):
+    """Resamples of a bootstrap make edges of chance from rows that are drawn more than once.
+
+    `BootstrapBNLearner.fit` warns from 50 columns on, and if the networks of resamples have more
+    than 1.5 times the edges of the network of all rows, and five more; not with fewer than four
+    rows for each column. Half-samples, by ``replace=False, sample_fraction=0.5``, draw no row
+    twice.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import skbn
+    >>> warnings.filterwarnings("ignore", category=skbn.exceptions.RepeatedRowsWarning)
     """
 
 

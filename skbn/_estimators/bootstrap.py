@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 import warnings
+from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -26,7 +27,7 @@ from skbn._core.graphs import fixed_parent_masks, parent_masks
 from skbn._core.resources import say
 from skbn._core.text import readable_value
 from skbn._data.sample import Sample
-from skbn._estimators.draws import plan_draws
+from skbn._estimators.draws import Draws, plan_draws
 from skbn._estimators.learner import GaussianBNLearner
 from skbn._estimators.network_average import NetworkAverage, estimates_of
 from skbn._estimators.network_estimator import (
@@ -46,10 +47,15 @@ from skbn._estimators.resamples import (
 from skbn._networks.averaging import edge_support, inclusion_threshold
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._scores.base import BaseScores
+from skbn.exceptions import RepeatedRowsWarning
 
 __all__ = ["BootstrapBNLearner"]
 
 
+# Where half of the rows are enough, rows that are drawn more than once are told of: from so many
+# columns on, or if the resamples have half as many edges again as all rows, and five more.
+_MANY_COLUMNS = 50
+_ENOUGH_ROWS = 4  # for each column
 _FROM_0_TO_1 = Interval(Real, 0, 1, closed="both")
 
 
@@ -269,7 +275,8 @@ class BootstrapBNLearner(OneNetworkEstimator):
         Warns
         -----
         skbn.exceptions.DataWarning, skbn.exceptions.MaxParentsWarning
-            As the estimator, for all rows together but not for the resamples.
+            As the estimator, for all rows together but not for the resamples; and a
+            `RepeatedRowsWarning` where half-samples are the better choice.
         sklearn.exceptions.ConvergenceWarning
             If `time_limit` or Ctrl-C ended the fit early: how many resamples it has. Before there
             are two, Ctrl-C raises KeyboardInterrupt.
@@ -303,7 +310,8 @@ class BootstrapBNLearner(OneNetworkEstimator):
             weighted["sample_weight"] = sample_weight
         fitted = clone(learner).fit(table, **weighted)
         columns = self._columns()
-        fitted_network(fitted, columns)  # raises now if there is none
+        of_all = fitted_network(fitted, columns)  # raises now if there is none
+        self._warn_of_repeats(draws, sample)
         plan = plan_resamples(learner, table, given, sample, columns, draws, self.n_jobs)
         if self.verbose:
             at_a_time = "in processes" if plan.n_threads is None else f"{plan.n_threads} at a time"
@@ -312,6 +320,7 @@ class BootstrapBNLearner(OneNetworkEstimator):
         networks, ended_by = plan.networks(listeners_of(self, context), deadline)
         if ended_by:
             self._warn_of_fewer(len(networks), ended_by)
+        self._warn_of_repeats(draws, sample, [of_all, *networks])
         fixed = [fixed_parent_masks(network.dag) for network in networks]
         parents = [parent_masks(network.dag) for network in networks]
         support = edge_support(parents, fixed)
@@ -347,6 +356,26 @@ class BootstrapBNLearner(OneNetworkEstimator):
             f"all shares are. The standard error of a support of 0.5 is {0.5 / n**0.5:.2f}.",
             ConvergenceWarning,
             stacklevel=4 + N_WRAPPERS,  # in the user's line, which calls fit, which calls _fit
+        )
+
+    def _warn_of_repeats(self, draws: Draws, sample: Sample, networks: Sequence[Any] = ()) -> None:
+        """Advise half-samples: before the resamples if there are many columns, else by these."""
+        sizes, m = [len(rows) for rows in draws.strata], sample.shape[1]
+        is_enough = sum(sizes) >= _ENOUGH_ROWS * m and min(sizes) > 1
+        is_time = (m >= _MANY_COLUMNS) == (not networks)
+        if not (self.replace and self.block_length is None and is_enough and is_time):
+            return
+        found = f"With {m} columns, resamples"
+        if networks:
+            of_all, *others = [network.dag.number_of_edges() for network in networks]
+            mean = sum(others) / len(others)
+            if mean - of_all < max(of_all / 2, 5):
+                return
+            found = f"Resamples have {mean:.0f} edges, on average, and all rows {of_all}: they"
+        _warn(
+            f"{found} make edges of chance from rows that are drawn more than once. Half-samples, "
+            "by replace=False and sample_fraction=0.5, make fewer, usually in less time.",
+            RepeatedRowsWarning,
         )
 
     @property

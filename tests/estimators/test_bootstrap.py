@@ -3,6 +3,7 @@
 import pickle
 import re
 import threading
+import warnings
 
 import networkx as nx
 import numpy as np
@@ -12,6 +13,7 @@ from joblib import parallel_config
 from recording_callbacks import Interrupter, Recorder, Stopper, needs_callbacks
 from sklearn import config_context
 from sklearn.base import BaseEstimator, clone
+from sklearn.datasets import load_wine
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.impute import SimpleImputer
 from sklearn.model_selection import GridSearchCV, KFold
@@ -27,7 +29,7 @@ from skbn import (
     LocalScoreTransformer,
     ParentSetScores,
 )
-from skbn.exceptions import DataWarning
+from skbn.exceptions import DataWarning, PenaltyRangeWarning, RepeatedRowsWarning
 
 # Processes take seconds to begin.
 BACKENDS = pytest.mark.parametrize(
@@ -321,6 +323,56 @@ def test_warnings_about_the_data_come_once(wine, learner, backend):
     with parallel_config(backend, n_jobs=2), pytest.warns() as caught:
         bootstrap.fit(skewed)
     assert sum(issubclass(each.category, DataWarning) for each in caught) == 1
+
+
+def test_a_penalty_at_the_end_is_warned_of_once():
+    noise = np.random.default_rng(0).normal(size=(40, 4))
+    learner = GaussianBNLearnerCV([0.25, 0.5], cv=2)
+    with pytest.warns() as caught:
+        BootstrapBNLearner(learner, n_resamples=4, random_state=0).fit(noise)
+    assert [each.category for each in caught] == [PenaltyRangeWarning]
+
+
+class Edgeless(BaseEstimator):
+    def fit(self, X, sample_weight=None):
+        self.dag_ = nx.empty_graph(X.shape[1], nx.DiGraph)
+        return self
+
+
+def repeats(X, learner=None, labels=None, **settings):
+    """Return the message of a RepeatedRowsWarning, or ""."""
+    bootstrap = BootstrapBNLearner(learner, n_resamples=3, random_state=0, **settings)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        bootstrap.fit(X, stratify=labels)
+    messages = [str(each.message) for each in caught if each.category is RepeatedRowsWarning]
+    return " ".join(messages)
+
+
+NOISE = np.random.default_rng(1).normal(size=(240, 60))
+
+
+@pytest.mark.parametrize(
+    ("X", "settings", "message"),
+    [
+        (
+            NOISE[:, :15],
+            {},
+            r"Resamples have 1\d edges, on average, and all rows 3: they make edges",
+        ),
+        (NOISE[:, :15], {"labels": [*range(120)] * 2}, r"Resamples have"),
+        (NOISE[:, :50], {"learner": Edgeless()}, "With 50 columns, resamples make edges of chance"),
+        (NOISE[:, :50], {"learner": Edgeless(), "replace": False, "sample_fraction": 0.5}, ""),
+        (NOISE[:, :15], {"replace": False, "sample_fraction": 0.5}, ""),
+        (NOISE[:, :15], {"block_length": 5}, ""),
+        (NOISE[:, :15], {"labels": [0] + [1] * 239}, ""),  # of one row, no half can be drawn
+        (NOISE[:59, :15], {}, ""),
+        (NOISE[:, :3], {}, ""),
+        (load_wine().data, {}, ""),
+    ],
+)
+def test_half_samples_are_advised_where_resamples_make_edges(X, settings, message):
+    assert re.fullmatch(message and f"{message}.*replace=False and .*", repeats(X, **settings))
 
 
 # Errors
