@@ -273,9 +273,11 @@ def numbers_of(
             )
     missing = [node for node in wanted if node not in names]
     if missing:
+        rename = "Rename them to the nodes, or give an array with the columns in the nodes' order."
+        n_others = len({*names}.difference(wanted))
         raise ValueError(
-            f"X has no columns {missing}; its columns are {names}. Rename them to the nodes, or "
-            "give an array with the columns in the nodes' order."
+            f"X has no columns {missing}; its columns are {names}. "
+            f"{rename if n_others >= len(missing) else 'Add them.'}"
         )
     return [names.index(node) for node in wanted]
 

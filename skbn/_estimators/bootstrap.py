@@ -372,10 +372,11 @@ class BootstrapBNLearner(OneNetworkEstimator):
             if mean - of_all < max(of_all / 2, 5):
                 return
             found = f"Resamples have {mean:.0f} edges, on average, and all rows {of_all}: they"
-        _warn(
+        warnings.warn(
             f"{found} make edges of chance from rows that are drawn more than once. Half-samples, "
             "by replace=False and sample_fraction=0.5, make fewer, usually in less time.",
             RepeatedRowsWarning,
+            stacklevel=4 + N_WRAPPERS,
         )
 
     @property

@@ -312,10 +312,12 @@ None, default=None
 
     def _warn_about_end(self, penalties: list[float]) -> None:
         """Warn if the best penalty is the least or the largest, and not the end of all."""
-        at = int(np.argmax(self.cv_results_["mean_test_score"]))
+        scores = self.cv_results_["mean_test_score"]
+        at = int(np.argmax(scores))
         best, least, most = penalties[at], min(penalties), max(penalties)
         is_most = best == most and self.cv_results_["mean_n_edges"][at] > 0
-        if least == most or best == 0 or not (is_most or best == least):
+        is_level = np.count_nonzero(scores == scores[at]) > 1  # no better towards the end
+        if is_level or least == most or best == 0 or not (is_most or best == least):
             return
         end, more = ("largest", (2, 4)) if is_most else ("smallest", (0.25, 0.5))
         warnings.warn(

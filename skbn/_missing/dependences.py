@@ -98,7 +98,7 @@ def require_independent(
                 for each in combinations
             ],
             "In the rows in which they are observed together, the likelihood is unbounded. Leave "
-            "out {}, give more rows, or set a smaller max_parents.",
+            "out {}, or give rows in which they differ.",
         )
 
 

@@ -107,7 +107,7 @@ def warn_about_data(
         _warn(model, DummyEdgeWarning, _about_dummies(model, groups))
     children = _discrete_children(model.parents, n_levels, groups)
     if children:
-        _warn(model, DiscreteChildWarning, _about_discrete(model, children))
+        _warn(model, DiscreteChildWarning, _about_discrete(model, children, [*n_levels]))
     if n_samples < _FEWEST_ROWS:
         return
     skewness = _residual_skewness(model, rows, weight)
@@ -179,12 +179,15 @@ def _discrete_children(
     return {v: n for v, n in n_levels.items() if set(members_of(parents[v])) - own.get(v, set())}
 
 
-def _about_discrete(model: LinearGaussianModel, children: dict[int, int]) -> str:
+def _about_discrete(
+    model: LinearGaussianModel, children: dict[int, int], discrete: list[int]
+) -> str:
+    # All are named as exogenous: a discrete parent of these would be the next discrete child.
     listed = ", ".join(f"{model.nodes[v]!r} ({n} values)" for v, n in children.items())
     return (
         f"Columns of few different values have parents in the network: {listed}. Their noise "
         "cannot be Gaussian. If they are categories, pass them in a categorical dtype to a "
-        f'learner with nodes="auto"{_or_exogenous([*children], model)}, or leave them out.'
+        f'learner with nodes="auto"{_or_exogenous(discrete, model)}, or leave them out.'
     )
 
 
