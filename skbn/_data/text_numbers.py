@@ -106,6 +106,8 @@ def numeric_text(values: list[Any], label: Hashable, library: str) -> str:
     what = f"; {n_odd} {do_not}: {shown}" if n_odd else f", such as {shown}"
     sign = next((each for each in _SIGNS if each in forms), "")
     how, option = _SIGNS.get(sign, ("", ""))
+    if library == "polars":
+        option = "decimal_comma=True" if sign == "comma" else ""
     one = ", which must be the same" if len(units) > 1 else ""
     of_units = f" in {', '.join(units)}{one}" if units else ""
     node = label if isinstance(label, str) else f"x{label}"
@@ -115,7 +117,7 @@ def numeric_text(values: list[Any], label: Hashable, library: str) -> str:
         f"Column {label!r} holds text, and {n - n_odd} of its {n} values read as numbers"
         f"{how}{of_units}{what}. If they are numbers, call "
         f"{_conversion(texts, sign, bool(units), label, library)}{holes}"
-        f"{f' (or read the file with {option})' if sign else ''}. If they are categories, "
+        f"{f' (or read the file with {option})' if option else ''}. If they are categories, "
         f"name the column in nodes={{{node!r}: [{label!r}]}} of a learner."
     )
 

@@ -277,6 +277,8 @@ def _difference(names: list[str], fitted: list[str]) -> str:
             message += f"Feature names {what}:\n" + "".join(f"- {name}\n" for name in shown)
     if not any(differences.values()):
         message += "Feature names must be in the same order as they were in fit.\n"
+    if set(fitted) - set(names):
+        return f"{message}Give all columns of fit."
     return f"{message}Give the columns of fit, in their order: X[list(learner.feature_names_in_)]."
 
 

@@ -107,7 +107,7 @@ def warn_about_data(
         _warn(model, DummyEdgeWarning, _about_dummies(model, groups))
     children = _discrete_children(model.parents, n_levels, groups)
     if children:
-        _warn(model, DiscreteChildWarning, _about_discrete(model, children, [*n_levels]))
+        _warn(model, DiscreteChildWarning, _about_discrete(model, children, n_levels))
     if n_samples < _FEWEST_ROWS:
         return
     skewness = _residual_skewness(model, rows, weight)
@@ -180,14 +180,16 @@ def _discrete_children(
 
 
 def _about_discrete(
-    model: LinearGaussianModel, children: dict[int, int], discrete: list[int]
+    model: LinearGaussianModel, children: dict[int, int], n_levels: dict[int, int]
 ) -> str:
-    # All are named as exogenous: a discrete parent of these would be the next discrete child.
+    # Their discrete parents are named as exogenous, too, as else they would be the next children.
+    parents = {u for v in children for u in members_of(model.parents[v]) if u in n_levels}
     listed = ", ".join(f"{model.nodes[v]!r} ({n} values)" for v, n in children.items())
+    or_exogenous = _or_exogenous(sorted({*children} | parents), model)
     return (
         f"Columns of few different values have parents in the network: {listed}. Their noise "
         "cannot be Gaussian. If they are categories, pass them in a categorical dtype to a "
-        f'learner with nodes="auto"{_or_exogenous(discrete, model)}, or leave them out.'
+        f'learner with nodes="auto"{or_exogenous}, or leave them out.'
     )
 
 

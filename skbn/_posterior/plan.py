@@ -12,9 +12,15 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from skbn._core.arrays import BYTES
-from skbn._core.resources import Resources
+from skbn._core.resources import MARGIN, Resources
 from skbn._core.subsets import SmallSubsets, members_of
-from skbn._core.text import first_few, readable_count, readable_size, readable_sizes
+from skbn._core.text import (
+    first_few,
+    readable_count,
+    readable_size,
+    readable_sizes,
+    rounded_up,
+)
 from skbn._exact.plan import SearchPlan
 from skbn._regressions.log_determinants import log_determinants_work
 from skbn._regressions.small_walk import small_log_determinants_work
@@ -210,7 +216,10 @@ def plan_posterior(
         members = first_few([names[x] for x in largest.group.columns])
         among = f", the largest of {len(found.groups)} groups, [{members}],"
     needed, given = readable_sizes(found.n_bytes, n_bytes)
-    remedies = ", or ".join([*instead, *_remedies(shape, prior, found, n_bytes, n_threads)])
+    others = _remedies(shape, prior, found, n_bytes, n_threads)
+    if resources.allowed is not None and found.n_bytes <= int(MARGIN * resources.available):
+        others.append(f"raise max_memory to {rounded_up(found.n_bytes)}")
+    remedies = ", or ".join([*instead, *others])
     raise ValueError(
         f"The posterior of {largest.described_columns}{among} with the {found.prior} prior needs "
         f"{needed} of memory, and {given} {limit}. {remedies[0].upper()}{remedies[1:]}."

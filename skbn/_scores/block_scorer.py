@@ -447,11 +447,12 @@ def too_many_columns(nodes: Nodes, most: int, n_rows: int, n_samples: float) -> 
     widest = int(np.argmax(nodes.widths))
     what = "levels" if nodes.names[widest] in nodes.levels else "columns"
     n_parts = nodes.widths[widest] + (what == "levels")
+    merge = "Merge rare levels (as OneHotEncoder(min_frequency=...) does), leave"
     return ValueError(
         f"X has {n_rows} rows, whose weights sum to {n_samples:g}, and nodes of {most} columns "
         "take part in a regression: with no more rows than columns, the likelihood is unbounded. "
-        f"Node {nodes.names[widest]!r} alone has {n_parts} {what}. Merge rare levels (as "
-        "OneHotEncoder(min_frequency=...) does), leave nodes out, set a lower max_parents, or use "
+        f"Node {nodes.names[widest]!r} alone has {n_parts} {what}. "
+        f"{merge if nodes.levels else 'Leave'} nodes out, set a lower max_parents, or use "
         'criterion="bge".'
     )
 
