@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import Any
 
@@ -13,12 +14,22 @@ __all__ = ["as_times", "one_step_apart"]
 
 # Steps of floats are compared up to this share of the shortest.
 _PARTS_OF_FLOATS = 1000
+# How dates are written as text, and months and days as whole numbers, by their first.
+_FORMATS = {
+    r"\d{4}-\d": ("ISO8601",),
+    r"\d{4}/\d": ("%Y/%m/%d",),
+    r"\d+\.\d+\.": ("%d.%m.%Y",),
+    r"\d+/\d+/": ("%m/%d/%Y", "%d/%m/%Y"),
+    r"\d{4}M\d": ("%YM%m",),
+    r"[12]\d{5}$": ("%Y%m",),
+    r"[12]\d{7}$": ("%Y%m%d",),
+}
 
 
 def as_times(labels: Any) -> Any:
     """Return row labels as an index of times or numbers; None if they are neither.
 
-    Times are pandas' own, Python's, pyarrow's, or text in the ISO format.
+    Times are pandas' own, Python's, pyarrow's, or text in the usual formats.
 
     Examples
     --------
@@ -32,6 +43,10 @@ def as_times(labels: Any) -> Any:
         labels = pandas.Index(labels.to_numpy())
     kind = pandas.api.types.infer_dtype(labels)
     try:
+        if kind == "string" and str(labels[0]).isdigit():
+            labels, kind = pandas.Index(labels.to_numpy(np.int64)), "integer"
+        if (dates := _dates(pandas, labels, kind)) is not None:
+            return dates
         if kind in ("datetime64", "datetime", "date", "period", "timedelta", "timedelta64"):
             known = pandas.DatetimeIndex, pandas.PeriodIndex, pandas.TimedeltaIndex
             if isinstance(labels, known):
@@ -44,11 +59,24 @@ def as_times(labels: Any) -> Any:
             is_whole = kind == "integer" and not labels.hasnans
             numbers = pandas.Index(labels.to_numpy(np.int64 if is_whole else np.float64))
             return numbers.where(np.isfinite(numbers))
-        if kind == "string" and "-" in str(labels[0]):
-            return _moments(pandas, labels.astype(object), format="ISO8601")
     except (ValueError, TypeError, OverflowError):  # no times, or out of range
         return None
     return None
+
+
+def _dates(pandas: Any, labels: Any, kind: str) -> Any:
+    """Return what text or whole numbers say in one of the formats, if it is in one alone."""
+    if kind not in ("string", "integer") or labels.hasnans:
+        return None
+    if re.match(r"\d{4}-?Q\d$", str(labels[0])):
+        return pandas.PeriodIndex(labels.astype(object), freq="Q")
+    found = []
+    for form in next((_FORMATS[own] for own in _FORMATS if re.match(own, str(labels[0]))), ()):
+        try:
+            found.append(_moments(pandas, labels.astype(str).astype(object), format=form))
+        except (ValueError, TypeError, OverflowError):
+            continue
+    return found[0] if len(found) == 1 else None
 
 
 def _moments(pandas: Any, labels: Any, **options: Any) -> Any:
