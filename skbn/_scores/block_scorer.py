@@ -442,7 +442,9 @@ def independent_columns(
     return kept, levels
 
 
-def too_many_columns(nodes: Nodes, most: int, n_rows: int, n_samples: float) -> ValueError:
+def too_many_columns(
+    nodes: Nodes, most: int, n_rows: int, n_samples: float, *, holes: bool = False
+) -> ValueError:
     """Return the error that a family's columns, at most so many, are no fewer than the rows."""
     widest = int(np.argmax(nodes.widths))
     what = "levels" if nodes.names[widest] in nodes.levels else "columns"
@@ -452,8 +454,8 @@ def too_many_columns(nodes: Nodes, most: int, n_rows: int, n_samples: float) -> 
         f"X has {n_rows} rows, whose weights sum to {n_samples:g}, and nodes of {most} columns "
         "take part in a regression: with no more rows than columns, the likelihood is unbounded. "
         f"Node {nodes.names[widest]!r} alone has {n_parts} {what}. "
-        f"{merge if nodes.levels else 'Leave'} nodes out, set a lower max_parents, or use "
-        'criterion="bge".'
+        f"{merge if nodes.levels else 'Leave'} nodes out, or set a lower max_parents"
+        + (', or use criterion="bge".' if not holes else ".")
     )
 
 

@@ -191,15 +191,20 @@ class IncompleteProblem(TableProblem):
         rows = incomplete_rows(self._known.rows[:, self._kept], self._known.weight)
         n = float(rows.pair_weights().min())
         if n <= self._most_columns:
-            if self.nodes is not None and 2 * max(self.nodes.widths) > self._most_columns:
-                total = n if rows.n_samples > self._most_columns else rows.n_samples
-                raise too_many_columns(self.nodes, self._most_columns, rows.n_rows, total)
+            largest, total = self._most_columns, rows.n_samples
+            too_few = total <= largest  # without holes, too
+            if self.nodes is not None and (too_few or 2 * max(self.nodes.widths) > largest):
+                total = total if too_few else n
+                raise too_many_columns(self.nodes, largest, rows.n_rows, total, holes=True)
             most = math.ceil(n) - 2
             fewer = f", or set max_parents to {most} or less" if most > 0 and not self.nodes else ""
             few = "too few to tell" if n else "so that nothing tells"
+            what, some = rows.seen_least(self._user_names), "one of them"
+            if too_few:
+                what = f"X has {rows.n_rows} rows, whose weights sum to {total:g}, for {largest} "
+                what, some = what + "columns of a regression", "columns"
             raise ValueError(
-                f"{rows.seen_least(self._user_names)}, {few} how they depend on each other. Leave "
-                f"one of them out{fewer}."
+                f"{what}, {few} how they depend on each other. Leave {some} out{fewer}."
             )
         return rows
 
