@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from typing import Any
 
@@ -14,22 +13,14 @@ __all__ = ["as_times", "one_step_apart"]
 
 # Steps of floats are compared up to this share of the shortest.
 _PARTS_OF_FLOATS = 1000
-# How dates are written as text, and months and days as whole numbers, by their first.
-_FORMATS = {
-    r"\d{4}-\d": ("ISO8601",),
-    r"\d{4}/\d": ("%Y/%m/%d",),
-    r"\d+\.\d+\.": ("%d.%m.%Y",),
-    r"\d+/\d+/": ("%m/%d/%Y", "%d/%m/%Y"),
-    r"\d{4}M\d": ("%YM%m",),
-    r"[12]\d{5}$": ("%Y%m",),
-    r"[12]\d{7}$": ("%Y%m%d",),
-}
+# How else than in the ISO format dates are written; the last two also as whole numbers.
+_FORMATS = "%Y/%m/%d", "%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y", "%YM%m", "%Y%m", "%Y%m%d"
 
 
 def as_times(labels: Any) -> Any:
     """Return row labels as an index of times or numbers; None if they are neither.
 
-    Times are pandas' own, Python's, pyarrow's, or text in the usual formats.
+    Times are pandas' own, Python's, pyarrow's, or text in one format alone.
 
     Examples
     --------
@@ -41,12 +32,8 @@ def as_times(labels: Any) -> Any:
     pandas: Any = sys.modules["pandas"]
     if isinstance(labels, pandas.CategoricalIndex):
         labels = pandas.Index(labels.to_numpy())
-    kind = pandas.api.types.infer_dtype(labels)
+    kind, first = pandas.api.types.infer_dtype(labels), str(labels[0]) if len(labels) else ""
     try:
-        if kind == "string" and str(labels[0]).isdigit():
-            labels, kind = pandas.Index(labels.to_numpy(np.int64)), "integer"
-        if (dates := _dates(pandas, labels, kind)) is not None:
-            return dates
         if kind in ("datetime64", "datetime", "date", "period", "timedelta", "timedelta64"):
             known = pandas.DatetimeIndex, pandas.PeriodIndex, pandas.TimedeltaIndex
             if isinstance(labels, known):
@@ -55,8 +42,12 @@ def as_times(labels: Any) -> Any:
             if kind == "period":
                 return pandas.PeriodIndex(labels)
             return pandas.to_timedelta(labels) if "delta" in kind else _moments(pandas, labels)
-        if kind in ("integer", "floating", "decimal", "mixed-integer-float"):
-            is_whole = kind == "integer" and not labels.hasnans
+        if kind == "string" or (kind == "integer" and len(first) in (6, 8)):
+            dates = _dates(pandas, labels.astype(str).astype(object))
+            if dates is not None or not first.isdigit():
+                return dates
+        if kind in ("string", "integer", "floating", "decimal", "mixed-integer-float"):
+            is_whole = kind in ("string", "integer") and not labels.hasnans
             numbers = pandas.Index(labels.to_numpy(np.int64 if is_whole else np.float64))
             return numbers.where(np.isfinite(numbers))
     except (ValueError, TypeError, OverflowError):  # no times, or out of range
@@ -64,18 +55,14 @@ def as_times(labels: Any) -> Any:
     return None
 
 
-def _dates(pandas: Any, labels: Any, kind: str) -> Any:
-    """Return what text or whole numbers say in one of the formats, if it is in one alone."""
-    if kind not in ("string", "integer") or labels.hasnans:
-        return None
-    if re.match(r"\d{4}-?Q\d$", str(labels[0])):
-        return pandas.PeriodIndex(labels.astype(object), freq="Q")
-    found = []
-    for form in next((_FORMATS[own] for own in _FORMATS if re.match(own, str(labels[0]))), ()):
-        try:
-            found.append(_moments(pandas, labels.astype(str).astype(object), format=form))
-        except (ValueError, TypeError, OverflowError):
-            continue
+def _dates(pandas: Any, texts: Any) -> Any:
+    """Return the dates that texts are in one of the formats, or None if in none or several."""
+    if "Q" in texts[0]:
+        return pandas.PeriodIndex(texts, freq="Q")
+    if "-" in texts[0]:
+        return _moments(pandas, texts, format="ISO8601")
+    found = [pandas.to_datetime(texts, format=form, errors="coerce") for form in _FORMATS]
+    found = [dates for dates in found if not dates.hasnans]
     return found[0] if len(found) == 1 else None
 
 
