@@ -40,9 +40,11 @@ def reject_covariance(columns: Sequence[Any], labels: list[Any], rows: Any, *, n
         columns, labels = columns[1:], labels[1:]
     is_labelled = named and own is not None and [*map(str, own)] == labels
     values = [np.asarray(column) for column in columns]
+    if any(each.dtype.kind not in "iufO" for each in values):
+        return
     try:
         matrix = np.array(values, dtype=np.float64).T
-    except (TypeError, ValueError):  # texts or times
+    except (TypeError, ValueError):
         return
     for full, kept in ((matrix, ""), (_mirrored(matrix), ""), (_mirrored(matrix.T), ".T")):
         if full.shape == (len(labels),) * 2 and _is_covariance(full, is_labelled):
