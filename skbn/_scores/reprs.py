@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, Literal, NamedTuple, TypeVar
 
 from skbn._core.text import readable_count, readable_name, readable_size, shortened, text_table
 from skbn._displays.notebook import html_table
@@ -16,7 +17,6 @@ _MOST_NAMES = 20
 _NAME_LENGTH = 40
 _SETTING_LENGTH = 80
 _MOST_ROWS = 50
-_HEADER = ("rank", "score", "difference", "parents")
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,43 @@ class ScoredParents(NamedTuple):
     difference: float
 
 
-class TopParents(list[ScoredParents]):
+Item = TypeVar("Item")
+
+
+class _ParentSets(list[Item]):
+    """Sets of parents of a child, shown as a table."""
+
+    _what: ClassVar[str]
+    _alignment: ClassVar[str]  # r and l for each column
+    _header: ClassVar[Sequence[str]]
+
+    def __init__(self, child: str | int, items: Iterable[Item]) -> None:
+        super().__init__(items)
+        self.child = child
+
+    def __repr__(self) -> str:
+        return f"{self._caption()}\n{text_table(self._rows(), self._alignment, self._header)}"
+
+    def _repr_html_(self) -> str | None:
+        sides: list[Literal["left", "right"]]
+        sides = ["right" if side == "r" else "left" for side in self._alignment]
+        return html_table(self._caption(), self._rows(), sides, self._header)
+
+    def _caption(self) -> str:
+        return f"Parents of {self.child!r}, {self._what} first"
+
+    def _rows(self) -> list[tuple[str, ...]]:
+        """Return the first sets as texts, and in a last row the number of the others."""
+        rows = [self._row(rank, item) for rank, item in enumerate(self[:_MOST_ROWS], start=1)]
+        n_left, more = len(self) - len(rows), ("...", *[""] * (len(self._header) - 2))
+        return [*rows, (*more, f"and {n_left:,} more")] if n_left else rows
+
+    @abstractmethod
+    def _row(self, rank: int, item: Item) -> tuple[str, ...]:
+        """Return the texts of a set."""
+
+
+class TopParents(_ParentSets[ScoredParents]):
     """A list of sets of parents, the best one first.
 
     Slices and sums of it are plain lists, since the ranks would not apply to them.
@@ -125,29 +161,11 @@ class TopParents(list[ScoredParents]):
        2  -10.00       -2.50  (none)
     """
 
-    def __init__(self, child: str | int, top: Iterable[ScoredParents]) -> None:
-        super().__init__(top)
-        self.child = child
+    _what, _alignment = "best", "rrrl"
+    _header = ("rank", "score", "difference", "parents")
 
-    def __repr__(self) -> str:
-        return "\n".join([self._caption(), text_table(self._rows(), "rrrl", _HEADER)])
-
-    def _repr_html_(self) -> str | None:
-        return html_table(
-            self._caption(), self._rows(), ["right", "right", "right", "left"], _HEADER
-        )
-
-    def _caption(self) -> str:
-        return f"Parents of {self.child!r}, best first"
-
-    def _rows(self) -> list[tuple[str, str, str, str]]:
-        """Return the first sets as texts, and in a last row the number of the others."""
-        rows = [
-            (str(rank), f"{score:.2f}", f"{difference:.2f}", _joined(parents))
-            for rank, (parents, score, difference) in enumerate(self[:_MOST_ROWS], start=1)
-        ]
-        n_left = len(self) - len(rows)
-        return [*rows, ("...", "", "", f"and {n_left:,} more")] if n_left else rows
+    def _row(self, rank: int, item: ScoredParents) -> tuple[str, ...]:
+        return str(rank), f"{item.score:.2f}", f"{item.difference:.2f}", _joined(item.parents)
 
 
 class ProbableParents(NamedTuple):
@@ -164,7 +182,7 @@ class ProbableParents(NamedTuple):
     probability: float
 
 
-class ProbableParentSets(list[ProbableParents]):
+class ProbableParentSets(_ParentSets[ProbableParents]):
     """A list of sets of parents, the most probable one first.
 
     Parameters
@@ -182,28 +200,11 @@ class ProbableParentSets(list[ProbableParents]):
           0.062  (none)
     """
 
-    def __init__(self, child: str | int, parent_sets: Iterable[ProbableParents]) -> None:
-        super().__init__(parent_sets)
-        self.child = child
+    _what, _alignment = "most probable", "rl"
+    _header = ProbableParents._fields[::-1]
 
-    def __repr__(self) -> str:
-        return "\n".join(
-            [self._caption(), text_table(self._rows(), "rl", ProbableParents._fields[::-1])]
-        )
-
-    def _repr_html_(self) -> str | None:
-        return html_table(
-            self._caption(), self._rows(), ["right", "left"], ProbableParents._fields[::-1]
-        )
-
-    def _caption(self) -> str:
-        return f"Parents of {self.child!r}, most probable first"
-
-    def _rows(self) -> list[tuple[str, str]]:
-        """Return the first sets as texts, and in a last row the number of the others."""
-        rows = [(f"{each.probability:.3f}", _joined(each.parents)) for each in self[:_MOST_ROWS]]
-        n_left = len(self) - len(rows)
-        return [*rows, ("...", f"and {n_left:,} more")] if n_left else rows
+    def _row(self, rank: int, item: ProbableParents) -> tuple[str, ...]:
+        return f"{item.probability:.3f}", _joined(item.parents)
 
 
 def _joined(parents: list[str | int]) -> str:
