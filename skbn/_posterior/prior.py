@@ -49,47 +49,29 @@ def log_prior_sum(
     n = len(group.columns)
     among_group = {constraints.allowed[x] & inside | 1 << x for x in group.columns}
     n_others = {(constraints.allowed[x] & ~inside).bit_count() for x in group.columns}
-    is_symmetric = among_group == {inside} and not any(constraints.required)
     most = constraints.max_parents
     off_diagonal = ~np.eye(len(constraints.allowed), dtype=bool)
     odds = {1.0} if log_odds is None else set(np.exp(log_odds[off_diagonal]).tolist())
-    if (
-        not is_symmetric
-        or max(len(n_others), len(odds)) > 1
-        or np.isinf(constant[: most + 1]).any()
-    ):
+    is_symmetric = among_group == {inside} and len(n_others) == len(odds) == 1
+    if not is_symmetric or any(constraints.required) or np.isinf(constant[: most + 1]).any():
         return None
     (k,) = n_others
     q = Fraction(odds.pop())
 
-    def alpha(n_candidates: int) -> Fraction:
-        return sum(
-            (
-                comb(n_candidates, i) * comb(k, j) * q ** (i + j)
-                for i in range(n_candidates + 1)
-                for j in range(min(k, most - i) + 1)
-            ),
-            Fraction(0),
-        )
+    def alpha(n_columns: int) -> Fraction:
+        sizes = ((i, j) for i in range(n_columns + 1) for j in range(min(k, most - i) + 1))
+        return sum((comb(n_columns, i) * comb(k, j) * q ** (i + j) for i, j in sizes), Fraction(0))
 
-    of_candidates = [alpha(i) for i in range(n)]
+    of_candidates = [alpha(n_columns) for n_columns in range(n)]
     sums = [Fraction(1)]
     for size in range(1, n + 1):
-        if prior == "order":
-            sums.append(size * of_candidates[size - 1] * sums[-1])
-        else:
-            sums.append(
-                sum(
-                    (
-                        (-1) ** (r + 1)
-                        * comb(size, r)
-                        * of_candidates[size - r] ** r
-                        * sums[size - r]
-                        for r in range(1, size + 1)
-                    ),
-                    Fraction(0),
-                )
-            )
+        # With an order, the last column is chosen, which has no children.
+        most_sinks = 1 if prior == "order" else size
+        terms = [
+            (-1) ** (r + 1) * comb(size, r) * of_candidates[size - r] ** r * sums[size - r]
+            for r in range(1, most_sinks + 1)
+        ]
+        sums.append(sum(terms, Fraction(0)))
     return math.log(sums[-1].numerator) - math.log(sums[-1].denominator)
 
 
