@@ -94,12 +94,8 @@ def check_same_nodes(
     """Raise unless two graphs, of these names, have the same nodes, in any order."""
     missing = [node for node in dag if node not in other]
     unexpected = [node for node in other if node not in dag]
-    differences = [
-        f"{what} {nodes}"
-        for what, nodes in (("missing", missing), ("unexpected", unexpected))
-        if nodes
-    ]
-    if differences:
+    both = ("missing", missing), ("unexpected", unexpected)
+    if differences := [f"{what} {nodes}" for what, nodes in both if nodes]:
         raise ValueError(f"{names[1]} must have {names[0]}'s nodes: {'; '.join(differences)}.")
 
 
@@ -158,14 +154,17 @@ def fixed_parent_masks(dag: nx.DiGraph) -> list[int]:
     for a, b in dag.out_edges(exogenous_nodes(dag)):
         masks[number[b]] |= 1 << number[a]
     for a, b, is_fixed in dag.edges(data="fixed", default=False):
-        if not isinstance(is_fixed, bool | np.bool_):
-            raise ValueError(
-                f"The attribute fixed of the edge {a!r} -> {b!r} must be True or False; got "
-                f"{readable_value(is_fixed)}."
-            )
-        if is_fixed:
+        if _truth(is_fixed, f"fixed of the edge {a!r} -> {b!r}"):
             masks[number[b]] |= 1 << number[a]
     return masks
+
+
+def _truth(value: Any, name: str) -> bool:
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(
+            f"The attribute {name} must be True or False; got {readable_value(value)}."
+        )
+    return bool(value)
 
 
 def exogenous_nodes(dag: nx.DiGraph) -> list[Hashable]:
@@ -186,12 +185,7 @@ def exogenous_nodes(dag: nx.DiGraph) -> list[Hashable]:
     """
     nodes = []
     for node, is_exogenous in dag.nodes(data="exogenous", default=False):
-        if not isinstance(is_exogenous, bool | np.bool_):
-            raise ValueError(
-                f"The attribute exogenous of the node {node!r} must be True or False; got "
-                f"{readable_value(is_exogenous)}."
-            )
-        if is_exogenous:
+        if _truth(is_exogenous, f"exogenous of the node {node!r}"):
             nodes.append(node)
     for a, b in dag.in_edges(nodes):
         if a not in nodes:

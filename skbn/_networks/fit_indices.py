@@ -33,6 +33,7 @@ __all__ = ["FitIndices", "comparative_indices", "d_separations", "fit_indices", 
 _HEADER = ("measure", "value")
 _LEAST_P_VALUE = 1e-300  # below it, the logarithm is computed by itself
 _MOST_CHI2 = 1e9  # scipy's noncentral distribution function is NaN from 5e9 on
+_OF_TESTS = ("a", "b", "given", "partial_correlation", "p_value", "log_p_value")
 _OF_FISHER = ("fisher_c", "fisher_df", "fisher_p_value")
 
 
@@ -333,7 +334,7 @@ def d_separations(
     of the pair. Its p-value is that of a coefficient in the regression of one on the other and the
     columns given.
     """
-    pairs, given, correlations, p_values, log_p_values = [], [], [], [], []
+    rows = []
     for a, b in combinations(range(len(parents)), 2):
         if parents[a] >> b & 1 or parents[b] >> a & 1:
             continue
@@ -342,24 +343,17 @@ def d_separations(
         explained, left = corner[0, 1] * np.sign(corner[0, 0]), abs(corner[1, 1])
         degrees_of_freedom = statistics.n_samples - len(others) - 2
         t = explained / left * np.sqrt(degrees_of_freedom)
-        pairs.append((names[a], names[b]))
-        given.append([names[v] for v in others])
         total = np.hypot(explained, left)
-        correlations.append(float(explained / total))
-        p_values.append(2 * float(stdtr(degrees_of_freedom, -abs(t))))
-        log_p_values.append(
-            float(np.log(p_values[-1]))
-            if p_values[-1] > _LEAST_P_VALUE
-            else _log_of_tiny(degrees_of_freedom / 2, left / total, abs(explained) / total)
-        )
-    return {
-        "a": [a for a, _ in pairs],
-        "b": [b for _, b in pairs],
-        "given": given,
-        "partial_correlation": np.array(correlations),
-        "p_value": np.array(p_values),
-        "log_p_value": np.array(log_p_values),
-    }
+        p_value = 2 * float(stdtr(degrees_of_freedom, -abs(t)))
+        if p_value > _LEAST_P_VALUE:
+            log_p_value = np.log(p_value)
+        else:
+            shares = left / total, abs(explained) / total
+            log_p_value = _log_of_tiny(degrees_of_freedom / 2, *shares)
+        given = [names[v] for v in others]
+        rows.append((names[a], names[b], given, explained / total, p_value, log_p_value))
+    found = {name: [row[i] for row in rows] for i, name in enumerate(_OF_TESTS)}
+    return found | {name: np.array(found[name], dtype=float) for name in _OF_TESTS[3:]}
 
 
 def _log_of_tiny(a: float, left: float, explained: float) -> float:
