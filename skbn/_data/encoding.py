@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from skbn._core.arrays import Booleans, Floats, Integers
-from skbn._core.columns import column_number, is_series
+from skbn._core.columns import column_numbers, is_series
 from skbn._core.text import first_few, readable_value
 from skbn._data.containers import as_numpy, missing_in
 from skbn._data.nodes import NodeColumn, Nodes
@@ -214,11 +214,7 @@ def _blocks_of_dict(spec: Mapping[Any, Any], table: Table) -> list[tuple[str | i
             raise ValueError(
                 f"nodes[{name!r}] must be a list of columns; got {readable_value(columns)}."
             )
-        for column in columns:
-            try:
-                j = column_number(labels, column)
-            except (TypeError, ValueError) as error:
-                raise type(error)(f"nodes[{name!r}]: {error}") from None
+        for j in column_numbers(labels, columns, f"nodes[{name!r}]"):
             if j in node_of:
                 raise ValueError(
                     f"nodes: column {labels[j]!r} belongs to {node_of[j]!r} and {name!r}. Name "

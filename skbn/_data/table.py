@@ -97,12 +97,8 @@ class Table:
         are_names = self.labels and all(isinstance(label, str) for label in self.labels)
         self.names: list[Any] | None = self.labels if are_names else None
         m = len(self.labels)
-        if (
-            m > 1
-            and not self.is_lazy
-            and not isinstance(X, TableMixin)
-            and m - len(self._values) in (0, 1)
-        ):
+        has_rows = not self.is_lazy and not isinstance(X, TableMixin)
+        if has_rows and m > 1 and m - len(self._values) in (0, 1):
             columns = [self.column(j) for j in range(m)]
             reject_covariance(columns, self.labels, row_labels(X), named=self.names is not None)
 

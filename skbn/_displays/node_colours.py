@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from skbn._core.columns import by_label, is_labelled
+from skbn._core.columns import by_label, is_labelled, is_missing
 from skbn._core.text import readable_name, readable_value
 from skbn._displays.labels import printable
 
@@ -97,7 +97,7 @@ def node_colours(nodes: Iterable[Hashable], node_color: Any) -> NodeColours:
                 f"node_color: there is no node {readable_value(node)}; the nodes are "
                 f"{readable_value(nodes)}."
             )
-    values = {node: value for node, value in values.items() if not _is_missing(value)}
+    values = {node: value for node, value in values.items() if not is_missing(value)}
     if not values:
         return NodeColours({}, "", {})
     if all(_is_number(value) for value in values.values()):
@@ -105,10 +105,6 @@ def node_colours(nodes: Iterable[Hashable], node_color: Any) -> NodeColours:
     if all(_is_colour(value) for value in values.values()):
         return NodeColours(values, "", {})
     return _by_group(values, name)
-
-
-def _is_missing(value: Any) -> bool:
-    return value is None or (isinstance(value, Real) and math.isnan(value))
 
 
 def _is_number(value: Any) -> bool:

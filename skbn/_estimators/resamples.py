@@ -133,10 +133,8 @@ def check_takes_weight(learner: Any) -> None:
             "before the bootstrap, as in make_pipeline(transformer, BootstrapBNLearner(learner)), "
             "or enable metadata routing."
         )
-    takes_any = any(
-        parameter.kind is Parameter.VAR_KEYWORD
-        for parameter in signature(learner.fit).parameters.values()
-    )
+    parameters = signature(learner.fit).parameters.values()
+    takes_any = any(each.kind is Parameter.VAR_KEYWORD for each in parameters)
     if not takes_any and not has_fit_parameter(learner, "sample_weight"):
         raise TypeError(
             f"The fit of {name} takes no sample_weight, and resamples are weights of the rows. "
