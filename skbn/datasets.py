@@ -120,9 +120,7 @@ def make_gaussian_network(
     >>> found.structural_hamming_distance(truth, cpdag=True)
     0
     """
-    m = as_integer(n_columns, "n_columns")
-    if m < 1:
-        raise ValueError(f"n_columns must be at least 1; got {m}.")
+    m = as_integer(n_columns, "n_columns", least=1)
     degree = finite_number(mean_degree, "mean_degree")
     if degree < 0:
         raise ValueError(f"mean_degree must not be negative; got {degree!r}.")

@@ -79,9 +79,20 @@ def is_listed(value: Any) -> bool:
     return hasattr(value, "__len__") and not is_single
 
 
-def as_integer(value: int, name: str) -> int:
-    """Return an integer of any type as an int; raise a TypeError that names it otherwise."""
+def as_integer(value: int, name: str, least: float = -math.inf) -> int:
+    """Return an integer of any type as an int.
+
+    Raises
+    ------
+    TypeError
+        If it is no integer.
+    ValueError
+        If it is less than `least`.
+    """
     try:
-        return operator.index(value)
+        number = operator.index(value)
     except TypeError:
         raise TypeError(f"{name} must be an integer; got {readable_value(value)}.") from None
+    if number < least:
+        raise ValueError(f"{name} must be at least {least}; got {number}.")
+    return number

@@ -412,7 +412,9 @@ class NetworkEstimator(
         [(0, 1)]
         """
         check_is_fitted(self)
-        if is_dask(X):  # its rows are not read
+        if isinstance(X, BaseScores):
+            self._check_columns_of(X)
+        elif is_dask(X):  # its rows are not read
             table = Table(X)
             check_columns(self, table.names, len(table.labels))
         elif X is not None:
@@ -933,8 +935,7 @@ SRMR 0.038
                 "equivalence_classes must be True or False; got "
                 f"{readable_value(equivalence_classes)}."
             )
-        if n is not None and (n := as_integer(n, "n")) < 1:
-            raise ValueError(f"n must be at least 1; got {n}.")
+        n = None if n is None else as_integer(n, "n", least=1)
         if within is not None and within != math.inf:
             within = finite_number(within, "within")
             if within < 0:

@@ -28,9 +28,7 @@ def parent_set_probabilities(
     k: int,
 ) -> ProbableParentSets:
     """Return the k most probable sets of parents of a column, without those of probability 0."""
-    k = as_integer(k, "k")
-    if k < 1:
-        raise ValueError(f"k must be at least 1; got {k}.")
+    k = as_integer(k, "k", least=1)
     x = column_number(columns, child)
     ranked = sorted(
         (-float(probability), mask.bit_count(), members_of(mask))

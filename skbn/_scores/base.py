@@ -180,9 +180,7 @@ class BaseScores(ABC):
         >>> top[0].parents
         ['alcohol', 'proline']
         """
-        k = as_integer(k, "k")
-        if k < 1:
-            raise ValueError(f"k must be at least 1; got {k}.")
+        k = as_integer(k, "k", least=1)
         x = column_number(self.columns, child)
         if candidates is None:
             among = [v for v in range(len(self.columns)) if v != x]
