@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from functools import partial
-from typing import NoReturn, Self, TypeVar
+from typing import Any, NoReturn, Self, TypeVar
 
 import numpy as np
 
@@ -19,8 +19,6 @@ from skbn._core.subsets import mask_of
 from skbn._core.text import first_few
 from skbn._data.degenerate_columns import joined
 from skbn._data.experiments import ExperimentalSample
-from skbn._data.nodes import Nodes
-from skbn._data.sample import RowSummary
 from skbn._data.statistics import GroupStatistics, Regression, SampleStatistics
 from skbn._regressions.least_squares import Neighbours
 from skbn._regressions.log_determinants import log_determinants_work
@@ -34,6 +32,11 @@ from skbn.exceptions import DegenerateColumnsError
 __all__ = ["InterventionalScorer"]
 
 Computed = TypeVar("Computed")
+
+
+def _of_all_rows(name: str) -> Any:
+    """Return a property, or a method, that is that of the scorer of all rows."""
+    return property(lambda scorer: getattr(scorer.of_all_rows, name))
 
 
 class InterventionalScorer(FamilyScorer):
@@ -168,33 +171,15 @@ class InterventionalScorer(FamilyScorer):
 
     # The columns
 
-    @property
-    def summary(self) -> RowSummary:
-        return self.of_all_rows.summary
-
-    @property
-    def nodes(self) -> Nodes | None:
-        return self.of_all_rows.nodes
-
-    @property
-    def column_names(self) -> list[str | int]:
-        return self.of_all_rows.column_names
-
-    @property
-    def is_number(self) -> Booleans:
-        return self.of_all_rows.is_number
-
-    def parents_of_columns(self, parents: Sequence[int]) -> list[int]:
-        return self.of_all_rows.parents_of_columns(parents)
-
-    def fixed_of_columns(self, fixed: Sequence[int]) -> list[int]:
-        return self.of_all_rows.fixed_of_columns(fixed)
-
-    def columns_of_nodes(self, nodes: list[int]) -> list[int]:
-        return self.of_all_rows.columns_of_nodes(nodes)
-
-    def kept(self, rows: Floats) -> Floats:
-        return self.of_all_rows.kept(rows)
+    summary = _of_all_rows("summary")
+    nodes = _of_all_rows("nodes")
+    column_names = _of_all_rows("column_names")
+    is_number = _of_all_rows("is_number")
+    parents_of_columns = _of_all_rows("parents_of_columns")
+    fixed_of_columns = _of_all_rows("fixed_of_columns")
+    columns_of_nodes = _of_all_rows("columns_of_nodes")
+    kept = _of_all_rows("kept")
+    has_complexity = _of_all_rows("has_complexity")
 
     # The criterion: which numbers of parents it allows, and whether it is score-equivalent, does
     # not depend on the rows
@@ -202,10 +187,6 @@ class InterventionalScorer(FamilyScorer):
     @property
     def tables(self) -> Floats:
         return self._groups[0].scorer.tables
-
-    @property
-    def has_complexity(self) -> bool:
-        return self.of_all_rows.has_complexity
 
     @property
     def score_offsets(self) -> Floats:
