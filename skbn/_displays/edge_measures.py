@@ -118,9 +118,7 @@ def confidence_in(graph: nx.DiGraph) -> Confidence:
     Confidence(name='bootstrap support', values={('a', 'b'): 0.5})
     """
     for attribute, name in _NAMES.items():
-        given = {
-            (a, b): data[attribute] for a, b, data in graph.edges(data=True) if attribute in data
-        }
+        given = nx.get_edge_attributes(graph, attribute)
         if not given:
             continue
         missing = [edge for edge in graph.edges if edge not in given]

@@ -171,9 +171,8 @@ def _texts_of_attribute(dag: nx.DiGraph, name: str, strengths: Strengths) -> dic
     """Return an attribute's texts; raise a ValueError if there are edges, and none has it."""
     if name == "standardised_weight" and is_parametrised(dag):
         return {edge: readable_weight(weight) for edge, weight in strengths.weights.items()}
-    found = {
-        (a, b): data[name] for a, b, data in dag.edges(data=True) if data.get(name) is not None
-    }
+    given = nx.get_edge_attributes(dag, name)
+    found = {edge: value for edge, value in given.items() if value is not None}
     if dag.edges and not found:
         known = sorted({name for _, _, data in dag.edges(data=True) for name in data})
         remedy = f"They have {readable_value(known)}. "

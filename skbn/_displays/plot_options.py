@@ -420,11 +420,7 @@ def bands_of(dag: nx.DiGraph, tiers: Any) -> Bands:
                 f"tiers: the edge {a!r} -> {b!r} leads from {titles[numbers[a]]!r} back to "
                 f"{titles[numbers[b]]!r}. Give the tiers in the order of the edges."
             )
-    used = sorted({*numbers.values()})  # a tier may be empty
-    return Bands(
-        {node: used.index(numbers[node]) for node in nodes},
-        {band: titles[number] for band, number in enumerate(used)},
-    )
+    return Bands(numbers, dict(enumerate(titles))).of(nodes)  # a tier may be empty
 
 
 def lanes_of(
