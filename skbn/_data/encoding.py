@@ -241,16 +241,12 @@ def _categories(table: Table, may_miss: bool, named: set[int]) -> dict[int, list
     every = {j: _levels(table, j, may_miss, j in named) for j in range(len(table.labels))}
     found = {j: levels for j, levels in every.items() if levels is not None}
     if constant := {table.labels[j]: levels for j, levels in found.items() if len(levels) < 2}:
-        raise DegenerateColumnsError(
-            " ".join(
-                f"Column {label!r} is a category with one level, {levels[0]!r}: it cannot depend "
-                "on anything. Leave it out."
-                if levels
-                else f"Column {label!r} is a category without levels. Leave it out."
-                for label, levels in constant.items()
-            ),
-            constant,
-        )
+        one = "with one level, {!r}: it cannot depend on anything"
+        what = {
+            each: one.format(*own) if own else "without levels" for each, own in constant.items()
+        }
+        told = [f"Column {each!r} is a category {what[each]}. Leave it out." for each in constant]
+        raise DegenerateColumnsError(" ".join(told), constant)
     return found
 
 
@@ -261,8 +257,8 @@ def _levels(table: Table, number: int, may_miss: bool, is_named: bool) -> list[A
     dtype = getattr(column, "dtype", getattr(column, "type", None))
     declared = getattr(dtype, "categories", None)
     declared = declared if hasattr(declared, "__len__") else None  # polars' may be open
-    is_declared = str(dtype) in ("category", "Categorical", "Enum") or declared is not None
-    is_declared = is_declared or str(dtype).startswith("dictionary")
+    kinds = "category", "Categorical", "Enum", "dictionary"
+    is_declared = declared is not None or str(dtype).startswith(kinds)
     values = as_numpy(column, f"Column {label!r}", "Leave it out.")
     if values.dtype.kind not in "bUSO" and not is_declared:
         return None

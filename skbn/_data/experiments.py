@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from skbn._core.arrays import Booleans, Floats
-from skbn._core.columns import column_number, is_missing, is_series
+from skbn._core.columns import column_number, column_numbers, is_missing, is_series
 from skbn._core.subsets import mask_of
 from skbn._core.text import readable_value
 from skbn._data.containers import is_dask
@@ -284,10 +284,7 @@ def _of_frame(frame: Any, sample: Sample, names: list[Any]) -> Booleans:
         return is_set
     table = Table(frame)
     for number, label in enumerate(table.labels):
-        try:
-            node = column_number(names, label)
-        except (TypeError, ValueError) as error:
-            raise type(error)(f"interventions: {error}") from None
+        (node,) = column_numbers(names, [label], "interventions")
         column = in_order_of_rows(table.column(number), sample.labels, n_rows, "interventions")
         values = np.asarray(column)
         if values.dtype.kind != "b":
