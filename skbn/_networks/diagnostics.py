@@ -17,10 +17,10 @@ from typing import Any
 
 import networkx as nx
 import numpy as np
-import numpy.typing as npt
 
 from skbn._core.arrays import Floats
 from skbn._core.estimator import N_WRAPPERS
+from skbn._core.graphs import dag_of
 from skbn._core.resources import one_blas_thread
 from skbn._core.subsets import mask_of, members_of
 from skbn._data.sample import Sample
@@ -122,7 +122,8 @@ def warn_about_data(
     skewness[[*n_levels, *np.flatnonzero(~is_number)]] = 0
     skewed = np.flatnonzero(np.abs(skewness) > _LARGEST_SKEWNESS)
     if len(skewed):
-        own = _column_skewness(model, rows, weight, skewed)
+        mean, unit = model.mean[skewed], np.sqrt(model.noise_variance[skewed])
+        own = _skewness(rows, weight, lambda block: (block[:, skewed] - mean) / unit)
         message = _about_skewness(model, skewed.tolist(), skewness[skewed], own)
         _warn(model, SkewedResidualsWarning, message)
 
@@ -261,13 +262,6 @@ def _known_residuals(model: LinearGaussianModel, rows: Floats) -> Floats:
     return np.where(missing | (missing @ (model.coef != 0)), np.nan, residuals)
 
 
-def _column_skewness(
-    model: LinearGaussianModel, rows: Floats, weight: Floats | None, columns: npt.NDArray[np.intp]
-) -> Floats:
-    mean, unit = model.mean[columns], np.sqrt(model.noise_variance[columns])
-    return _skewness(rows, weight, lambda block: (block[:, columns] - mean) / unit)
-
-
 def _skewness(rows: Floats, weight: Floats | None, values_of: Callable[[Floats], Floats]) -> Floats:
     """Return the skewness of columns that are computed block by block; NaN if out of range."""
     total: Any = 0.0
@@ -379,9 +373,7 @@ def gains_of_one_more_parent(
     gains : ndarray of shape (len(children),), in nats
         -inf for a column that can have no further parent.
     """
-    graph: nx.DiGraph = nx.DiGraph()
-    graph.add_nodes_from(range(len(parents)))
-    graph.add_edges_from((p, x) for x, mask in enumerate(parents) for p in members_of(mask))
+    graph = dag_of(range(len(parents)), parents)
     gains = np.full(len(children), -np.inf)
     with one_blas_thread():
         for i, child in enumerate(children):

@@ -144,13 +144,10 @@ def with_columns(X: Any, labels: list[Any], columns: Mapping[int, Any]) -> Any:
     if pandas is not None and isinstance(X, pandas.DataFrame):
         result = X.copy()
         for j, values in columns.items():
-            label = table.labels[j]
-            column = result[label]
+            column = result[table.labels[j]]
             fill = pandas.Series(values, index=column.index)
-            if values.dtype.kind == "f":
-                result[label] = fill
-            else:
-                result[label] = column.where(~holes[j], fill)
+            is_number = values.dtype.kind == "f"
+            result[column.name] = fill if is_number else column.where(~holes[j], fill)
         return result
     polars: Any = sys.modules.get("polars")
     if polars is not None and isinstance(X, polars.DataFrame):

@@ -146,9 +146,8 @@ class GroupPlan:
     @property
     def described_columns(self) -> str:
         """The columns in words."""
-        return SearchPlan(
-            len(self.group.columns), 0, n_others=len(self.group.others)
-        ).described_columns
+        columns, others = self.group
+        return SearchPlan(len(columns), 0, n_others=len(others)).described_columns
 
     def __str__(self) -> str:
         parts = f" in {1 << self.layout.n_outer} parts" if self.layout.n_outer else ""
