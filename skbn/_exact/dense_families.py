@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import float64, int64
 
-from skbn._core.arrays import Floats, Integers
+from skbn._core.arrays import Booleans, Floats, Integers
 from skbn._core.compile import inner_kernel, kernel, tuple_type
 from skbn._core.resources import Threads
 from skbn._core.subsets import (
@@ -89,8 +89,8 @@ class ParentSets(NamedTuple):
         `required` ones. Those in `outer` are later than the candidates.
     """
 
-    of_family: npt.NDArray[np.float64]
-    of_parents: npt.NDArray[np.float64]
+    of_family: Floats
+    of_parents: Floats
     shift: int
     step: int
     child: int
@@ -294,7 +294,7 @@ class Part(NamedTuple):
     """
 
     pieces: Pieces
-    children: npt.NDArray[np.int64]
+    children: Integers
     begins: bool = True
     ends: bool = True
     share: float = 1.0
@@ -336,21 +336,19 @@ class BlockwiseFamilies(ABC):
         self._steps = np.int64(1) << np.arange(n_children)
 
     @abstractmethod
-    def _fill_blocks(self, part: Part, blocks: npt.NDArray[np.int64], tables: BlockTables) -> None:
+    def _fill_blocks(self, part: Part, blocks: Integers, tables: BlockTables) -> None:
         """Fill some blocks of some children's tables, as far as a part goes."""
 
     @abstractmethod
-    def _parts(
-        self, outer: int, children: npt.NDArray[np.int64], threads: Threads
-    ) -> Iterator[Part]:
+    def _parts(self, outer: int, children: Integers, threads: Threads) -> Iterator[Part]:
         """Yield the parts of which filling the tables consists; `outer` includes the others."""
 
     def fill(
         self,
         slab: npt.NDArray[Any],
-        starts: npt.NDArray[np.int64],
+        starts: Integers,
         fixed: int,
-        children: npt.NDArray[np.int64],
+        children: Integers,
         threads: Threads,
         n_tasks: int,
     ) -> Iterator[float]:
@@ -364,7 +362,7 @@ class BlockwiseFamilies(ABC):
                 yield part.share / len(parts)
 
     def _whole_parts(
-        self, sets: Sequence[SetFunctions], outer: int, children: npt.NDArray[np.int64]
+        self, sets: Sequence[SetFunctions], outer: int, children: Integers
     ) -> Iterator[Part]:
         """Yield the parts of filling a slab if all sets are in memory.
 
@@ -423,16 +421,12 @@ class ScoredFamilies(BlockwiseFamilies):
     def local_maxima(self, drawn: DrawnStates) -> LocalMaxima:
         """Return the best local scores of some states, by going through all of their families."""
 
-    def _fill_blocks(self, part: Part, blocks: npt.NDArray[np.int64], tables: BlockTables) -> None:
+    def _fill_blocks(self, part: Part, blocks: Integers, tables: BlockTables) -> None:
         rest = int(part.begins), int(part.ends), blocks, tables
         fill_blocks(part.pieces, self._rules, part.children, *rest)
 
     def check(
-        self,
-        best_network_scores: BestScores,
-        slab: npt.NDArray[np.float64],
-        starts: npt.NDArray[np.int64],
-        fixed: int,
+        self, best_network_scores: BestScores, slab: Floats, starts: Integers, fixed: int
     ) -> None:
         """Raise if `check_slab` does. It cannot check a search with other columns as parents."""
         if self._others:
@@ -488,9 +482,7 @@ class DenseFamilies(ScoredFamilies):
     def local_score(self, child: int, parents: int) -> float:
         return self._sets[child].local_score(child, parents)
 
-    def _parts(
-        self, outer: int, children: npt.NDArray[np.int64], threads: Threads
-    ) -> Iterator[Part]:
+    def _parts(self, outer: int, children: Integers, threads: Threads) -> Iterator[Part]:
         yield from self._whole_parts(self._sets, outer, children)
 
     def first_sink(
@@ -690,6 +682,6 @@ def check_slab(
         raise internal_error(f"the best scores of the set {columns} are not those of its families")
 
 
-def _are_equal(a: Floats, b: Floats, tolerance: Floats) -> npt.NDArray[np.bool_]:
+def _are_equal(a: Floats, b: Floats, tolerance: Floats) -> Booleans:
     # Infinite numbers that are equal have no difference.
     return (a <= b + tolerance) & (b <= a + tolerance)

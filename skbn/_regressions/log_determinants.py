@@ -32,18 +32,9 @@ from skbn._core.compile import inner_kernel, kernel, tuple_type
 from skbn._core.resources import Progress, Threads, allocate
 from skbn._core.subsets import popcount
 from skbn._core.vectors import load, logarithm, plus, store, times
-from skbn._regressions.givens import (
-    copy_block,
-    move_last_in_front,
-    swap_columns_in_lanes,
-)
+from skbn._regressions.givens import copy_block, move_last_in_front, swap_columns_in_lanes
 from skbn._regressions.least_squares import triangular_factor
-from skbn._regressions.set_function import (
-    SET_FUNCTIONS,
-    SetFunctions,
-    SetWeights,
-    columns_of_sets,
-)
+from skbn._regressions.set_function import SET_FUNCTIONS, SetFunctions, SetWeights, columns_of_sets
 from skbn._regressions.swaps import greedy_swaps, prefixes_of
 
 __all__ = [
