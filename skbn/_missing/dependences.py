@@ -9,7 +9,7 @@ import numpy as np
 
 from skbn._core.arrays import Floats, Integers
 from skbn._data.degenerate_columns import collinear_error, equation
-from skbn._missing.em import Estimate, saturated
+from skbn._missing.em import PRIOR_ROWS, Estimate, saturated
 from skbn._missing.incomplete_rows import incomplete_rows
 
 __all__ = ["require_independent"]
@@ -17,8 +17,9 @@ __all__ = ["require_independent"]
 # A column whose residual is a smaller share of its spread is a combination of others. EM meets one
 # that is less exact if a network has such a family.
 _EXACT, _DETERMINED = 1e-6, 3e-5
-# Of a combination's variance, what the saturated model leaves at most.
-_SUSPECT = 0.05
+# Where columns are combinations, the saturated model leaves no more than its prior's scatter, times
+# the squared weights, and what EM is short of.
+_SUSPECT = 10
 _FEWEST_TOGETHER = 4
 _COARSE = 1e-2
 
@@ -71,11 +72,11 @@ def require_independent(
     deviations[:, kept] /= scale[kept]
     combinations = []
     for last in (True, False):  # columns that others before them make up, if they do
-        for j in [*kept]:
+        precision = np.zeros_like(scatter)
+        precision[np.ix_(kept, kept)] = np.linalg.inv(scatter[np.ix_(kept, kept)])
+        is_suspect = np.diag(precision) <= _SUSPECT * PRIOR_ROWS * (precision**2).sum(axis=1)
+        for j in [j for j in kept if is_suspect[j]]:
             others = [i for i in kept if i < j or (i > j and not last)]
-            inverse = np.linalg.inv(scatter[np.ix_(kept, kept)])
-            if inverse[kept.index(j), kept.index(j)] * scatter[j, j] * _SUSPECT < 1:
-                continue
             own = _combination(deviations, j, others)
             if own is None:
                 continue

@@ -15,11 +15,11 @@ from skbn._core.subsets import bits_of
 from skbn._missing.em_kernels import Moments, maximise_likelihood
 from skbn._missing.incomplete_rows import IncompleteRows
 
-__all__ = ["Estimate", "UnboundedError", "estimate", "saturated", "start"]
+__all__ = ["PRIOR_ROWS", "Estimate", "UnboundedError", "estimate", "saturated", "start"]
 
 # Rows of independent columns that keep the likelihood of the saturated model bounded. A whole row
 # would show in columns that nearly depend on each other.
-_PRIOR_ROWS = 0.1
+PRIOR_ROWS = 0.1
 # Far more than EM takes, unless the likelihood is unbounded.
 _MOST_STEPS = 10_000
 # Multiplications of one call of the kernel.
@@ -133,7 +133,7 @@ def saturated(
     m = rows.n_columns
     complete = [(1 << x) - 1 for x in range(m)]
     found = estimate(
-        rows, complete, start(rows), tolerance=tolerance, prior=_PRIOR_ROWS, is_over=is_over
+        rows, complete, start(rows), tolerance=tolerance, prior=PRIOR_ROWS, is_over=is_over
     )
-    share = rows.n_samples / (rows.n_samples + _PRIOR_ROWS)
-    return replace(found, scatter=share * (found.scatter + _PRIOR_ROWS * np.eye(m)))
+    share = rows.n_samples / (rows.n_samples + PRIOR_ROWS)
+    return replace(found, scatter=share * (found.scatter + PRIOR_ROWS * np.eye(m)))
