@@ -83,7 +83,7 @@ def require_independent(
             n_nodes = len({*node_of[[j, *own.others]]})
             if n_nodes <= largest_family:
                 kept.remove(j)
-                combinations += [own] if n_nodes > 1 else []
+                combinations += [own] if n_nodes > 1 or is_unbounded else []
     if min((each.residual for each in combinations), default=1.0) <= (
         _DETERMINED if is_unbounded else _EXACT
     ):
