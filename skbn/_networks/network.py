@@ -1463,7 +1463,7 @@ class GaussianBayesianNetwork(
             if isinstance(X, BaseScores) and X.sample.is_set is not None:
                 raise ValueError(several_rows)
             sample = self._sample_of(X, sample_weight, may_miss=False).counted(sample_weight)
-            require_rows(sample.shape[0], len(names))
+            require_rows(sample.summary.n_rows, len(names))
             statistics = sample_statistics(sample.summary, names)
             return fit_indices(statistics, parents, names, self._exogenous_columns())
         if sample_weight is not None:
