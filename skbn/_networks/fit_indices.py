@@ -28,14 +28,7 @@ from skbn._displays.frames import frame_of
 from skbn._displays.notebook import html_table
 from skbn._regressions.least_squares import triangular_factor
 
-__all__ = [
-    "FitIndices",
-    "comparative_indices",
-    "d_separations",
-    "fit_indices",
-    "require_rows",
-    "rmsea",
-]
+__all__ = ["FitIndices", "check_n", "comparative_indices", "d_separations", "fit_indices", "rmsea"]
 
 _HEADER = ("measure", "value")
 _LEAST_P_VALUE = 1e-300  # below it, the logarithm is computed by itself
@@ -164,7 +157,7 @@ class FitIndices:
         return [(name, f"{value:.6g}") for name, value in self._values().items()]
 
 
-def require_rows(n: float, m: int) -> None:
+def check_n(n: float, m: int) -> None:
     """Raise a ValueError unless the saturated model of m columns can be fitted to n rows."""
     if n <= m:
         raise ValueError(
@@ -198,7 +191,7 @@ def fit_indices(
         likelihood is unbounded then.
     """
     n, m = statistics.n_samples, len(parents)
-    require_rows(n, m)
+    check_n(n, m)
     if not statistics.is_checked:
         statistics.check(range(m))
     modelled = [v for v in range(m) if v not in exogenous]

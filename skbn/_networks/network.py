@@ -52,7 +52,7 @@ from skbn._networks.conditional import conditional_model, model_of_dag, require_
 from skbn._networks.counterfactual import counterfactual
 from skbn._networks.descriptions import edge_columns, network_text, score_losses
 from skbn._networks.distribution import GaussianDistribution
-from skbn._networks.fit_indices import FitIndices, fit_indices, require_rows
+from skbn._networks.fit_indices import FitIndices, check_n, fit_indices
 from skbn._networks.gaussian import LinearGaussianModel, estimate_model
 from skbn._networks.standard_errors import check_confidence, interval_columns, standard_errors
 from skbn._scores.base import BaseScores
@@ -1463,7 +1463,7 @@ class GaussianBayesianNetwork(
             if isinstance(X, BaseScores) and X.sample.is_set is not None:
                 raise ValueError(several_rows)
             sample = self._sample_of(X, sample_weight, may_miss=False).counted(sample_weight)
-            require_rows(sample.summary.n_rows, len(names))
+            check_n(sample.summary.n_rows, len(names))
             statistics = sample_statistics(sample.summary, names)
             return fit_indices(statistics, parents, names, self._exogenous_columns())
         if sample_weight is not None:

@@ -14,13 +14,7 @@ from typing import NamedTuple
 from skbn._core.arrays import BYTES
 from skbn._core.resources import MARGIN, Resources
 from skbn._core.subsets import SmallSubsets, members_of
-from skbn._core.text import (
-    first_few,
-    readable_count,
-    readable_size,
-    readable_sizes,
-    rounded_up,
-)
+from skbn._core.text import first_few, readable_count, readable_size, readable_sizes, rounded_up
 from skbn._exact.plan import SearchPlan
 from skbn._regressions.log_determinants import log_determinants_work
 from skbn._regressions.small_walk import small_log_determinants_work
