@@ -128,8 +128,7 @@ def _conversion(texts: list[Any], sign: str, has_units: bool, label: Hashable, l
     is_comma, marks = sign == "comma", rf"[{point}\s'\u2019]"
     is_marked = any(re.search(marks + ".*,", str(text)) for text in texts) if is_comma else sign
     steps = [(marks, "")] * bool(is_marked) + [(",", ".")] * is_comma
-    if any(re.match(_MINUS, str(text)) for text in texts):
-        steps += [(_MINUS, "-"), (r"\)\s*$", "")]
+    steps += [(_MINUS, "-"), (r"\)\s*$", "")] * any(re.match(_MINUS, str(text)) for text in texts)
     is_polars = library == "polars"
     replace, regex = (".str.replace_all", "") if is_polars else (".str.replace", ", regex=True")
     chain = "".join(f"{replace}(r\"{old}\", '{new}'{regex})" for old, new in steps)

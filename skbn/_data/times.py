@@ -35,8 +35,7 @@ def as_times(labels: Any) -> Any:
     kind, first = pandas.api.types.infer_dtype(labels), str(labels[0]) if len(labels) else ""
     try:
         if kind in ("datetime64", "datetime", "date", "period", "timedelta", "timedelta64"):
-            known = pandas.DatetimeIndex, pandas.PeriodIndex, pandas.TimedeltaIndex
-            if isinstance(labels, known):
+            if hasattr(labels, "asi8"):  # pandas' own
                 return labels
             labels = labels.astype(object)
             if kind == "period":
@@ -61,8 +60,8 @@ def _dates(pandas: Any, texts: Any) -> Any:
         return pandas.PeriodIndex(texts, freq="Q")
     if "-" in texts[0]:
         return _moments(pandas, texts, format="ISO8601")
-    found = [pandas.to_datetime(texts, format=form, errors="coerce") for form in _FORMATS]
-    found = [dates for dates in found if not dates.hasnans]
+    read = (pandas.to_datetime(texts, format=form, errors="coerce") for form in _FORMATS)
+    found = [dates for dates in read if not dates.hasnans]
     return found[0] if len(found) == 1 else None
 
 

@@ -194,15 +194,14 @@ class IncompleteProblem(TableProblem):
             largest, total = self._most_columns, rows.n_samples
             too_few = total <= largest  # without holes, too
             if self.nodes is not None and (too_few or 2 * max(self.nodes.widths) > largest):
-                total = total if too_few else n
-                raise too_many_columns(self.nodes, largest, rows.n_rows, total, holes=True)
+                weight = total if too_few else n
+                raise too_many_columns(self.nodes, largest, rows.n_rows, weight, holes=True)
             most = math.ceil(n) - 2
             fewer = f", or set max_parents to {most} or less" if most > 0 and not self.nodes else ""
             few = "too few to tell" if n else "so that nothing tells"
             what, some = rows.seen_least(self._user_names), "one of them"
             if too_few:
-                what = f"X has {rows.n_rows} rows, whose weights sum to {total:g}, for {largest} "
-                what, some = what + "columns of a regression", "columns"
+                what, some = f"X has rows of weight {total:g} for {largest} columns", "columns"
             raise ValueError(
                 f"{what}, {few} how they depend on each other. Leave {some} out{fewer}."
             )
