@@ -121,8 +121,7 @@ def confidence_in(graph: nx.DiGraph) -> Confidence:
         given = nx.get_edge_attributes(graph, attribute)
         if not given:
             continue
-        missing = [edge for edge in graph.edges if edge not in given]
-        if missing:
+        if missing := [edge for edge in graph.edges if edge not in given]:
             raise ValueError(
                 f"The edge {_edge(*missing[0])} has no attribute {attribute}, but "
                 f"{_edge(*next(iter(given)))} has one. Give it to all edges, or to none."

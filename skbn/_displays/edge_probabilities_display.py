@@ -138,9 +138,9 @@ class EdgeProbabilitiesDisplay(HeatMapDisplay):
             If it is another estimator, and as for the class and `plot`.
         """
         step = fitted_step(estimator, ("edge_probabilities_", "edge_support_"), _EXPECTED)
-        is_support = "edge_support_" in vars(step)
-        values = step.edge_support_ if is_support else step.edge_probabilities_
-        measure = "support" if is_support else "probability"
+        values, measure = getattr(step, "edge_support_", None), "support"
+        if values is None:
+            values, measure = step.edge_probabilities_, "probability"
         display = cls(values, list(step.dag_), order=order, measure=measure)
         return display.plot(ax=ax, **options)
 

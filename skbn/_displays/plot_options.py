@@ -180,9 +180,7 @@ def shown_part(
     (['a', 'b', 'c'], ['a', 'c'])
     """
     if not isinstance(hide_isolated, bool):
-        raise TypeError(
-            f"hide_isolated must be True or False; got {readable_value(hide_isolated)}."
-        )
+        raise TypeError(f"hide_isolated must be True or False; got {hide_isolated!r}.")
     chosen = {*dag} if nodes is None else _chosen_parts(dag, nodes, "nodes", "nodes")[0]
     if not chosen:
         raise ValueError("nodes must have at least one node; leave it out to draw all.")
@@ -220,9 +218,8 @@ def emphasis_on(dag: nx.DiGraph, shown: nx.DiGraph, highlight: Any, centre: Any)
 
     The shown edges of highlighted nodes are strong too, except beside a Markov blanket.
     """
-    chosen, edges = set[Hashable](), set[Edge]()
-    if highlight is not None:
-        chosen, edges = _chosen_parts(dag, highlight, "highlight", "nodes, edges")
+    given = [] if highlight is None else highlight
+    chosen, edges = _chosen_parts(dag, given, "highlight", "nodes, edges")
     ends = {node for edge in edges for node in edge}
     if centre is None:
         edges |= {(a, b) for a, b in shown.edges if a in chosen or b in chosen}
@@ -450,8 +447,7 @@ def lanes_of(
         raise ValueError("lanes need tiers, which they run across; give tiers, too.")
     nodes = list(dag)
     lane_of = _numbers_of_named(nodes, list(lanes), "lanes")
-    missing = [node for node in nodes if node not in lane_of]
-    if missing:
+    if missing := [node for node in nodes if node not in lane_of]:
         raise ValueError(
             f"lanes: the nodes {readable_value(missing)} are in no lane; add each to one."
         )

@@ -722,10 +722,8 @@ class NetworkLearner(OneNetworkEstimator):
         An exact search finds a network of the same score with any seed: it has one of its own
         unless the user gives one.
         """
-        is_exact = self.search == "exact"
-        if is_exact and self.random_state is None:
-            seed = 0
-        else:
+        is_exact, seed = self.search == "exact", 0
+        if not is_exact or self.random_state is not None:
             seed = int(check_random_state(self.random_state).randint(2**31))
         return SearchSettings(is_exact, seed, float(self.tol))
 

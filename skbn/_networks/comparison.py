@@ -99,11 +99,10 @@ class NetworkComparison:
         )
         self.undirected: list[Edge] = []
         self.cpdag_reversed: list[Edge] = []
+        both = classes.expected, classes.found
         for edge in classes.reversed:
-            are_directed = not any(
-                _is_undirected(graph, edge) for graph in (classes.expected, classes.found)
-            )
-            (self.cpdag_reversed if are_directed else self.undirected).append(edge)
+            is_open = any(_is_undirected(graph, edge) for graph in both)
+            (self.undirected if is_open else self.cpdag_reversed).append(edge)
         self.cpdag_distance = len(self.missing) + len(self.extra) + len(classes.reversed)
 
     def to_frame(self) -> Any:

@@ -35,8 +35,7 @@ def conditional_model(model: LinearGaussianModel, exogenous: Sequence[int]) -> L
 
 def require_exogenous_values(exogenous: Sequence[Hashable], given: Container[Hashable]) -> None:
     """Raise a ValueError unless all exogenous nodes are among those that are given."""
-    missing = [node for node in exogenous if node not in given]
-    if missing:
+    if missing := [node for node in exogenous if node not in given]:
         raise ValueError(
             f"The nodes [{first_few(missing)}] are exogenous, and the network does not say how "
             "they are distributed. Give their values: in condition or do, as `exogenous` of "

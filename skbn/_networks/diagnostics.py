@@ -296,8 +296,8 @@ def _about_skewness(
         "residuals, and a few rows may decide about the edges of these columns."
     )
     is_skewed = np.abs(own) > _HIGH_SKEWNESS
-    keep_names = '.set_output(transform="pandas")' if isinstance(names[0], str) else ""
     if is_skewed.any():
+        keep_names = '.set_output(transform="pandas")' if isinstance(names[0], str) else ""
         text += (
             " Take the logarithms of skewed columns, or put sklearn.preprocessing."
             f"PowerTransformer(){keep_names} before the learner in a pipeline."

@@ -228,13 +228,11 @@ def to_dot(dag: nx.DiGraph) -> str:
     """
     texts: dict[str, Hashable] = {}
     for node in dag:
-        text = _quoted(node)
-        if text in texts:
+        if (same := texts.setdefault(_quoted(node), node)) is not node:
             raise ValueError(
-                f"The nodes {texts[text]!r} and {node!r} have the same text. Rename one with "
+                f"The nodes {same!r} and {node!r} have the same text. Rename one with "
                 "networkx.relabel_nodes."
             )
-        texts[text] = node
     lines = [f"  {text};" for text in texts]
     for a, b, data in dag.edges(data=True):
         attributes = ["dir=none"] if data.get("undirected") else []

@@ -1948,10 +1948,10 @@ def _graph_on_same_nodes(other: Any, dag: nx.DiGraph) -> nx.DiGraph:
 
 def _have_two_tables(one: GaussianBayesianNetwork, other: Any) -> bool:
     """Whether both networks know the statistics of their rows, and these are of different rows."""
-    both = one._statistics, getattr(other, "_statistics", None)
-    if not all(both):
+    both = [each for each in (one._statistics, getattr(other, "_statistics", None)) if each]
+    if len(both) < 2:
         return False
-    (_, first), (_, second) = (of_all[0] for of_all in both if of_all)
+    first, second = (of_all[0].statistics for of_all in both)
     return first.n_samples != second.n_samples or not np.array_equal(
         np.sort(first.mean), np.sort(second.mean)
     )

@@ -145,9 +145,8 @@ class GroupPlan:
 
     def __str__(self) -> str:
         parts = f" in {1 << self.layout.n_outer} parts" if self.layout.n_outer else ""
-        listed = ""
-        if self.listing is not None:
-            listed = f", {readable_count(self.listing.n_families)} families listed"
+        n_listed = readable_count(self.listing.n_families) if self.listing else ""
+        listed = f", {n_listed} families listed" if n_listed else ""
         return f"{self.described_columns}{parts}{listed}: {readable_size(self.n_bytes)} of memory"
 
 
