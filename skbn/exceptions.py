@@ -29,7 +29,6 @@ __all__ = [
     "SampleWeightWarning",
     "SamplingWarning",
     "SkewedResidualsWarning",
-    "UnseenLevelWarning",
 ]
 
 
@@ -201,20 +200,6 @@ class MaxParentsWarning(UserWarning):
     >>> import warnings
     >>> import skbn
     >>> warnings.filterwarnings("ignore", category=skbn.exceptions.MaxParentsWarning)
-    """
-
-
-class UnseenLevelWarning(DataWarning):
-    """Some held-out rows are not scored, as no row that their fold learned from has their level.
-
-    `GaussianBNLearnerCV.fit` leaves these rows out of the fold's held-out score, and the message
-    names the levels of categories. Stratify the folds by the category, or merge rare levels.
-
-    Examples
-    --------
-    >>> import warnings
-    >>> import skbn
-    >>> warnings.filterwarnings("ignore", category=skbn.exceptions.UnseenLevelWarning)
     """
 
 

@@ -119,8 +119,7 @@ def numbers_by_column(columns: list[str | int], values: Any, parameter: str) -> 
         if x in found:
             raise ValueError(f"{parameter} must name each column once; got {columns[x]!r} twice.")
         found[x] = finite_number(value, f"The value of column {columns[x]!r} in {parameter}")
-    missing = [name for x, name in enumerate(columns) if x not in found]
-    if missing:
+    if missing := [name for x, name in enumerate(columns) if x not in found]:
         raise ValueError(
             f"{parameter} must have a value for each column; missing {missing}. Add them."
         )
@@ -165,8 +164,7 @@ def parents_in(dag: Any, columns: list[str | int]) -> list[list[int]]:
     nodes = {column_number(columns, node): node for node in dag}
     if len(nodes) < len(dag):
         raise ValueError("dag names a column twice, by its name and by its number.")
-    missing = [name for j, name in enumerate(columns) if j not in nodes]
-    if missing:
+    if missing := [name for j, name in enumerate(columns) if j not in nodes]:
         raise ValueError(f"dag has no node for the columns {missing}; add one for each.")
     numbers = {node: number for number, node in nodes.items()}
     return [[numbers[p] for p in dag.predecessors(nodes[x])] for x in range(len(columns))]

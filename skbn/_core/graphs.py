@@ -79,8 +79,7 @@ def check_dag(
 
 def reject_undirected(graph: nx.DiGraph, name: str) -> None:
     """Raise if a graph has edges without a direction, marked as in a CPDAG."""
-    undirected = [(a, b) for a, b, mark in graph.edges(data="undirected") if mark]
-    if undirected:
+    if undirected := [(a, b) for a, b, mark in graph.edges(data="undirected") if mark]:
         raise ValueError(
             f"{name} must have directed edges only; {undirected[0]} is undirected, as in a CPDAG. "
             "Give the network itself, whose graph has all directions, or one of the class, "

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from skbn._core.arrays import Booleans, Floats, Integers
+from skbn._core.arrays import Floats, Integers
 from skbn._core.columns import column_numbers, is_series
 from skbn._core.text import first_few, readable_value
 from skbn._data.containers import as_numpy, missing_in
@@ -17,7 +17,7 @@ from skbn._data.table import Table, numbers_of
 from skbn._data.text_numbers import check_is_category
 from skbn.exceptions import DegenerateColumnsError
 
-__all__ = ["encoded_rows", "learn_nodes", "require_levels", "unseen_levels"]
+__all__ = ["encoded_rows", "learn_nodes", "require_levels"]
 
 # A share of rows below this is the rounding of a sum of shares.
 _ROUNDING = 1e-12
@@ -66,8 +66,7 @@ def learn_nodes(spec: Any, table: Table, *, may_miss: bool = False) -> Nodes | N
                 columns.append(NodeColumn(labels[j], j))
         widths.append(len(columns) - before)
     names = [column.name for column in columns]
-    repeated = sorted({str(name) for name in names if names.count(name) > 1})
-    if repeated:
+    if repeated := sorted({str(name) for name in names if names.count(name) > 1}):
         raise ValueError(
             f"The columns [{first_few(repeated)}] would have the names of levels' indicators. "
             "Rename them."
@@ -126,22 +125,6 @@ def require_levels(sample: Sample, nodes: Nodes) -> None:
         for level, found in zip(own.levels[name], occurs, strict=True):
             if found and level not in levels:
                 raise _unseen(name, level, levels)
-
-
-def unseen_levels(sample: Sample, nodes: Nodes) -> dict[tuple[Hashable, Any], Booleans]:
-    """Return which rows that count have a level that these nodes lack, by column and level."""
-    own, unseen = sample.nodes, {}
-    assert own is not None
-    for v, name in enumerate(own.names):
-        at, known = own.columns_of([v]), nodes.levels.get(name, [])
-        for k, level in enumerate(own.levels.get(name, [])):
-            if level not in known:
-                is_level = (sample.rows[:, at] == (np.arange(len(at)) == k - 1)).all(axis=1)
-                if sample.weight is not None:
-                    is_level &= sample.weight > 0
-                if is_level.any():
-                    unseen[own.labels[own.columns[at[0]].source], level] = is_level
-    return unseen
 
 
 # What the user says
@@ -329,6 +312,7 @@ def _codes(
 def _unseen(name: Hashable, level: Any, levels: list[Any]) -> ValueError:
     return ValueError(
         f"Column {name!r} has the level {level!r}, which fit did not see; it saw "
-        f"[{first_few(levels)}]. Fit with rows of this level, of positive weight, or merge rare "
-        "levels before (OneHotEncoder(min_frequency=...) does)."
+        f"[{first_few(levels)}]. Fit with rows of this level, of positive weight (in folds, by "
+        "cv=list(StratifiedKFold(5, shuffle=True, random_state=0).split(X, values)), with the "
+        "column's values), or merge rare levels before (OneHotEncoder(min_frequency=...) does)."
     )

@@ -52,10 +52,8 @@ from skbn.exceptions import RepeatedRowsWarning
 __all__ = ["BootstrapBNLearner"]
 
 
-# Where half of the rows are enough, rows that are drawn more than once are told of: from so many
-# columns on, or if the resamples have half as many edges again as all rows, and five more.
-_MANY_COLUMNS = 50
-_ENOUGH_ROWS = 4  # for each column
+# From so many columns on, half-samples are the better and faster choice.
+_MANY = 50
 _FROM_0_TO_1 = Interval(Real, 0, 1, closed="both")
 
 
@@ -311,7 +309,7 @@ class BootstrapBNLearner(OneNetworkEstimator):
         fitted = clone(learner).fit(table, **weighted)
         columns = self._columns()
         of_all = fitted_network(fitted, columns)  # raises now if there is none
-        self._warn_of_repeats(draws, sample)
+        self._warn_of_repeats(draws, sample.shape[1])
         plan = plan_resamples(learner, table, given, sample, columns, draws, self.n_jobs)
         if self.verbose:
             at_a_time = "in processes" if plan.n_threads is None else f"{plan.n_threads} at a time"
@@ -320,7 +318,7 @@ class BootstrapBNLearner(OneNetworkEstimator):
         networks, ended_by = plan.networks(listeners_of(self, context), deadline)
         if ended_by:
             self._warn_of_fewer(len(networks), ended_by)
-        self._warn_of_repeats(draws, sample, [of_all, *networks])
+        self._warn_of_repeats(draws, sample.shape[1], [of_all, *networks])
         fixed = [fixed_parent_masks(network.dag) for network in networks]
         parents = [parent_masks(network.dag) for network in networks]
         support = edge_support(parents, fixed)
@@ -358,17 +356,16 @@ class BootstrapBNLearner(OneNetworkEstimator):
             stacklevel=4 + N_WRAPPERS,  # in the user's line, which calls fit, which calls _fit
         )
 
-    def _warn_of_repeats(self, draws: Draws, sample: Sample, networks: Sequence[Any] = ()) -> None:
+    def _warn_of_repeats(self, draws: Draws, m: int, networks: Sequence[Any] = ()) -> None:
         """Advise half-samples: before the resamples if there are many columns, else by these."""
-        sizes, m = [len(rows) for rows in draws.strata], sample.shape[1]
-        is_enough = sum(sizes) >= _ENOUGH_ROWS * m and min(sizes) > 1
-        is_time = (m >= _MANY_COLUMNS) == (not networks)
-        if not (self.replace and self.block_length is None and is_enough and is_time):
+        # Half of the rows should be two for each column, and one of each label.
+        is_few = sum(map(len, draws.strata)) < 4 * m or min(map(len, draws.strata)) < 2
+        if is_few or not self.replace or self.block_length or (m >= _MANY) == bool(networks):
             return
         found = f"With {m} columns, resamples"
         if networks:
-            of_all, *others = [network.dag.number_of_edges() for network in networks]
-            mean = sum(others) / len(others)
+            of_all, *edges = [network.dag.number_of_edges() for network in networks]
+            mean = sum(edges) / len(edges)
             if mean - of_all < max(of_all / 2, 5):
                 return
             found = f"Resamples have {mean:.0f} edges, on average, and all rows {of_all}: they"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy.typing as npt
 from skbn._core.arrays import Booleans
 from skbn._core.resources import FEWEST_COLUMNS, Resources, explained, one_blas_thread, run_all
 from skbn._core.text import readable_value
-from skbn._data.encoding import unseen_levels
+from skbn._data.encoding import require_levels
 from skbn._data.nodes import Nodes
 from skbn._data.row_values import in_order_of_rows, is_mask
 from skbn._data.sample import Sample
@@ -21,7 +21,7 @@ from skbn._solver.planner import plan_searches
 from skbn._solver.problem import Problem, Shape
 from skbn._solver.solve import solve
 
-__all__ = ["HeldOutScores", "Split", "read_splits", "searches_at_a_time", "unseen_text"]
+__all__ = ["HeldOutScores", "Split", "read_splits", "searches_at_a_time"]
 
 # With fewer rows and few columns, threads spend most of the time waiting for the GIL.
 _FEWEST_ROWS = 100_000
@@ -136,8 +136,6 @@ class HeldOutScores:
         About how long it takes, in the unit of `Plan.work`.
     n_unproven : int
         How many of the networks that `compute` found are not proven to be the best.
-    unseen : list of (column, level)
-        The levels of held-out rows that were not scored, as the fold learned from none of them.
     """
 
     def __init__(
@@ -154,7 +152,6 @@ class HeldOutScores:
         self._splits = splits
         self._settings = settings
         self.n_unproven = 0
-        self.unseen: list[tuple[Hashable, Any]] = []
         n_threads = resources.n_threads
         self.n_at_a_time = searches_at_a_time(problem, resources, n_threads, len(splits), settings)
         self._resources = resources.share(self.n_at_a_time)
@@ -207,7 +204,8 @@ class HeldOutScores:
         resources = self._resources.with_jobs(n_jobs)
         problem = self._problem.of_sample(learned, n_jobs)
         solutions = solve(problem, resources, self._settings, self._penalties)
-        held_out = self._scorable(held_out, problem.regressions.nodes)
+        if problem.regressions.nodes is not None:
+            require_levels(held_out, problem.regressions.nodes)
         outcomes = []
         for solution in solutions:
             assert solution.model is not None
@@ -218,29 +216,6 @@ class HeldOutScores:
             n_edges = sum(mask.bit_count() for mask in solution.parents)
             outcomes.append((score, n_edges, not solution.is_optimal))
         return outcomes
-
-    def _scorable(self, sample: Sample, nodes: Nodes | None) -> Sample:
-        """Return the rows without those of levels that the fold's nodes lack."""
-        unseen = {} if nodes is None else unseen_levels(sample, nodes)
-        if not unseen:
-            return sample
-        self.unseen += unseen
-        sample = sample[~np.logical_or.reduce([*unseen.values()])]
-        if not (sample.shape[0] if sample.weight is None else sample.weight.any()):
-            raise ValueError(f"No held-out row can be scored. {unseen_text(unseen)}")
-        return sample
-
-
-def unseen_text(unseen: Iterable[tuple[Hashable, Any]]) -> str:
-    """Return what to say of some columns' levels that no fold learned from."""
-    levels = ", ".join(f"{column!r} = {level!r}" for column, level in dict.fromkeys(unseen))
-    column, _ = next(iter(unseen))
-    values = f"X[{column!r}]" if isinstance(column, str) else f"X[:, {column}]"
-    return (
-        f"Held-out rows with {levels} cannot be scored where a fold learns from no such row. "
-        f"Stratify the folds, as cv=list(StratifiedKFold(5, shuffle=True, random_state=0).split("
-        f"X, {values})) does, merge rare levels, or leave out the rows of levels that one row has."
-    )
 
 
 def _sets_of_columns(sample: Sample, nodes: Nodes | None) -> Booleans | None:

@@ -18,7 +18,7 @@ from skbn._core.estimator import N_WRAPPERS, StrOptions, all_or_nothing, fit_met
 from skbn._core.resources import say
 from skbn._core.text import readable_value
 from skbn._data.row_values import in_order_of_rows
-from skbn._estimators.held_out import HeldOutScores, Split, read_splits, unseen_text
+from skbn._estimators.held_out import HeldOutScores, Split, read_splits
 from skbn._estimators.network_estimator import NetworkLearner, check_settings
 from skbn._networks.diagnostics import warn_about_data, warn_about_limit
 from skbn._scores.criteria import Criterion, read_penalty
@@ -26,7 +26,7 @@ from skbn._solver.engines import SearchSettings
 from skbn._solver.planner import plan_searches
 from skbn._solver.problem import Problem
 from skbn._solver.solve import problem_of, solve
-from skbn.exceptions import PenaltyRangeWarning, UnseenLevelWarning
+from skbn.exceptions import PenaltyRangeWarning
 
 __all__ = ["GaussianBNLearnerCV"]
 
@@ -239,8 +239,9 @@ None, default=None
         Raises
         ------
         ValueError, TypeError
-            As `GaussianBNLearner.fit`, for all rows or the rows of a fold; if the criterion has
-            no complexity term, as `BGe`; if the rule needs the standard error of a single fold;
+            As `GaussianBNLearner.fit`, for all rows or the rows of a fold; if a held-out row has a
+            level of a category that its fold did not learn from; if the criterion has no complexity
+            term, as `BGe`; if the rule needs the standard error of a single fold;
             if there are `params` without metadata routing.
         RuntimeError
             If a callback asks to stop before the searches are finished; if regressions that are
@@ -253,8 +254,7 @@ None, default=None
         Warns
         -----
         skbn.exceptions.DataWarning
-            As `GaussianBNLearner.fit`, for all rows together but not for the folds; and an
-            `UnseenLevelWarning` if held-out rows have levels that their fold did not learn from.
+            As `GaussianBNLearner.fit`, for all rows together but not for the folds.
         skbn.exceptions.MaxParentsWarning
             As `GaussianBNLearner.fit`, for all rows together but not for the folds.
         skbn.exceptions.PenaltyRangeWarning
@@ -298,11 +298,8 @@ None, default=None
         splits = read_splits(self._splits(X, y, routed), sample)
         if len(splits) < 2 and self.rule != "best":
             raise ValueError(f"rule={self.rule!r} needs two folds or more; cv yielded one.")
-        best, folds = self._choose(problem, penalties, splits, settings, context)
-        self._warn_about_proof(folds.n_unproven)
-        if folds.unseen:
-            text = unseen_text(folds.unseen)
-            warnings.warn(text, UnseenLevelWarning, stacklevel=3 + N_WRAPPERS)
+        best, n_unproven = self._choose(problem, penalties, splits, settings, context)
+        self._warn_about_proof(n_unproven)
         self._warn_about_end(penalties)
         model, constraints = self.network_._model(), problem.constraints
         warn_about_data(model, best.regressions)
@@ -352,10 +349,10 @@ None, default=None
         splits: list[Split],
         settings: SearchSettings,
         context: Any,
-    ) -> tuple[Problem, HeldOutScores]:
+    ) -> tuple[Problem, int]:
         """Choose the penalty, and keep the network of all rows.
 
-        Return its problem, and the folds.
+        Return its problem, and how many networks of folds are not proven to be the best.
         """
         resources = replace(self._resources(context), announce=None)
         plan = plan_searches(problem.shape, resources, settings)
@@ -372,7 +369,7 @@ None, default=None
         (best,) = problem.with_penalties([penalty])
         (solution,) = solve(best, resources, settings)
         self._keep(solution, best, cv_results_=cv_results, penalty_=penalty)
-        return best, folds
+        return best, folds.n_unproven
 
 
 def _cv_results(penalties: list[float], scores: Floats, n_edges: Floats) -> dict[str, Floats]:

@@ -240,18 +240,16 @@ class LocalScoreTransformer(
                 "at once."
             )
         with all_or_nothing(self) if is_first else nullcontext():
-            self._add(X, sample_weight, is_first)
+            how = {"reset": is_first, "needs_rows": False, "is_chunk": True}
+            chunk = read_sample(self, X, sample_weight, **how)
+            with one_blas_thread():
+                # chunk.summary refuses rows that all have weight 0.
+                summary = summarise(chunk.rows, chunk.weight) if chunk.has_rows else chunk.summary
+                if not is_first:
+                    summary = self.local_scores_.sample.summary.merge(summary)
+            sample = Sample.of_summary(summary, self._nodes_)
+            self.local_scores_ = make_scores(self, sample, self.penalty)
         return self
-
-    def _add(self, X: Any, sample_weight: Any, is_first: bool) -> None:
-        chunk = read_sample(self, X, sample_weight, reset=is_first, needs_rows=False, is_chunk=True)
-        with one_blas_thread():
-            # chunk.summary refuses rows that all have weight 0.
-            summary = summarise(chunk.rows, chunk.weight) if chunk.has_rows else chunk.summary
-            if not is_first:
-                summary = self.local_scores_.sample.summary.merge(summary)
-        sample = Sample.of_summary(summary, self._nodes_)
-        self.local_scores_ = make_scores(self, sample, self.penalty)
 
     def transform(
         self, X: Any, sample_weight: Any = None, interventions: Any = None

@@ -1827,14 +1827,10 @@ class GaussianBayesianNetwork(
         because they are not those of the rows.
         """
         has_prior = any(each.independence.has_prior for _, each in statistics or ())
+        kept: dict[str, Any] = {"_estimated": model, "_score_losses": score_losses, "_means": None}
+        kept["_statistics"] = None if has_prior else statistics
         # In one step, which Ctrl-C cannot interrupt.
-        self.__dict__.update(
-            _estimated=model,
-            _score_losses=score_losses,
-            _means=None,
-            _statistics=None if has_prior else statistics,
-            _learned_graph=graph_contents(self.dag),
-        )
+        self.__dict__.update(kept, _learned_graph=graph_contents(self.dag))
 
     def _keep_estimates(
         self, statistics: SampleStatistics, columns: list[Any], parents: list[int]

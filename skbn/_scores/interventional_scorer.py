@@ -135,8 +135,7 @@ class InterventionalScorer(FamilyScorer):
 
     def _require_same_columns(self, scorer: FamilyScorer) -> None:
         """Raise if levels of a category have no rows among those of a group."""
-        missing = [each for each in self.column_names if each not in scorer.column_names]
-        if missing:
+        if missing := [each for each in self.column_names if each not in scorer.column_names]:
             raise ValueError(
                 f"the columns [{first_few(missing)}] do not vary, or are determined by others of "
                 "their node. Merge levels that have few rows."
