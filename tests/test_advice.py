@@ -47,7 +47,7 @@ def listed(text):
     """Return the scores of a file in the jkl format."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / "scores"
-        path.write_text(text)
+        path.write_text(text, encoding="utf-8")
         return skbn.ParentSetScores.from_jkl(path)
 
 
@@ -111,7 +111,7 @@ def said(code, names):
 
 def cases():
     """Return the code that fails, a pattern, the code that follows and what is said then."""
-    text = (Path(__file__).parent / "advice.txt").read_text()
+    text = (Path(__file__).parent / "advice.txt").read_text(encoding="utf-8")
     found = re.findall(r"^(?!==)(\S.*)\n((?:  [?>!] .*\n)+)", text, re.MULTILINE)
     return [
         pytest.param(fails, *case, id=fails)
@@ -139,5 +139,5 @@ def test_advice_gets_further(fails, pattern, follows, then):
 
 
 def test_all_cases_are_read():
-    text = (Path(__file__).parent / "advice.txt").read_text()
+    text = (Path(__file__).parent / "advice.txt").read_text(encoding="utf-8")
     assert len(cases()) == text.count("\n  ? ")

@@ -464,7 +464,7 @@ def test_another_number_of_columns(method):
 def test_other_columns_of_local_scores(method):
     learner = GaussianBNLearner().fit(frame())
     call = getattr(learner, method)
-    with pytest.raises(ValueError, match="- c\nGive the columns of fit"):
+    with pytest.raises(ValueError, match="- c\nGive all columns of fit"):
         call(LocalScoreTransformer().fit_transform(frame()[["a", "b"]]))
     with pytest.raises(ValueError, match=r"X has 2 features, but .* expecting 3"):
         GaussianBNLearner().fit(table()).score(LocalScoreTransformer().fit_transform(table(m=2)))
