@@ -156,6 +156,8 @@ def _remedy(X: Any) -> str:
 def as_numpy(values: Any, what: str, remedy: str) -> npt.NDArray[Any]:
     """Return values as numpy reads them, or raise an error that says what they are."""
     try:
+        if hasattr(type(values), "dictionary_decode"):  # numpy would make floats of whole numbers
+            return np.array(values.to_pylist(), dtype=object)
         array = np.asarray(values)
         return array.astype(object) if array.dtype.kind == "T" else array
     except MemoryError:

@@ -300,7 +300,12 @@ def _codes(
 ) -> Integers:
     """Return the number of each row's level, -1 where it is missing."""
     column = table.column(number)
-    values = _values(column, np.asarray(column), table.labels[number], may_miss)
+    values = _values(
+        column,
+        as_numpy(column, f"Column {name!r}", "Leave it out."),
+        table.labels[number],
+        may_miss,
+    )
     code = {None: -1, **{level: k for k, level in enumerate(levels)}}
     _distinct(values, name)
     try:

@@ -13,7 +13,7 @@ import numpy as np
 
 from skbn._core.arrays import Booleans, Floats
 from skbn._core.resources import one_blas_thread
-from skbn._data.containers import array_of, missing_in
+from skbn._data.containers import array_of, as_numpy, missing_in
 from skbn._data.nodes import Nodes
 from skbn._data.table import Table, numbers_of
 from skbn._missing.incomplete_rows import rows_by_pattern
@@ -136,10 +136,11 @@ def with_columns(X: Any, labels: list[Any], columns: Mapping[int, Any]) -> Any:
     table = Table(X)
     numbers = numbers_of(table, labels, labels)
     columns = {numbers[j]: values for j, values in columns.items()}
-    holes = {j: missing_in(own := table.column(j), np.asarray(own)) for j in columns}
+    own = {j: as_numpy(table.column(j), "X", "Pass a data frame.") for j in columns}
+    holes = {j: missing_in(table.column(j), own[j]) for j in columns}
     for j, values in columns.items():
         if values.dtype.kind != "f":  # an observed level stays what it is
-            columns[j] = np.where(holes[j], values, np.asarray(table.column(j)))
+            columns[j] = np.where(holes[j], values, own[j])
     pandas: Any = sys.modules.get("pandas")
     if pandas is not None and isinstance(X, pandas.DataFrame):
         result = X.copy()

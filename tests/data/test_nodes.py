@@ -207,3 +207,14 @@ def test_holes_of_groups_and_of_numbers_are_seen():
     holes = [None, Decimal("nan"), np.ma.masked, pd.NA, pd.NaT, Decimal("snan")]
     numbers = np.array([[1.0] * 6, holes], dtype=object).T
     assert_array_equal(Table(numbers).rows(may_miss=True)[:, 1], np.full(6, np.nan))
+
+
+def test_whole_numbers_of_a_dictionary_stay_whole():
+    pa = pytest.importorskip("pyarrow")
+    codes = [2**60 + 1, None, 2**60 + 2]  # as floats they would be the same
+    table = pa.table({"g": pa.array(codes).dictionary_encode(), "y": [1.0, 2.0, 3.0]})
+    for X in (table, *table.to_batches()):
+        nodes = learn_nodes("auto", Table(X), may_miss=True)
+        assert nodes.levels["g"] == [2**60 + 1, 2**60 + 2]
+        rows = encoded_rows(nodes, Table(X), may_miss=True)
+        assert_array_equal(rows[:, 0], [0.0, np.nan, 1.0])
