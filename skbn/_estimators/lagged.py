@@ -281,6 +281,8 @@ def lagged(
     call = f"lagged(X, {n_lags}" + (f", {call}" if groups is not None else "")
     if index is not None and index.nlevels > 1:
         index = _time_level(index, None if groups is None else numbers, call)
+    elif index is not None and isinstance(given, str) and given == index.name:
+        index = None  # it has the series, and no times
     parts = _unbroken(index, numbers, gaps, call, has_groups=groups is not None)
     if np.bincount(parts, minlength=1).max() <= n_lags:
         raise _too_short(n_lags, numbers, names, gaps)

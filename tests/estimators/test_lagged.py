@@ -293,6 +293,12 @@ def test_groups_may_be_a_column(container):
     assert (series.columns, series.rows.tolist()) == (["x"], [2, 3])
 
 
+def test_an_index_that_only_has_the_series():
+    table = pd.DataFrame({"id": [*"abab"], "x": [1, 2, 3, 4]})
+    found = lagged(table.set_index("id"), groups="id").table
+    assert found.to_numpy().tolist() == lagged(table, groups="id").table.to_numpy().tolist()
+
+
 @pytest.mark.parametrize(
     ("index", "options", "words"),
     [
