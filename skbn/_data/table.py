@@ -382,11 +382,14 @@ def _check_finite(
             f"X has infinite values in {where}. Drop these rows or replace the values."
         )
     also = f" It has infinite values in {where}; drop or replace these first." if where else ""
+    empty = [names[j] for j in np.flatnonzero(missing.all(axis=0))]
+    if empty and len(rows) > 1:
+        also += f" Leave out the columns [{first_few(empty)}], which have no value at all."
     keep_names = '.set_output(transform="pandas")' if isinstance(names[0], str) else ""
     raise ValueError(
         f"X has missing values (NaN) in {_places(missing, names, n_columns)}.{also} "
-        "GaussianBNLearner(missing='em') and GaussianBNPosterior(missing='augment') take them in "
-        "tables in memory. Or impute them, by `impute` of a network, or by "
+        "GaussianBNLearner(missing='em') and GaussianBNPosterior(missing='augment') take missing "
+        "values in tables in memory. Or impute them, by `impute` of a network, or by "
         f"sklearn.impute.IterativeImputer(){keep_names}, which needs "
         "`from sklearn.experimental import enable_iterative_imputer`; dropping the rows loses more."
     )
