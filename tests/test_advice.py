@@ -120,6 +120,7 @@ def cases():
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("fails", "pattern", "follows", "then"), cases())
 def test_advice_gets_further(fails, pattern, follows, then):
     if dask is None and re.search(r"\b(pa|dask)\.", fails):
