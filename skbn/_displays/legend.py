@@ -98,11 +98,11 @@ def legend_rows(
             colour, hollow = (style.positive, None) if sign > 0 else (style.negative, style.ground)
             look = EdgeLook(colour, _SIGN_WIDTH, style.text, any(heads), hollow=hollow)
             kinds.append((look, name))
-    if any("coefficients" in dag.edges[edge] and not sign for edge, sign in signs.items()):
-        look = EdgeLook(style.neutral, _SIGN_WIDTH, style.text, True)
-        kinds.append((look, "several weights (of levels or columns)"))
     if kinds:
         rows.append(LegendRow("weight", kinds))
+    if any("coefficients" in dag.edges[edge] and not sign for edge, sign in signs.items()):
+        look = EdgeLook(style.neutral, _SIGN_WIDTH, style.text, True)
+        rows.append(LegendRow("", [(look, "several weights (of levels or columns)")]))
     if any("level" in dag.nodes[node] and dag.degree(node) for node in dag):
         rows.append(LegendRow("two levels: the sign is that of the level in the box", []))
     has_heads = {look.has_head for look in looks.values()}
