@@ -35,7 +35,7 @@ __all__ = [
 class DegenerateColumnsError(ValueError):
     """Columns are constant, or linear combinations of others, so that a likelihood is unbounded.
 
-    The error names all such columns at once: a table without `columns` is not refused for the same
+    The error names all such columns at once: without them, a table is not refused for the same
     reason. With `max_parents`, only columns that depend on each other within a family are named;
     long chains of such dependences may need a second round.
 
