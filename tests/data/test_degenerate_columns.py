@@ -34,7 +34,7 @@ def refusal(fit, table):
         (GaussianBNLearner(search="order").fit, ["copy", "total", "average"]),
         (GaussianBNPosterior("bic").fit, ["copy", "total", "average"]),
         (
-            lambda X: BootstrapBNLearner(GaussianBNLearner(), n_resamples=2, n_jobs=1).fit(X),
+            lambda X: BootstrapBNLearner(n_resamples=2, random_state=0).fit(X),
             ["copy", "total", "average"],
         ),
         (
