@@ -6,6 +6,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from skbn._core.arrays import Floats, Integers
 from skbn._core.columns import column_numbers, is_series
@@ -253,7 +254,7 @@ def _levels(table: Table, number: int, may_miss: bool, is_named: bool) -> list[A
     if not is_declared and not is_named:
         check_is_category(found, label, table.library)
     if declared is not None:
-        levels = np.asarray(declared).tolist()
+        levels = _as_python(np.asarray(declared))
     else:  # of several types, they cannot be compared
         levels = sorted(seen, key=str if len({*map(type, seen)}) > 1 else None)
     return levels
@@ -283,7 +284,7 @@ def _distinct(values: list[Any], label: Hashable) -> set[Any]:
 def _values(column: Any, values: Any, label: Hashable, may_miss: bool) -> list[Any]:
     """Return a column's values as Python's, None for those that are missing if they may be."""
     # An array of objects may hold numpy's own scalars.
-    found = [v.item() if isinstance(v, np.generic) else v for v in values.tolist()]
+    found = [v.item() if isinstance(v, np.generic) else v for v in _as_python(values)]
     for row in np.flatnonzero(missing_in(column, values)).tolist():
         if not may_miss:
             raise ValueError(
@@ -293,6 +294,12 @@ def _values(column: Any, values: Any, label: Hashable, may_miss: bool) -> list[A
             )
         found[row] = None
     return found
+
+
+def _as_python(values: npt.NDArray[Any]) -> list[Any]:
+    """Return values as Python's: times, which numpy gives as whole numbers of nanoseconds, too."""
+    kind = values.dtype.kind
+    return (values.astype(f"{kind}8[us]") if kind in "mM" else values).tolist()
 
 
 def _codes(

@@ -382,7 +382,7 @@ def _check_finite(
             f"X has infinite values in {where}. Drop these rows or replace the values."
         )
     also = f" It has infinite values in {where}; drop or replace these first." if where else ""
-    empty = [names[j] for j in np.flatnonzero(missing.all(axis=0))]
+    empty = [names[j] for j in np.flatnonzero(missing.all(axis=0)).tolist()]
     if empty and len(rows) > 1:
         also += f" Leave out the columns [{first_few(empty)}], which have no value at all."
     keep_names = '.set_output(transform="pandas")' if isinstance(names[0], str) else ""

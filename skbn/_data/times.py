@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from typing import Any
 
 import numpy as np
@@ -67,10 +68,12 @@ def _dates(pandas: Any, texts: Any) -> Any:
 
 def _moments(pandas: Any, labels: Any, **options: Any) -> Any:
     """Return dates and times as an index, in UTC if they have several offsets from it."""
-    try:
-        return pandas.to_datetime(labels, **options)
-    except ValueError:
-        return pandas.to_datetime(labels, utc=True, **options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", FutureWarning)  # that of older pandas is an error of newer
+        try:
+            return pandas.to_datetime(labels, **options)
+        except (ValueError, FutureWarning):
+            return pandas.to_datetime(labels, utc=True, **options)
 
 
 def one_step_apart(times: Any, same: Booleans) -> Booleans:

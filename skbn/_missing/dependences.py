@@ -21,6 +21,8 @@ _EXACT, _DETERMINED = 1e-6, 3e-5
 # the squared weights, and what EM is short of.
 _SUSPECT = 10
 _FEWEST_TOGETHER = 4
+# Squares of larger numbers may overflow; EM says so of columns in such units.
+_LARGEST = 1e100
 _COARSE = 1e-2
 
 
@@ -61,10 +63,13 @@ def require_independent(
     is_unbounded : bool
         Whether EM has met a family with too small a residual.
     """
-    kept = np.flatnonzero(np.nanmin(rows, axis=0) < np.nanmax(rows, axis=0)).tolist()
+    size = np.nanmax(np.abs(rows), axis=0)
+    varies = np.nanmin(rows, axis=0) < np.nanmax(rows, axis=0)
+    kept = np.flatnonzero(varies & (size > 1 / _LARGEST) & (size < _LARGEST)).tolist()
     if len(kept) < 2:
         return
-    found = found or saturated(incomplete_rows(rows[:, kept], weight), _COARSE)
+    if found is None or len(kept) < len(size):
+        found = saturated(incomplete_rows(rows[:, kept], weight), _COARSE)
     scatter = np.zeros((rows.shape[1],) * 2)
     scatter[np.ix_(kept, kept)] = found.scatter
     deviations = rows - np.nanmean(rows, axis=0)

@@ -65,8 +65,10 @@ ESTIMATORS = {
     ),
     "blocks": (None, {}, "_networks.network.graph_contents"),
 }
+WITH_TEXT = TABLE.astype(object)
+WITH_TEXT.iloc[3, 1] = "n.d."
 TABLES = {
-    "text": TABLE.astype(object).replace(TABLE.iloc[3, 1], "n.d."),
+    "text": WITH_TEXT,
     "infinite": TABLE.assign(a=np.inf),
     "no row": TABLE[:0],
     "other columns": TABLE[["a"]].assign(z=["x", "y"] * 30),
