@@ -64,8 +64,8 @@ def require_independent(
         Whether EM has met a family with too small a residual.
     """
     size = np.nanmax(np.abs(rows), axis=0)
-    varies = np.nanmin(rows, axis=0) < np.nanmax(rows, axis=0)
-    kept = np.flatnonzero(varies & (size > 1 / _LARGEST) & (size < _LARGEST)).tolist()
+    rows = np.where((size > 1 / _LARGEST) & (size < _LARGEST), rows, 0.0)
+    kept = np.flatnonzero(np.nanmin(rows, axis=0) < np.nanmax(rows, axis=0)).tolist()
     if len(kept) < 2:
         return
     if found is None or len(kept) < len(size):
