@@ -13,12 +13,12 @@ from skbn._core.text import first_few
 __all__ = ["reject_covariance"]
 
 _ROUNDING = 1e-6
-# So many whole numbers are symmetric by chance.
+# Smaller tables of whole numbers may be symmetric by chance.
 _FEWEST_WHOLE = 5
 
 
 def reject_covariance(columns: Sequence[Any], labels: list[Any], rows: Any, *, named: bool) -> None:
-    """Raise if a table is a matrix of its columns: labelled by them, or such as no rows are.
+    """Raise if a table is a covariance matrix of its columns, by its labels or by its numbers.
 
     Parameters
     ----------

@@ -52,7 +52,7 @@ from skbn.exceptions import RepeatedRowsWarning
 __all__ = ["BootstrapBNLearner"]
 
 
-# From so many columns on, half-samples are the better and faster choice.
+# From this many columns on, half-samples are the better and faster choice.
 _MANY = 50
 _FROM_0_TO_1 = Interval(Real, 0, 1, closed="both")
 
