@@ -31,8 +31,6 @@ from skbn._branch_and_cut.separation import (
 from skbn._core.arrays import Booleans, Integers
 from skbn._core.resources import Threads
 
-__all__ = ["BRANCH_AND_CUT_KERNELS", "Result", "branch_and_cut"]
-
 BRANCH_AND_CUT_KERNELS = (price, count_coefficients, list_coefficients, *SEPARATION_KERNELS)
 
 # Columns of the root's windows, which become wider each time the bound stalls. A cut of w columns

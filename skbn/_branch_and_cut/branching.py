@@ -12,8 +12,6 @@ from skbn._branch_and_cut.proof import FamilyCosts, Node
 from skbn._branch_and_cut.relaxation import Relaxation
 from skbn._core.arrays import Booleans
 
-__all__ = ["Arc", "OpenNode", "branches", "choose_arc", "has_all_columns"]
-
 # Arcs tried before one is branched on, each for this many simplex iterations: enough to tell which
 # side of an arc costs more, and a small part of what a node takes.
 _N_CANDIDATES, _N_ITERATIONS = 8, 60

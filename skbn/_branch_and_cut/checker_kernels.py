@@ -15,18 +15,6 @@ from numba import float64, int16, int32, int64, types
 from skbn._core.compile import kernel
 from skbn._core.exact_sums import is_less, two_product, two_sum
 
-__all__ = [
-    "CHECKER_KERNELS",
-    "EPSILON",
-    "TINY",
-    "Totals",
-    "add_cluster_cut",
-    "add_local_cut",
-    "excesses",
-    "least",
-    "reduced_costs",
-]
-
 EPSILON = 2.0**-52
 # The rounding of the second parts, in units of the sum: 64 times the square of half an EPSILON.
 _ROUNDING = 2.0**-100

@@ -11,8 +11,6 @@ from numba import boolean, float64, int16, int64, types, uint16
 from skbn._core.compile import inner_kernel, kernel
 from skbn._core.exact_sums import is_less, two_product, two_sum
 
-__all__ = ["CutArrays", "count_coefficients", "list_coefficients", "price", "violations"]
-
 
 class CutArrays(NamedTuple):
     """Cuts as kernels read them: the coefficient of a family is an entry of a table.

@@ -19,8 +19,6 @@ from numba import float64, int64, types
 
 from skbn._core.compile import inner_kernel
 
-__all__ = ["MIXTURE", "Mixture", "add_network", "begin", "minimise", "new_mixture", "rate_of"]
-
 # Reduced costs nearer to 0, and pivots nearer to 0, are rounding: numbers of size 1 that a thousand
 # pivots have changed.
 _TOLERANCE = 1e-9

@@ -24,18 +24,6 @@ import numpy.typing as npt
 
 from skbn._core.exact_sums import upper_sum
 
-__all__ = [
-    "Branch",
-    "ClusterCut",
-    "Cut",
-    "FamilyCosts",
-    "LocalCut",
-    "Node",
-    "NumberedCuts",
-    "Proof",
-    "Step",
-]
-
 
 class FamilyCosts(NamedTuple):
     """Listed families with their costs. A network takes one for each column.

@@ -42,8 +42,6 @@ from skbn._branch_and_cut.proof import (
 from skbn._core.compile import compile_kernels
 from skbn._core.exact_sums import lower_sum, two_product, upper_sum
 
-__all__ = ["ProofError", "certified_bound"]
-
 # The bound may be lower than claimed by this times 1 + |cutoff| and the numbers that it adds up.
 _TOLERANCE = 1e-11
 # By how much the cutoff is lowered, in units of it.

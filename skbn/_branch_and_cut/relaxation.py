@@ -19,8 +19,6 @@ from skbn._branch_and_cut.separation import Point, arrays_of
 from skbn._core.arrays import Booleans, Floats, Integers
 from skbn._core.exact_sums import two_product
 
-__all__ = ["Pricing", "Relaxation"]
-
 # Multipliers, weights and reduced costs nearer to 0 count as 0: HiGHS solves to 1e-7.
 _LEAST_MULTIPLIER = 1e-9
 _LEAST_WEIGHT = 1e-7

@@ -20,16 +20,6 @@ from skbn._branch_and_cut.window_kernels import WindowFamilies, lift
 from skbn._core.arrays import Floats, ShortIntegers
 from skbn._core.resources import Threads
 
-__all__ = [
-    "SEPARATION_KERNELS",
-    "KeptCuts",
-    "Point",
-    "arrays_of",
-    "clusters_of_cycles",
-    "local_cuts",
-    "separate",
-]
-
 SEPARATION_KERNELS = (ascend, generate, lift, violations)
 
 # Cuts of clusters that are violated by less raise the bound by too little to pay for a row.

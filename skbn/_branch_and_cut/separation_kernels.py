@@ -26,8 +26,6 @@ from skbn._branch_and_cut.window_kernels import (
 from skbn._core.compile import inner_kernel, kernel
 from skbn._core.random_numbers import uniform
 
-__all__ = ["Trial", "ascend", "generate"]
-
 # A network is new if it makes the excess smaller at this rate: well above rounding, and too little
 # to matter to a cut.
 _LEAST_RATE = 1e-8

@@ -18,15 +18,6 @@ from skbn._core.compile import inner_kernel, kernel
 from skbn._core.random_numbers import random_below
 from skbn._core.subsets import least_over_subsets
 
-__all__ = [
-    "WINDOW",
-    "WindowFamilies",
-    "cost_of_cheapest",
-    "costs_by_predecessors",
-    "fill_cheapest",
-    "lift",
-]
-
 _ONE = np.uint64(1)
 _BITS = np.uint64(3)
 _BLOCK = np.uint64(8)

@@ -20,8 +20,6 @@ from skbn._core.compile import kernel
 from skbn._core.random_numbers import uniform
 from skbn._core.subsets import popcount
 
-__all__ = ["redraw_candidates", "weigh_candidates"]
-
 
 @kernel(PARTITION, int64, int64, int64[::1], float64[::1])
 def redraw_candidates(state, x, n_fixed, outside, weights):

@@ -18,8 +18,6 @@ from scipy.special import expit
 
 from skbn._core.arrays import Booleans, Floats
 
-__all__ = ["Candidates"]
-
 # So many parents that are expected outside the fixed candidates need no more random ones.
 _FEW_OUTSIDE = 0.5
 

@@ -32,8 +32,6 @@ from skbn._chains.pair_kernels import redraw_pairs
 from skbn._chains.partition_kernels import Partition
 from skbn._core.arrays import BYTES, Floats, Integers
 
-__all__ = ["CHAIN_KERNELS", "Batch", "Chain", "empty_tables", "fill_tables", "table_bytes"]
-
 CHAIN_KERNELS = (
     *(move_related, redraw_pairs, redraw_candidates, weigh_candidates, sum_subsets),
     *(draw_network, edges_given_partition, reach),

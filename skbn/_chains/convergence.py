@@ -16,15 +16,6 @@ import numpy as np
 from skbn._chains.chain import Batch
 from skbn._core.arrays import Floats, Integers
 
-__all__ = [
-    "Agreement",
-    "agreement_of",
-    "batches_of_states",
-    "chains_to_compare",
-    "differences_of",
-    "errors_of_batches",
-]
-
 # Edges that are this improbable, or this certain, are no matter of chains.
 _LEAST_UNCERTAIN = 0.01
 _MANY_ERRORS = 3.0

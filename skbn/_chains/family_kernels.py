@@ -18,16 +18,6 @@ from skbn._core.compile import inner_kernel, kernel
 from skbn._core.random_numbers import uniform
 from skbn._core.subsets import popcount
 
-__all__ = [
-    "draw_network",
-    "draw_parents",
-    "draw_set",
-    "edges_given_partition",
-    "reach",
-    "set_parents",
-    "sum_subsets",
-]
-
 # Sums are float64 times powers of exp(256); nothing has a power far below all others.
 _LOG_UNIT, _NO_POWER = 256.0, -(1 << 40)
 _ONE_POWER_LESS = math.exp(-_LOG_UNIT)

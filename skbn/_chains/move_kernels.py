@@ -38,8 +38,6 @@ from skbn._core.compile import inlined_kernel, inner_kernel, kernel
 from skbn._core.random_numbers import random_below, uniform
 from skbn._core.subsets import popcount
 
-__all__ = ["choose_related", "move_related"]
-
 # After so many columns that were chosen twice, any column is taken.
 _MOST_TRIES = 50
 

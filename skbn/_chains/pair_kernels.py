@@ -24,8 +24,6 @@ from skbn._chains.partition_kernels import PARTITION, meeting_share
 from skbn._core.compile import inner_kernel, kernel
 from skbn._core.random_numbers import uniform
 
-__all__ = ["redraw_pairs"]
-
 
 @kernel(
     *(PARTITION, int64[::1], float64[:, ::1], int64, int64[::1], boolean[:, ::1]),

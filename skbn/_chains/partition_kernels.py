@@ -19,18 +19,6 @@ from numba import float64, int64, uint64
 from skbn._core.arrays import Floats, Integers
 from skbn._core.compile import inlined_kernel, inner_kernel, tuple_type
 
-__all__ = [
-    "LEAST_SHARE",
-    "PARTITION",
-    "Partition",
-    "candidates_before",
-    "candidates_that_precede",
-    "inverse_of",
-    "meeting_share",
-    "parents_share",
-    "share_of_exponentials",
-]
-
 # Logarithms of sums of thousands of nats have errors of 1e-12: a difference of two sums that are
 # equal up to this share of them has lost half of its digits. Then the sets in question are summed.
 LEAST_SHARE = 1e-6

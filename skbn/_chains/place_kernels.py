@@ -17,20 +17,6 @@ from skbn._chains.partition_kernels import inverse_of, share_of_exponentials
 from skbn._core.arrays import Floats, Integers
 from skbn._core.compile import inlined_kernel, inner_kernel
 
-__all__ = [
-    "ADDED",
-    "IN_GAP",
-    "NOWHERE",
-    "Chosen",
-    "Layer",
-    "Scratch",
-    "less_by",
-    "normalised",
-    "share_after",
-    "take_out",
-    "weigh_next_layer",
-]
-
 # The kinds of a last layer: chosen columns in a gap, or a layer that was left, with chosen ones
 # added.
 IN_GAP, ADDED = 0, 1

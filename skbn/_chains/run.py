@@ -9,8 +9,6 @@ from collections.abc import Callable
 from skbn._chains.chain import Batch, Chain
 from skbn._core.resources import Resources, Threads
 
-__all__ = ["ChainRun"]
-
 # Slices of the burn-in, after each of which candidates are chosen anew, and batches of the rest.
 # The burn-in takes 30 % of the time.
 _BURN_IN_SLICES, _BATCHES = 8, 20

@@ -14,18 +14,6 @@ import numpy.typing as npt
 
 from skbn._core.text import readable_value
 
-__all__ = [
-    "BYTES",
-    "Booleans",
-    "Floats",
-    "Integers",
-    "ShortIntegers",
-    "as_integer",
-    "finite_number",
-    "is_listed",
-    "numbers_in",
-]
-
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 Booleans = npt.NDArray[np.bool_]

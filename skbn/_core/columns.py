@@ -14,21 +14,6 @@ from skbn._core.arrays import finite_number
 from skbn._core.graphs import check_dag
 from skbn._core.text import readable_value
 
-__all__ = [
-    "by_label",
-    "column_number",
-    "column_numbers",
-    "family_numbers",
-    "is_labelled",
-    "is_missing",
-    "is_series",
-    "known_values",
-    "named_nodes",
-    "named_values",
-    "numbers_by_column",
-    "parents_in",
-]
-
 # NaN and NaT are of these kinds; pandas' NaT is a datetime.
 _MAY_DIFFER_FROM_THEMSELVES = float, np.floating, np.datetime64, np.timedelta64, datetime
 # pandas.NA has no truth value, and numpy.ma.masked is no number.

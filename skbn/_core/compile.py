@@ -16,15 +16,6 @@ from numba.core import event
 
 from skbn._core.resources import say
 
-__all__ = [
-    "compile_kernels",
-    "inlined_kernel",
-    "inner_kernel",
-    "kernel",
-    "kernels_of",
-    "tuple_type",
-]
-
 # Shorter compilations need no words.
 _LONG = 1.0
 _SECONDS = 0.5

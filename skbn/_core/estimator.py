@@ -26,22 +26,6 @@ from sklearn.base import BaseEstimator
 from skbn._core.resources import Listener, say, telling_listener
 from skbn._core.text import bytes_of
 
-__all__ = [
-    "N_WRAPPERS",
-    "CallbackSupportMixin",
-    "Interval",
-    "InvalidParameterError",
-    "MemorySize",
-    "NetworkHintMixin",
-    "StrOptions",
-    "all_or_nothing",
-    "check_parameters",
-    "check_values",
-    "fit_method",
-    "fit_task",
-    "listeners_of",
-]
-
 _logger = logging.getLogger("skbn")
 
 Method = TypeVar("Method", bound=Callable[..., Any])

@@ -13,8 +13,6 @@ from typing import Any
 
 from numba.extending import register_jitable
 
-__all__ = ["is_less", "lower_sum", "two_product", "two_sum", "upper_sum"]
-
 # Dekker's constant: it splits the 53 digits of a float64 into two halves, whose products are exact.
 _SPLITTER = 2.0**27 + 1.0
 

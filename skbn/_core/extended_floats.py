@@ -26,18 +26,6 @@ from numba.extending import intrinsic, register_jitable
 from skbn._core.compile import tuple_type
 from skbn._core.vectors import FOUR, INTEGERS, VECTOR, raised_by_bit_0, raised_by_bit_1, spread
 
-__all__ = [
-    "WIDE",
-    "WideFormat",
-    "is_zero",
-    "sum_within_vector",
-    "wide_as_double",
-    "wide_exp",
-    "wide_from_double",
-    "wide_product",
-    "wide_sum",
-]
-
 _INTEGER = ir.IntType(64)
 # log(2) in two parts, the first of 33 bits, so that its products with exponents are exact.
 _LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10

@@ -10,8 +10,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-__all__ = ["replaced_file"]
-
 
 @contextmanager
 def replaced_file(path: str | os.PathLike[str]) -> Iterator[IO[str]]:

@@ -18,26 +18,6 @@ from skbn._core.arrays import Floats, finite_number
 from skbn._core.subsets import mask_of, members_of
 from skbn._core.text import readable_value
 
-__all__ = [
-    "CONFIDENCES",
-    "GraphStateMixin",
-    "LinearModel",
-    "check_dag",
-    "check_same_nodes",
-    "dag_of",
-    "equilibrated",
-    "exogenous_nodes",
-    "fixed_parent_masks",
-    "graph_contents",
-    "is_parametrised",
-    "keep_confidences",
-    "parameter_graph",
-    "parent_masks",
-    "propagate",
-    "reject_undirected",
-    "require_finite",
-]
-
 # Attributes of edges that say how sure they are: of a posterior, and of a bootstrap.
 CONFIDENCES = ("probability", "support")
 

@@ -10,8 +10,6 @@ import numpy as np
 
 from skbn._core.compile import inner_kernel
 
-__all__ = ["random_below", "uniform"]
-
 # The constants of SplitMix64.
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _FIRST_FACTOR = np.uint64(0xBF58476D1CE4E5B9)

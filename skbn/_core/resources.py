@@ -32,30 +32,6 @@ from skbn._core.text import bytes_of, readable_sizes
 if sys.platform == "linux":
     import resource
 
-__all__ = [
-    "FEWEST_COLUMNS",
-    "MARGIN",
-    "Listener",
-    "Pauses",
-    "Progress",
-    "Resources",
-    "StoppedError",
-    "Threads",
-    "Workers",
-    "allocate",
-    "available_memory",
-    "count_threads",
-    "duration",
-    "explained",
-    "largest_that_fits",
-    "one_blas_thread",
-    "read_only",
-    "require_memory",
-    "run_all",
-    "say",
-    "telling_listener",
-]
-
 SECONDS_BETWEEN_LINES = 2.0
 _GROWTH_OF_PAUSES, _LONGEST_PAUSE = 1.25, 600.0
 

@@ -15,8 +15,6 @@ from threadpoolctl import threadpool_info
 from skbn._core.resources import available_memory, count_threads
 from skbn._core.text import readable_size
 
-__all__ = ["show_versions"]
-
 # What users install, and llvmlite, numba's compiler.
 _DEPENDENCIES = [
     "numpy",

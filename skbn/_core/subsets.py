@@ -29,29 +29,6 @@ from numba.extending import intrinsic, register_jitable
 from skbn._core.compile import inner_kernel, kernel
 from skbn._core.vectors import larger, load, store, without_bit_0, without_bit_1
 
-__all__ = [
-    "SmallSubsets",
-    "advance",
-    "binomial",
-    "bit_length",
-    "bits_of",
-    "insert_zero_bit",
-    "join_larger",
-    "least_over_subsets",
-    "mask_of",
-    "max_within_vector",
-    "max_zeta",
-    "members_of",
-    "parents_of_masks",
-    "popcount",
-    "rank",
-    "remove_bit",
-    "renumbered",
-    "submasks_by_size",
-    "subsets_of",
-    "zeta_transform",
-]
-
 
 def mask_of(members: Iterable[int]) -> int:
     """Return the mask of a set of column indices.

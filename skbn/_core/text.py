@@ -11,19 +11,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = [
-    "bytes_of",
-    "first_few",
-    "readable_count",
-    "readable_name",
-    "readable_size",
-    "readable_sizes",
-    "readable_value",
-    "rounded_up",
-    "shortened",
-    "text_table",
-]
-
 _MOST_DIGITS = 15  # longer counts are written as powers of ten: nobody reads them digit by digit
 # Limits that keep an error message to a few lines.
 _FEW = 5

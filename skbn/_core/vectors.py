@@ -14,36 +14,6 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, models, register_model
 
-__all__ = [
-    "FOUR",
-    "INTEGERS",
-    "VECTOR",
-    "even_entries",
-    "filled",
-    "first_halves",
-    "larger",
-    "load",
-    "logarithm",
-    "minus",
-    "multiply_add",
-    "negative",
-    "odd_entries",
-    "over",
-    "plus",
-    "raised_by_bit_0",
-    "raised_by_bit_1",
-    "repeated",
-    "reversed_entries",
-    "second_halves",
-    "spread",
-    "square_root",
-    "store",
-    "sum_of_entries",
-    "times",
-    "without_bit_0",
-    "without_bit_1",
-]
-
 VECTOR = ir.VectorType(ir.DoubleType(), 4)
 INTEGERS = ir.VectorType(ir.IntType(64), 4)
 # log(2) in two parts, the first with trailing zeros, and the coefficients of

@@ -14,16 +14,6 @@ from skbn._core.arrays import Booleans
 from skbn._core.columns import is_labelled, is_missing
 from skbn._core.text import first_few, shortened
 
-__all__ = [
-    "array_of",
-    "as_numpy",
-    "check_labels",
-    "frame_labels",
-    "is_dask",
-    "missing_in",
-    "row_labels",
-]
-
 _DASK = {"dask", "dask_expr"}  # the latter has the data frames of some versions
 # Characters of another library's error that ours quotes.
 _LONGEST_REASON = 120

@@ -10,8 +10,6 @@ import numpy as np
 from skbn._core.arrays import Floats
 from skbn._core.text import first_few
 
-__all__ = ["reject_covariance"]
-
 _ROUNDING = 1e-6
 # Smaller tables of whole numbers may be symmetric by chance.
 _FEWEST_WHOLE = 5

@@ -15,8 +15,6 @@ from skbn._core.columns import is_series
 from skbn._data.containers import is_dask
 from skbn._data.row_values import in_order_of_rows, read_sample_weight
 
-__all__ = ["block_places", "check_is_table", "row_blocks", "weight_blocks", "with_whole_rows"]
-
 
 def check_is_table(X: Any) -> None:
     """Check that an object of dask has rows and columns.

@@ -30,8 +30,6 @@ from skbn._data.row_values import (
 from skbn._data.sample import RowSummary, Sample, summarise
 from skbn._data.table import Table
 
-__all__ = ["read_dask_rows"]
-
 # Summaries merged by one task. Merging eight of 20 columns takes under a millisecond, about what a
 # task costs.
 _FAN_IN = 8

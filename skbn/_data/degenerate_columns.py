@@ -15,19 +15,6 @@ from skbn._regressions.least_squares import solve_triangular, triangular_factor
 from skbn._regressions.set_function import SCORE_ACCURACY
 from skbn.exceptions import DegenerateColumnsError
 
-__all__ = [
-    "CheckedColumns",
-    "Dependence",
-    "check_all",
-    "collinear_error",
-    "constants_error",
-    "degenerate_error",
-    "equation",
-    "joined",
-    "labels_of",
-    "raise_joined",
-]
-
 # An equation of more terms is cut short, and so is a list of more equations.
 _MOST_SHOWN = 5
 

@@ -18,8 +18,6 @@ from skbn._data.table import Table, numbers_of
 from skbn._data.text_numbers import check_is_category
 from skbn.exceptions import DegenerateColumnsError
 
-__all__ = ["encoded_rows", "learn_nodes", "require_levels"]
-
 # A share of rows below this is the rounding of a sum of shares.
 _ROUNDING = 1e-12
 

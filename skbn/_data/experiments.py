@@ -23,8 +23,6 @@ from skbn._data.row_values import in_order_of_rows
 from skbn._data.sample import Sample
 from skbn._data.table import Table
 
-__all__ = ["ExperimentalSample", "RowGroup", "read_interventions", "require_no_interventions"]
-
 
 class RowGroup(NamedTuple):
     """Nodes, and the rows in which none of them was set.

@@ -9,8 +9,6 @@ import numpy as np
 
 from skbn._core.arrays import Floats, Integers
 
-__all__ = ["beside_lags", "column_values", "has_unit_root", "rows_of_lags"]
-
 # Fewer rows of a series do not tell a random walk from a column that returns slowly to its mean.
 _FEWEST_ROWS = 50
 # Columns whose own lag is less are not called random walks, whatever the test says.

@@ -18,8 +18,6 @@ import numpy.typing as npt
 from skbn._core.arrays import Integers
 from skbn._core.subsets import mask_of, members_of
 
-__all__ = ["NodeColumn", "Nodes"]
-
 
 class NodeColumn(NamedTuple):
     """A column of numbers.

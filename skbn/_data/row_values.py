@@ -17,16 +17,6 @@ from skbn._core.text import readable_value
 from skbn._data.containers import missing_in
 from skbn.exceptions import SampleWeightWarning
 
-__all__ = [
-    "check_total_weight",
-    "in_order_of_rows",
-    "is_mask",
-    "no_weight",
-    "read_row_groups",
-    "read_sample_weight",
-    "warn_unless_counts",
-]
-
 # A sum of weights beyond these, or what is computed from it, may leave float64's range.
 _SMALLEST_SUM, _LARGEST_SUM = 1e-300, 1e300
 # Weights that were scaled to sum to the rows, perhaps as float32, may be off by this share.

@@ -31,8 +31,6 @@ from skbn._data.row_values import (
 )
 from skbn._regressions.least_squares import triangular_factor
 
-__all__ = ["RowSummary", "Sample", "TableMixin", "centred_blocks", "summarise"]
-
 # A block of 8 columns takes 256 KiB, and stays in the second-level cache.
 _ROWS_A_BLOCK = 4096
 # Units are at most 2**1000 and at least 2**-1000: both are normal numbers.

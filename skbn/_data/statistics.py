@@ -28,8 +28,6 @@ from skbn._regressions.least_squares import (
 )
 from skbn._regressions.set_function import SCORE_ACCURACY
 
-__all__ = ["GroupStatistics", "Prior", "Regression", "SampleStatistics", "sample_statistics"]
-
 _EPS = np.finfo(np.float64).eps
 # Bounds of a column's norm: its square, and those of its residuals, must be normal numbers.
 _SMALLEST_SCALE, _LARGEST_SCALE = 1e-152, 1e153

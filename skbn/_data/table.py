@@ -30,8 +30,6 @@ from skbn._data.dask_blocks import check_is_table
 from skbn._data.sample import TableMixin
 from skbn._data.text_numbers import numeric_text
 
-__all__ = ["Table", "numbers_of", "read_columns"]
-
 # Characters of a value that an error quotes: it may be a list, or a whole table.
 _LONGEST_VALUE = 60
 # Every integer up to this one is a float64.

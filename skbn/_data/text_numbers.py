@@ -16,8 +16,6 @@ from typing import Any
 from skbn._core.text import readable_value
 from skbn.exceptions import NumericTextWarning
 
-__all__ = ["check_is_category", "numeric_text"]
-
 _FORMS = {  # the first that matches, of a text without spaces around it, nor a currency
     "code": r"0\d+",
     "whole": r"[-+]?\d+(\.0*)?",

@@ -10,8 +10,6 @@ import numpy as np
 
 from skbn._core.arrays import Booleans, Integers
 
-__all__ = ["as_times", "one_step_apart"]
-
 # Steps of floats are compared up to this share of the shortest.
 _PARTS_OF_FLOATS = 1000
 # How else than in the ISO format dates are written; the last two also as whole numbers.

@@ -5,22 +5,6 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any, NamedTuple
 
-__all__ = [
-    "DARK",
-    "LIGHT",
-    "LINE_STYLES",
-    "WIDTHS",
-    "Edge",
-    "EdgeLook",
-    "NodeLook",
-    "Style",
-    "line_style_for",
-    "opacity_for",
-    "style_for",
-    "text_on",
-    "width_for",
-]
-
 Edge = tuple[Hashable, Hashable]
 
 _OPACITY = 0.3  # how much of their colour faint nodes and edges keep

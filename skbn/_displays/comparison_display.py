@@ -15,8 +15,6 @@ from skbn._displays.fitted import fitted_graph
 from skbn._displays.labels import NodeNames
 from skbn._displays.layout.layered import LayeredGraph
 
-__all__ = ["NetworkComparisonDisplay"]
-
 _TITLE_ROOM, _LEGEND_ROOM, _LEGEND_WIDTH = 2.6, 3.0, 34.0  # in sizes of the font
 _WIDTH_COMMON, _WIDTH_OTHER = 1.3, 2.4
 _LINE_STYLES: dict[str, Any] = {"missing": (0, (3, 1.5)), "reversed": (0, (5, 1.5, 1.2, 1.5))}

@@ -12,8 +12,6 @@ from skbn._displays.layout.curves import Point
 from skbn._displays.layout.layered import ASPECT, BAND_PADDING, Layout
 from skbn._displays.legend import Legend, LegendRow, place_legend
 
-__all__ = ["LARGEST_SCALE", "Composition", "Contents", "compose", "size_of"]
-
 SMALL_TEXT = 0.8  # size of labels, legends and titles of bands, in sizes of names
 LARGEST_SCALE = 1.25  # a picture grows by this at most where there is more room than it needs
 _MARGIN = 6.0  # points around the picture

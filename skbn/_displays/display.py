@@ -5,8 +5,6 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import Any, Self
 
-__all__ = ["Display", "check_axes"]
-
 
 class Display:
     """Draws with matplotlib in `plot`, and keeps the axes and the figure.

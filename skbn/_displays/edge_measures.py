@@ -13,17 +13,6 @@ from skbn._core.graphs import LinearModel, is_parametrised
 from skbn._core.text import readable_value
 from skbn._displays.appearance import Edge
 
-__all__ = [
-    "Confidence",
-    "Strengths",
-    "confidence_in",
-    "joined_probabilities",
-    "probability_array",
-    "readable_probability",
-    "readable_weight",
-    "strengths_of",
-]
-
 _NAMES = {"probability": "posterior probability", "support": "bootstrap support"}
 _ROUNDING = 1e-9  # a probability may exceed 1 by this: sums of many shares are rounded
 

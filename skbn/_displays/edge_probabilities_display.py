@@ -18,8 +18,6 @@ from skbn._displays.edge_measures import (
 from skbn._displays.fitted import fitted_step
 from skbn._displays.heat_map import LARGEST_WITH_NUMBERS, HeatMapDisplay
 
-__all__ = ["EdgeProbabilitiesDisplay"]
-
 _EXPECTED = (
     "a GaussianBNPosterior or a BootstrapBNLearner, or a pipeline or a search that ends with one"
 )

@@ -12,8 +12,6 @@ from skbn._displays.edge_measures import readable_weight, strengths_of
 from skbn._displays.fitted import fitted_graph
 from skbn._displays.heat_map import LARGEST_WITH_NUMBERS, HeatMapDisplay
 
-__all__ = ["EdgeWeightsDisplay"]
-
 
 class EdgeWeightsDisplay(HeatMapDisplay):
     """The standardised weights of a network's edges as a heat map.

@@ -11,15 +11,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from skbn._core.graphs import exogenous_nodes
 
-__all__ = [
-    "add_score_losses",
-    "fitted_class",
-    "fitted_graph",
-    "fitted_network_and_table",
-    "fitted_step",
-    "fitted_tiers",
-]
-
 _EXPECTED = (
     "a learner, a GaussianBNPosterior, a GaussianBayesianNetwork, or a pipeline or a search that "
     "ends with one"

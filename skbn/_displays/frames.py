@@ -10,8 +10,6 @@ import numpy.typing as npt
 from skbn._core.text import text_table
 from skbn._displays.notebook import Alignment, html_table
 
-__all__ = ["PlainTable", "frame_of"]
-
 # Tables of more rows are shown by their first and last ones, as pandas shows them.
 _MOST_ROWS = 60
 _ROWS_AT_AN_END = 5

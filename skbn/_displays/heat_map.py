@@ -12,8 +12,6 @@ from skbn._displays.appearance import style_for
 from skbn._displays.display import Display, check_axes
 from skbn._displays.labels import broken_into_lines, printable, text_width
 
-__all__ = ["LARGEST_WITH_NUMBERS", "HeatMapDisplay"]
-
 LARGEST_WITH_NUMBERS = 20  # nodes; in larger maps the numbers are too small to read
 # In sizes of the font: a cell, and the room for the colour bar beside and an axis's name below.
 _CELL = 2.6

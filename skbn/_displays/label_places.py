@@ -15,9 +15,6 @@ from skbn._displays.labels import LINE_HEIGHT, text_width
 from skbn._displays.layout.curves import Point, halfway, sampled
 from skbn._displays.layout.layered import Layout
 
-__all__ = ["Labels", "place_labels"]
-
-
 _PADDING = 1.5  # points around a label
 _CLEARANCE = 2.0  # points between a label and the middle of another edge, half of a wide line
 _HEAD = 10.0  # points, the side of a square around an arrowhead

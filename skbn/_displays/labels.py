@@ -16,16 +16,6 @@ from skbn._core.text import readable_value
 from skbn._displays.appearance import Edge
 from skbn._displays.edge_measures import Strengths, readable_probability, readable_weight
 
-__all__ = [
-    "LINE_HEIGHT",
-    "LINE_LENGTH",
-    "NodeNames",
-    "broken_into_lines",
-    "edge_texts",
-    "printable",
-    "text_width",
-]
-
 LINE_LENGTH = 16  # characters of a line, if the name can be broken after a sign
 _LONGEST_WORD = 28  # characters of a line, if it cannot
 _PADDING = 8.0, 5.0  # points between a name and the border of its box

@@ -21,8 +21,6 @@ from skbn._displays.labels import text_width
 from skbn._displays.layout.curves import Point
 from skbn._displays.node_colours import NodeColours
 
-__all__ = ["Legend", "LegendRow", "legend_rows", "place_legend"]
-
 # Lengths in font sizes.
 _SAMPLE, _SAMPLE_GAP, _ENTRY_GAP = 2.6, 0.5, 1.2  # a line or swatch, and the gaps after it
 _ROW = 1.6  # height

@@ -30,8 +30,6 @@ from skbn._displays.plot_options import (
     shown_part,
 )
 
-__all__ = ["NetworkDisplay"]
-
 _EXPECTED = "a networkx.DiGraph (for estimators there is NetworkDisplay.from_estimator)"
 
 

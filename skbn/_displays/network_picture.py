@@ -38,8 +38,6 @@ from skbn._displays.plot_options import Bands, Emphasis
 if TYPE_CHECKING:
     from skbn._displays.picture import Artists
 
-__all__ = ["NetworkPicture"]
-
 # Line widths in points: an edge without a standardised weight, and borders of nodes.
 _WIDTH_UNKNOWN = 1.5
 _BORDER, _BORDER_HELD, _BORDER_MARKED = 0.8, 2.4, 1.4

@@ -13,8 +13,6 @@ from skbn._core.columns import by_label, is_labelled, is_missing
 from skbn._core.text import readable_name, readable_value
 from skbn._displays.labels import printable
 
-__all__ = ["NodeColours", "node_colours"]
-
 # "light" of Paul Tol's notes on colour schemes, SRON/EPS/TN/09-002 (2021): made to fill labelled
 # cells, told apart by colour-blind readers, and dark text can be read on each.
 # Blue and orange come last: on edges they mean signs.

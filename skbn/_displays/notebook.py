@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from skbn._displays.network_display import NetworkDisplay
     from skbn._displays.plot_options import PlotOptions
 
-__all__ = ["Alignment", "DocLinkMixin", "PlotMixin", "html_table"]
-
 # Larger networks are not drawn: they can take seconds each time a notebook shows them.
 _MOST_NODES, _MOST_EDGES = 40, 80
 _NOTE_STYLE = "margin:0.5em 0"

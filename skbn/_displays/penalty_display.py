@@ -12,9 +12,6 @@ from skbn._displays.appearance import style_for
 from skbn._displays.display import Display, check_axes
 from skbn._displays.fitted import fitted_step
 
-__all__ = ["PenaltyDisplay"]
-
-
 _TICK_GAP = 0.1  # least distance between ticks, as a share of the axis
 _OF_LEARNER = "mean log-likelihood of a held-out row, nats"
 

@@ -26,8 +26,6 @@ from skbn._displays.layout.curves import Point, cut_at_end, halfway
 from skbn._displays.layout.layered import Layout
 from skbn._displays.legend import Legend
 
-__all__ = ["Artists", "draw_composition", "draw_picture", "new_axes"]
-
 _SWATCH = 0.75  # height of a node's sample in a legend, in font sizes
 _HOLLOW_BORDER = 1.2  # line width of an arrowhead that is not filled, in points
 

@@ -16,24 +16,6 @@ from skbn._core.text import readable_name, readable_value
 from skbn._displays.appearance import Edge
 from skbn._displays.layout.curves import Point
 
-__all__ = [
-    "Bands",
-    "Emphasis",
-    "PlotOptions",
-    "bands_of",
-    "checked_font_size",
-    "checked_legend",
-    "checked_orientation",
-    "checked_size",
-    "emphasis_on",
-    "lanes_of",
-    "left_out_edges",
-    "names_of",
-    "notes_of",
-    "places_of",
-    "shown_part",
-]
-
 
 class PlotOptions(TypedDict, total=False):
     """The options that other methods hand on to `NetworkDisplay.plot`, which describes them."""

@@ -17,9 +17,6 @@ from skbn._displays.display import Display, check_axes
 from skbn._displays.fitted import fitted_network_and_table
 from skbn._displays.labels import broken_into_lines
 
-__all__ = ["ResidualsDisplay"]
-
-
 _PANEL = 2.1, 1.9  # width and height in inches
 _PAIRS_A_ROW = {3: 1, 10: 2}  # 1 pair for at most 3 columns, 2 for at most 10, 3 for more
 _MOST_POINTS = 2000  # drawn for each column: more would overlap and make files large

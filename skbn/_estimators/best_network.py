@@ -14,8 +14,6 @@ from skbn._solver.constraints import read_constraints
 from skbn._solver.engines import SearchSettings
 from skbn._solver.solve import problem_of, solve
 
-__all__ = ["BestNetwork", "best_network"]
-
 
 class BestNetwork(NamedTuple):
     """What `best_network` returns.

@@ -49,9 +49,6 @@ from skbn._networks.network import GaussianBayesianNetwork
 from skbn._scores.base import BaseScores
 from skbn.exceptions import RepeatedRowsWarning
 
-__all__ = ["BootstrapBNLearner"]
-
-
 # From this many columns on, half-samples are the better and faster choice.
 _MANY = 50
 _FROM_0_TO_1 = Interval(Real, 0, 1, closed="both")

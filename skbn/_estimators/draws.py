@@ -13,8 +13,6 @@ from skbn._data.row_values import no_weight, read_row_groups
 from skbn._data.sample import Sample
 from skbn._networks.inference import random_generator
 
-__all__ = ["Draws", "plan_draws"]
-
 
 @dataclass(frozen=True)
 class Draws:

@@ -21,8 +21,6 @@ from skbn._solver.planner import plan_searches
 from skbn._solver.problem import Problem, Shape
 from skbn._solver.solve import solve
 
-__all__ = ["HeldOutScores", "Split", "read_splits", "searches_at_a_time"]
-
 # With fewer rows and few columns, threads spend most of the time waiting for the GIL.
 _FEWEST_ROWS = 100_000
 # The numbers of the rows to learn from, and of those held out.

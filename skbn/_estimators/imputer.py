@@ -15,8 +15,6 @@ from skbn._estimators.learner import GaussianBNLearner
 from skbn._estimators.network_estimator import NetworkLearner
 from skbn._networks.network import GaussianBayesianNetwork
 
-__all__ = ["GaussianBNImputer"]
-
 
 class GaussianBNImputer(DocLinkMixin, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Fill missing values by their conditional means under the network of the table.

@@ -23,9 +23,6 @@ from skbn._displays.network_display import NetworkDisplay
 from skbn._displays.plot_options import PlotOptions
 from skbn.exceptions import NonstationaryWarning
 
-__all__ = ["LaggedTable", "lagged"]
-
-
 _ALLOWED: dict[str, list[Any]] = {
     "n_lags": [Interval(Integral, 1, None, closed="left")],
     "gaps": [StrOptions({"break", "join"}), None],

@@ -22,8 +22,6 @@ from skbn._solver.incomplete_problem import IncompleteProblem
 from skbn._solver.solve import problem_of, solve
 from skbn._solver.structural_em import EMSolution
 
-__all__ = ["GaussianBNLearner"]
-
 
 class GaussianBNLearner(NetworkLearner):
     """Find the Gaussian Bayesian network with the highest score of all.

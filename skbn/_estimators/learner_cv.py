@@ -28,8 +28,6 @@ from skbn._solver.problem import Problem
 from skbn._solver.solve import problem_of, solve
 from skbn.exceptions import PenaltyRangeWarning
 
-__all__ = ["GaussianBNLearnerCV"]
-
 
 class GaussianBNLearnerCV(NetworkLearner):
     """Find the best Gaussian Bayesian network, with a penalty chosen by cross-validation.

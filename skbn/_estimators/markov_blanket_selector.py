@@ -27,8 +27,6 @@ from skbn._networks.block_network import GaussianBlockNetwork
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._regressions.least_squares import triangular_factor
 
-__all__ = ["MarkovBlanketSelector"]
-
 
 class MarkovBlanketSelector(DocLinkMixin, SelectorMixin, MetaEstimatorMixin, BaseEstimator):
     """Select the columns in the Markov blanket of a target.

@@ -24,8 +24,6 @@ from skbn._networks.network import GaussianBayesianNetwork
 from skbn._solver.near_optimal import NearOptimal
 from skbn._solver.problem import Problem
 
-__all__ = ["NearOptimalNetworks"]
-
 Item = TypeVar("Item")
 
 _HEADER = ("", "score", "difference", "edges")

@@ -22,8 +22,6 @@ from skbn._networks.network import GaussianBayesianNetwork
 from skbn._scores.local_scores import LocalScores
 from skbn._solver.problem import Problem
 
-__all__ = ["NetworkAverage", "estimates_of"]
-
 
 @dataclass(frozen=True)
 class NetworkAverage:

@@ -61,21 +61,6 @@ from skbn._solver.near_optimal import near_optimal
 from skbn._solver.problem import Problem, Solution
 from skbn.exceptions import MissingValuesWarning
 
-__all__ = [
-    "PARAMETER_CONSTRAINTS",
-    "NetworkEstimator",
-    "NetworkLearner",
-    "OneNetworkEstimator",
-    "check_columns",
-    "check_settings",
-    "learn_columns",
-    "make_scores",
-    "most_parents",
-    "network_of",
-    "read_sample",
-    "targets_of",
-]
-
 _MOST_SHOWN = 5
 
 PARAMETER_CONSTRAINTS: dict[str, list[Any]] = {

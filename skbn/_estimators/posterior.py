@@ -76,8 +76,6 @@ from skbn._solver.problem import Problem
 from skbn._solver.solve import problem_of
 from skbn.exceptions import MissingValuesWarning, OrderPriorWarning, SamplingWarning
 
-__all__ = ["GaussianBNPosterior"]
-
 
 class GaussianBNPosterior(NetworkEstimator):
     """Find the exact posterior probability of every edge, path and parent set.

@@ -47,16 +47,6 @@ from skbn._solver.problem import Problem
 from skbn._solver.solve import problem_of, solve, work_of
 from skbn.exceptions import DataWarning, MaxParentsWarning, PenaltyRangeWarning
 
-__all__ = [
-    "Resamples",
-    "check_takes_weight",
-    "fitted_network",
-    "plan_resamples",
-    "reads_scores",
-    "without_warnings",
-]
-
-
 # The share of rows that an error proposes to draw without replacement.
 _LARGE_FRACTION = 0.9
 # A resample of many may draw none of so few rows.

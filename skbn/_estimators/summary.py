@@ -7,8 +7,6 @@ from typing import Any
 from skbn._core.text import first_few, text_table
 from skbn._scores.local_scores import LocalScores
 
-__all__ = ["learner_summary"]
-
 
 def learner_summary(learner: Any, max_rows: int | None) -> str:
     """Return a few lines on a fitted learner, and the regressions of its network.

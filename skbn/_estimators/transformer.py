@@ -30,8 +30,6 @@ from skbn._scores.criteria import Criterion
 from skbn._scores.local_scores import LocalScores
 from skbn._solver.incomplete_problem import expected_sample
 
-__all__ = ["LocalScoreTransformer"]
-
 
 class LocalScoreTransformer(
     DocLinkMixin,

@@ -26,9 +26,6 @@ from skbn._exact.plan import SearchPlan
 from skbn._exact.recurrences import SLAB_KERNELS, SearchResult, Slab, best_network, solve_slab
 from skbn._exact.walked_families import WALKING_KERNELS
 
-__all__ = ["Cluster", "current_cluster", "search_on_cluster"]
-
-
 _SHARE_OF_LIMIT = 0.75
 # A worker with several threads is given several tasks at once; but a task has the threads of all.
 _one_task = Lock()

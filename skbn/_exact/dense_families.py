@@ -53,22 +53,6 @@ from skbn._regressions.set_function import (
     score_tolerance,
 )
 
-__all__ = [
-    "DENSE_KERNELS",
-    "LISTING_KERNELS",
-    "BlockwiseFamilies",
-    "DenseFamilies",
-    "DrawnStates",
-    "LocalMaxima",
-    "ParentSets",
-    "best_parents",
-    "check_slab",
-    "draw_states",
-    "first_parents_that_reach",
-    "local_maxima",
-    "parents_that_reach",
-]
-
 # The scores of a longest row take 4 KiB of the first-level cache.
 _SHORTEST_ROW, _LONGEST_ROW = 1 << 6, 1 << 9
 

@@ -16,8 +16,6 @@ from skbn._core.subsets import members_of
 from skbn._exact.parent_set_lists import RankedFamilies
 from skbn._exact.search_paths import Step
 
-__all__ = ["EquivalenceFilter"]
-
 
 class EquivalenceFilter:
     """Says which networks to leave out, and whether the class of a listed one is new.

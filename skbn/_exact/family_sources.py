@@ -16,8 +16,6 @@ import numpy.typing as npt
 from skbn._core.arrays import Floats, Integers
 from skbn._core.resources import Threads
 
-__all__ = ["BestScores", "FamilySource", "RankedParentSets", "TableByTable", "TableSource"]
-
 # Returns F of some sets.
 BestScores = Callable[[Integers], Floats]
 

@@ -48,24 +48,6 @@ from skbn._core.vectors import (
 )
 from skbn._regressions.set_function import LEAST_SCORE
 
-__all__ = [
-    "BLOCK_TABLES",
-    "PARENT_RULES",
-    "PIECES",
-    "BlockFamilies",
-    "BlockTables",
-    "ParentRules",
-    "Pieces",
-    "fill_blocks",
-    "fill_values",
-    "finish_values",
-    "forget_ruled_out",
-    "places_of",
-    "rule_out",
-    "score_itself",
-    "values_of_block",
-]
-
 
 class Pieces(NamedTuple):
     """What tables are filled from: the functions of the sets of some pieces.

@@ -39,8 +39,6 @@ from skbn._exact.recurrences import best_scores
 from skbn._exact.search_paths import Paths, Route, State, Step
 from skbn._exact.stores import ArrayStore
 
-__all__ = ["KBestNetworks", "near_optimal_networks"]
-
 # What a step, a route, a state or a path takes, about; memory is asked for at each doubling.
 _BYTES = 300
 _FIRST_ROOM = 1 << 12

@@ -12,8 +12,6 @@ from skbn._core.subsets import mask_of, max_zeta, members_of
 from skbn._exact.family_sources import BestScores, RankedParentSets, TableByTable
 from skbn._exact.plan import SearchPlan
 
-__all__ = ["ListedFamilies"]
-
 
 class ListedFamilies(TableByTable):
     """A `FamilySource` of the families in a list, and of no others.

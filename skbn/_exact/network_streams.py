@@ -5,8 +5,6 @@ from __future__ import annotations
 import heapq
 from typing import NamedTuple, Protocol
 
-__all__ = ["NearOptimalNetwork", "NearOptimalStream", "sum_of_streams", "tie_tolerance"]
-
 # Scores that differ by no more tie: a difference in nats, and a share of the score for rounding.
 _TIE = 1e-9
 _ROUNDING = 1e-12

@@ -10,8 +10,6 @@ import numpy as np
 
 from skbn._exact.family_sources import RankedParentSets
 
-__all__ = ["ParentSetList", "RankedFamilies"]
-
 # Parent sets are listed down to this many nats below the best, at first; twice as far each time
 # that more are needed. Lists this deep hold some tens of parent sets.
 _FIRST_DEPTH = 6.0

@@ -14,17 +14,6 @@ from skbn._core.arrays import BYTES, Integers
 from skbn._core.subsets import members_of
 from skbn._core.text import readable_size, readable_sizes
 
-__all__ = [
-    "FEWEST_COLUMNS_OF_WORKERS",
-    "SearchPlan",
-    "TooLargeError",
-    "plan_all_families",
-    "plan_on_workers",
-    "plan_search",
-    "scratch_error",
-    "space_of_scratch",
-]
-
 # A search through all families has at least this many columns, if there are as many. With fewer,
 # a block would have so few sets that going from one subset of the others to the next takes longer
 # than working through them.

@@ -46,18 +46,6 @@ from skbn._exact.sink_kernels import Tables, extend_blocks, extend_by_sink
 from skbn._exact.stores import Store, open_store
 from skbn._regressions.set_function import SCORE_ACCURACY, internal_error
 
-__all__ = [
-    "SLAB_KERNELS",
-    "SearchResult",
-    "Slab",
-    "best_network",
-    "best_scores",
-    "exact_search",
-    "fill_array",
-    "solve_slab",
-]
-
-
 # Ctrl-C is handled between tasks: these local scores of a slab take a few tenths of a second.
 _TASK = 1 << 28
 # Numbers that threads share are cut into pieces that take about half a millisecond.

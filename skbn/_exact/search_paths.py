@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-__all__ = ["Paths", "Route", "State", "Step"]
-
 
 class Step(NamedTuple):
     """The removal of a sink.

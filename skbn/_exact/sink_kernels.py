@@ -19,8 +19,6 @@ from skbn._core.compile import inner_kernel, kernel, tuple_type
 from skbn._core.subsets import bit_length, join_larger, remove_bit
 from skbn._core.vectors import load, plus, store
 
-__all__ = ["Tables", "add_column", "extend_block", "extend_blocks", "extend_by_sink"]
-
 
 class Tables(NamedTuple):
     """The tables of a slab's columns, as kernels take them.

@@ -19,9 +19,6 @@ from skbn._core.resources import Threads, allocate
 from skbn._core.subsets import members_of
 from skbn._exact.plan import SearchPlan, scratch_error
 
-__all__ = ["ArrayStore", "FileStore", "Store", "open_store"]
-
-
 # Ctrl-C is handled between pieces of a file.
 _PIECE = 1 << 24
 

@@ -44,9 +44,6 @@ from skbn._regressions.set_function import (
     score_tolerance,
 )
 
-__all__ = ["WALKING_KERNELS", "WalkedFamilies"]
-
-
 WALKING_KERNELS = (
     settle_columns,
     walk_seeds,

@@ -12,8 +12,6 @@ from skbn._data.degenerate_columns import collinear_error, equation
 from skbn._missing.em import PRIOR_ROWS, Estimate, saturated
 from skbn._missing.incomplete_rows import incomplete_rows
 
-__all__ = ["require_independent"]
-
 # A column whose residual is a smaller share of its spread is a combination of others. EM meets one
 # that is less exact if a network has such a family.
 _EXACT, _DETERMINED = 1e-6, 3e-5

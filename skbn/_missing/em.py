@@ -15,8 +15,6 @@ from skbn._core.subsets import bits_of
 from skbn._missing.em_kernels import Moments, maximise_likelihood
 from skbn._missing.incomplete_rows import IncompleteRows
 
-__all__ = ["PRIOR_ROWS", "Estimate", "UnboundedError", "estimate", "saturated", "start"]
-
 # Rows of independent columns that keep the likelihood of the saturated model bounded. A whole row
 # would show in columns that nearly depend on each other.
 PRIOR_ROWS = 0.1

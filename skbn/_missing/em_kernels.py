@@ -19,8 +19,6 @@ from skbn._core.arrays import Floats
 from skbn._core.compile import inner_kernel, kernel, tuple_type
 from skbn._missing.incomplete_rows import PatternedRows
 
-__all__ = ["Moments", "maximise_likelihood"]
-
 
 class Moments(NamedTuple):
     """The parameters of a network, and what they say of the complete rows.

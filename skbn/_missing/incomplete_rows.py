@@ -18,16 +18,6 @@ from skbn._core.arrays import Booleans, Floats, Integers
 from skbn._data.degenerate_columns import constants_error
 from skbn._regressions.least_squares import triangular_factor
 
-__all__ = [
-    "IncompleteRows",
-    "PatternedRows",
-    "incomplete_rows",
-    "require_spread",
-    "require_values",
-    "rows_by_pattern",
-]
-
-
 # A smaller share of a column's values is lost in their rounding.
 _ROUNDING = 8 * np.finfo(np.float64).eps
 # Squares of deviations, and their sums, must be normal numbers.

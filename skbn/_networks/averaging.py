@@ -15,8 +15,6 @@ from skbn._core.arrays import Floats
 from skbn._core.subsets import members_of
 from skbn._networks.equivalence import compelled_parents, consistent_extension, joined_columns
 
-__all__ = ["EdgeSupport", "averaged_parents", "edge_support", "inclusion_threshold"]
-
 
 class EdgeSupport(NamedTuple):
     """The share of some networks that have each edge, as arrays of shape (m, m).

@@ -19,9 +19,6 @@ from skbn._data.nodes import NodeColumn, Nodes
 from skbn._networks.gaussian import LinearGaussianModel
 from skbn._networks.interchange import is_json_node
 
-__all__ = ["blocks_in", "check_columns", "contents_of", "masks_of_nodes"]
-
-
 _PARTS = ("names", "columns", "widths", "levels", "labels")
 _OLDER = {"columns": 3, "levels": 2}  # entries of each: older versions said nothing twice
 

@@ -38,8 +38,6 @@ from skbn._scores.base import BaseScores
 from skbn._scores.criteria import Criterion, as_criterion
 from skbn._scores.local_scores import LocalScores
 
-__all__ = ["GaussianBlockNetwork", "network_of_model"]
-
 
 class GaussianBlockNetwork(GaussianBayesianNetwork):
     """A Gaussian Bayesian network whose nodes have several columns each.

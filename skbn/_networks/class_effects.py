@@ -22,8 +22,6 @@ from skbn._networks.class_members import parent_set_counts
 from skbn._networks.gaussian import LinearGaussianModel
 from skbn._regressions.least_squares import triangular_factor
 
-__all__ = ["class_effect_columns"]
-
 
 def class_effect_columns(model: LinearGaussianModel, cause: int, outcome: int) -> dict[str, Any]:
     """Return the columns of a table with a row for each set of parents that the cause may have.

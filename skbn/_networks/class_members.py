@@ -20,8 +20,6 @@ from skbn._core.arrays import Floats
 from skbn._core.subsets import members_of
 from skbn._networks.equivalence import compelled_parents, consistent_extension, joined_columns
 
-__all__ = ["edge_shares", "number_of_members", "parent_set_counts"]
-
 # Sets of parents that a column may have are counted one by one.
 _MOST_PARENT_SETS = 1 << 13
 

@@ -12,8 +12,6 @@ from skbn._displays.comparison_display import NetworkComparisonDisplay
 from skbn._displays.frames import frame_of
 from skbn._networks.equivalence import cpdag, directed_by
 
-__all__ = ["NetworkComparison"]
-
 _BY_CHANCE = (
     "The best networks of two tables differ by chance, too, even of two halves of one table.\n"
     "To ask whether groups differ, compare evidences: see 'Two groups' in the guide, 'How sure'."

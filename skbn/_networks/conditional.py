@@ -18,8 +18,6 @@ from skbn._core.graphs import exogenous_nodes, propagate
 from skbn._core.text import first_few
 from skbn._networks.gaussian import LinearGaussianModel
 
-__all__ = ["conditional_model", "model_of_dag", "require_exogenous_values"]
-
 
 def model_of_dag(dag: nx.DiGraph) -> LinearGaussianModel:
     """Return the model of a graph with parameters; it raises what `from_dag` does."""

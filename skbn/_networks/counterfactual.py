@@ -22,8 +22,6 @@ from skbn._data.table import Table, read_columns
 from skbn._networks.gaussian import LinearGaussianModel
 from skbn._networks.partial_rows import with_columns
 
-__all__ = ["counterfactual"]
-
 
 def counterfactual(model: LinearGaussianModel, X: Any, do: Mapping[Hashable, Any]) -> Any:
     """Return a table as it would have been with nodes set to one value, or to one for each row."""

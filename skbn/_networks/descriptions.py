@@ -23,8 +23,6 @@ from skbn._scores.base import BaseScores
 from skbn._scores.criteria import CRITERIA, Criterion, as_criterion
 from skbn._scores.local_scores import LocalScores
 
-__all__ = ["edge_columns", "network_text", "score_losses"]
-
 # Longer texts are cut: more lines would fill the screen, and more parents would break the line.
 _MOST_LINES = 15
 _MOST_PARENTS = 6

@@ -36,8 +36,6 @@ from skbn.exceptions import (
     SkewedResidualsWarning,
 )
 
-__all__ = ["gains_of_one_more_parent", "warn_about_data", "warn_about_limit"]
-
 # A column of more values is not discrete. Categories may be treated as continuous from five on:
 # Rhemtulla, Brosseau-Liard & Savalei (2012), "When can categorical variables be treated as
 # continuous?", Psychological Methods 17, 354-373.

@@ -14,8 +14,6 @@ from skbn._core.text import readable_name, text_table
 from skbn._displays.frames import frame_of
 from skbn._displays.notebook import html_table
 
-__all__ = ["GaussianDistribution", "GaussianMarginal"]
-
 _HEADER = ("node", "mean", "standard deviation")
 _MOST_SCENARIOS = 5  # whose means are displayed
 

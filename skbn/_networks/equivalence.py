@@ -21,19 +21,6 @@ from skbn._core.subsets import mask_of, members_of
 from skbn._core.text import readable_value
 from skbn._regressions.set_function import internal_error
 
-__all__ = [
-    "canonical_member",
-    "compelled_parents",
-    "consistent_extension",
-    "cpdag",
-    "directed_by",
-    "extended",
-    "is_equivalent",
-    "joined_columns",
-    "structural_hamming_distance",
-    "told_apart",
-]
-
 
 def cpdag(dag: nx.DiGraph, fixed: list[int] | None = None) -> nx.DiGraph:
     """Return the completed partially directed graph of an acyclic graph.

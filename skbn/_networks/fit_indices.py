@@ -28,8 +28,6 @@ from skbn._displays.frames import frame_of
 from skbn._displays.notebook import html_table
 from skbn._regressions.least_squares import triangular_factor
 
-__all__ = ["FitIndices", "check_n", "comparative_indices", "d_separations", "fit_indices", "rmsea"]
-
 _HEADER = ("measure", "value")
 _LEAST_P_VALUE = 1e-300  # below it, the logarithm is computed by itself
 _MOST_CHI2 = 1e9  # scipy's noncentral distribution function is NaN from 5e9 on

@@ -18,8 +18,6 @@ from skbn._data.statistics import SampleStatistics
 from skbn._missing.incomplete_rows import rows_by_pattern
 from skbn._regressions.least_squares import solve_triangular, triangular_factor
 
-__all__ = ["LinearGaussianModel", "NetworkParameters", "estimate_model", "stacked"]
-
 
 class NetworkParameters(NamedTuple):
     """The parameters of a network of m columns.

@@ -22,18 +22,6 @@ from skbn._networks.distribution import GaussianDistribution
 from skbn._networks.gaussian import LinearGaussianModel, stacked
 from skbn._networks.partial_rows import conditional_means
 
-__all__ = [
-    "check_container",
-    "check_scenarios",
-    "condition",
-    "like_pandas",
-    "predict",
-    "random_generator",
-    "require_modelled",
-    "residuals",
-    "sample",
-]
-
 _CONTAINERS = ("default", "pandas", "polars")  # as in sklearn.set_config(transform_output=...)
 
 

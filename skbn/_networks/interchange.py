@@ -27,21 +27,6 @@ from skbn._core.graphs import check_dag, parameter_graph
 from skbn._core.text import readable_value
 from skbn._networks.gaussian import LinearGaussianModel
 
-__all__ = [
-    "from_data",
-    "from_json",
-    "from_modelstring",
-    "from_pgmpy",
-    "is_json_node",
-    "to_data",
-    "to_dot",
-    "to_json",
-    "to_mermaid",
-    "to_modelstring",
-    "to_pgmpy",
-]
-
-
 # JSON
 
 _ROUNDING = 8 * float(np.finfo(np.float64).eps)

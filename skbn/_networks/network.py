@@ -58,8 +58,6 @@ from skbn._networks.standard_errors import check_confidence, interval_columns, s
 from skbn._scores.base import BaseScores
 from skbn._scores.criteria import Criterion
 
-__all__ = ["GaussianBayesianNetwork"]
-
 
 class GaussianBayesianNetwork(
     GraphStateMixin, DocLinkMixin, PlotMixin, CallbackSupportMixin, DensityMixin, BaseEstimator

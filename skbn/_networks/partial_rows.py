@@ -19,8 +19,6 @@ from skbn._data.table import Table, numbers_of
 from skbn._missing.incomplete_rows import rows_by_pattern
 from skbn._networks.gaussian import LinearGaussianModel
 
-__all__ = ["conditional_means", "drawn", "filled", "imputed_columns", "with_columns"]
-
 
 @one_blas_thread()
 def conditional_means(

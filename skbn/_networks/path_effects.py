@@ -18,8 +18,6 @@ from skbn._core.graphs import dag_of, propagate
 from skbn._core.subsets import members_of
 from skbn._networks.gaussian import LinearGaussianModel
 
-__all__ = ["cause_and_outcome", "effect_columns", "path_columns", "total_effects"]
-
 # A table of more paths would fill memory before anybody reads it.
 _MOST_PATHS = 100_000
 

@@ -19,8 +19,6 @@ from skbn._core.subsets import bits_of
 from skbn._core.text import readable_value
 from skbn._data.statistics import GroupStatistics, SampleStatistics
 
-__all__ = ["StandardErrors", "check_confidence", "interval_columns", "standard_errors"]
-
 
 class StandardErrors(NamedTuple):
     """The standard errors of a network's coefficients.

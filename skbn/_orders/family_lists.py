@@ -9,8 +9,6 @@ import numpy as np
 from skbn._core.arrays import Booleans, Floats, Integers
 from skbn._orders.list_kernels import BLOCK, Lists, find_dominated
 
-__all__ = ["FamilyLists"]
-
 _WORD = 64
 
 

@@ -17,8 +17,6 @@ from skbn._orders.order_state import state_of
 from skbn._orders.regression_kernels import LEAST_PIVOT, Family, Regressions, select_forward
 from skbn._orders.subset_kernels import score_subsets
 
-__all__ = ["GROWTH_KERNELS", "FamilyGrowth"]
-
 GROWTH_KERNELS = (choose_families, grow_for_insertions, score_subsets, select_forward)
 
 # The logarithm of how many families are scored at first, from 2**20 to 2**21 in all: those of the

@@ -25,8 +25,6 @@ from skbn._orders.regression_kernels import (
     score_with,
 )
 
-__all__ = ["Found", "Growth", "grow_for_insertions"]
-
 
 class Growth(NamedTuple):
     """How families grow, and scratch.

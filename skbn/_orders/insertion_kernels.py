@@ -17,20 +17,6 @@ from skbn._core.random_numbers import random_below
 from skbn._core.subsets import popcount
 from skbn._orders.list_kernels import LISTS, first_fit, has
 
-__all__ = [
-    "LIMITS",
-    "STATE",
-    "Limits",
-    "State",
-    "change_family",
-    "choose_families",
-    "insert_marked",
-    "mark",
-    "move",
-    "set_available",
-    "total_score",
-]
-
 
 class State(NamedTuple):
     """An order of the columns, and what follows from it.

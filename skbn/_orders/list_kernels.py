@@ -11,8 +11,6 @@ from numba import boolean, float64, int16, int32, int64, types
 from skbn._core.arrays import Integers
 from skbn._core.compile import inner_kernel, kernel
 
-__all__ = ["BLOCK", "LISTS", "Lists", "find_dominated", "first_fit", "has"]
-
 # Families in a block, which is skipped as a whole if it has common parents that are not available.
 BLOCK = 16
 _BLOCK, _ONE = np.uint64(BLOCK), np.uint64(1)

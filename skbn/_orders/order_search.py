@@ -23,8 +23,6 @@ from skbn._orders.order_state import climb, segment_of, state_of
 from skbn._orders.search_kernels import Best, arrange, perturb_and_climb
 from skbn._orders.segment_kernels import improve_segments
 
-__all__ = ["ORDER_KERNELS", "FoundOrder", "OrderSearch"]
-
 ORDER_KERNELS = (
     arrange,
     choose_families,

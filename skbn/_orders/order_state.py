@@ -10,8 +10,6 @@ from skbn._orders.insertion_kernels import Limits, State, choose_families, inser
 from skbn._orders.list_kernels import Lists
 from skbn._orders.segment_kernels import Segment, improve_segments
 
-__all__ = ["climb", "segment_of", "state_of"]
-
 
 def state_of(order: Integers, lists: Lists) -> State:
     """Return the state of an order; `choose_families` sets all but the order."""

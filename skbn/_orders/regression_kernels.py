@@ -17,21 +17,6 @@ from numba import boolean, float64, int64, types
 from skbn._core.arrays import Floats
 from skbn._core.compile import inner_kernel, kernel
 
-__all__ = [
-    "FAMILY",
-    "LEAST_PIVOT",
-    "REGRESSIONS",
-    "Family",
-    "Regressions",
-    "add_parent",
-    "explains_most",
-    "family_score",
-    "own_score",
-    "rebuild",
-    "score_with",
-    "select_forward",
-]
-
 # Sums of products of unit columns are wrong by about 1e-15 for each parent: what is left of a
 # column has three digits here.
 LEAST_PIVOT = 1e-12

@@ -23,8 +23,6 @@ from skbn._orders.insertion_kernels import (
 from skbn._orders.list_kernels import LISTS, first_fit
 from skbn._orders.segment_kernels import SEGMENT, improve_segment
 
-__all__ = ["Best", "arrange", "perturb_and_climb"]
-
 # The most insertions of a perturbation.
 _MOST_INSERTIONS = 6
 # The share of perturbations that move columns which are in lists together.

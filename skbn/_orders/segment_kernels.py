@@ -14,8 +14,6 @@ from skbn._core.subsets import least_over_subsets
 from skbn._orders.insertion_kernels import LIMITS, STATE, change_family, set_available
 from skbn._orders.list_kernels import BLOCK, LISTS, first_fit, has
 
-__all__ = ["SEGMENT", "Segment", "improve_segment", "improve_segments"]
-
 
 class Segment(NamedTuple):
     """Scratch for the dynamic program over the subsets of a segment of `width` columns.

@@ -11,8 +11,6 @@ from skbn._core.compile import inner_kernel, kernel
 from skbn._core.subsets import popcount
 from skbn._orders.regression_kernels import LEAST_PIVOT, REGRESSIONS, family_score
 
-__all__ = ["score_subsets"]
-
 
 @kernel(
     REGRESSIONS, int64[::1], int64, int64, float64, float64[::1], float64[::1], float64[:, :, ::1],

@@ -28,8 +28,6 @@ from skbn._posterior.sampled_networks import with_parameters
 from skbn._posterior.sampling import sample_networks
 from skbn._scores.local_scores import LocalScores
 
-__all__ = ["AugmentedPosterior", "augmented_posterior"]
-
 # The chain begins with holes drawn from the saturated model; later states hardly depend on them.
 _BURN_IN = 10
 # Networks that are kept of each table, to be sampled.

@@ -13,8 +13,6 @@ from skbn._scores.scorer import FamilyScorer
 from skbn._solver.certificate import gains_of_neighbours
 from skbn._solver.constraints import Constraints
 
-__all__ = ["CandidateScores"]
-
 
 class CandidateScores:
     """Scores sets of parents, with the prior odds of their edges.

@@ -17,8 +17,6 @@ from skbn._solver.engines import SearchSettings
 from skbn._solver.problem import Problem
 from skbn._solver.solve import solve
 
-__all__ = ["networks_to_begin_with", "random_network", "ranked_parents", "searched_networks"]
-
 # With no more columns than these in a group, the best network is found at once, and chains begin
 # there; else order searches find good ones.
 _MOST_TO_SEARCH_ALL = 20

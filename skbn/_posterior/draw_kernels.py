@@ -22,15 +22,6 @@ from skbn._core.random_numbers import uniform
 from skbn._core.subsets import bit_length, insert_zero_bit, popcount, remove_bit
 from skbn._posterior.sum_kernels import SUM_TABLES
 
-__all__ = [
-    "NEGLIGIBLE",
-    "OrderWalks",
-    "ParentDraws",
-    "ParentSetTable",
-    "draw_orders",
-    "draw_parents",
-]
-
 States = npt.NDArray[np.uint64]
 
 # Smaller shares of a sum count as 0: an extended float that stands for zero may become a number

@@ -7,8 +7,6 @@ from numba import boolean, float64, int64
 
 from skbn._core.compile import inner_kernel, kernel
 
-__all__ = ["sum_paths"]
-
 
 @inner_kernel
 def list_parents(is_parent, parents, n_parents):

@@ -18,14 +18,6 @@ from skbn._core.arrays import Floats
 from skbn._core.text import readable_name, readable_value, text_table
 from skbn._displays.notebook import html_table
 
-__all__ = [
-    "EffectPosterior",
-    "as_probabilities",
-    "quantiles",
-    "standard_deviations",
-]
-
-
 _EPS = np.finfo(np.float64).eps
 
 

@@ -16,8 +16,6 @@ from skbn._scores.local_scores import LocalScores
 from skbn._solver.solve import problem_of
 from skbn.exceptions import ApproximateEvidenceWarning
 
-__all__ = ["check_evidence", "mean_log_predictive_density"]
-
 # A score of BGe is rounded by about 1e-16 times alpha_w nats: up to this limit, 1e-12.
 _LARGEST_ALPHA_W = 1e4
 

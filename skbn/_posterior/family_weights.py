@@ -24,16 +24,6 @@ from skbn._posterior.weight_kernels import (
 )
 from skbn._regressions.set_function import SetFunctions
 
-__all__ = [
-    "MASK_BITS",
-    "PARENT_SET_KERNELS",
-    "WEIGHT_KERNELS",
-    "FamilyWeights",
-    "mask_type",
-    "scale_of_weights",
-]
-
-
 WEIGHT_KERNELS = (score_range, fill_sums, edge_sums)
 PARENT_SET_KERNELS = (family_weights, weights_with_descendants)
 

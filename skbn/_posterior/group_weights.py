@@ -21,8 +21,6 @@ from skbn._regressions.set_function import SetFunctions, SetWeights
 from skbn._scores.scorer import FamilyScorer
 from skbn._solver.constraints import Constraints
 
-__all__ = ["family_lists", "flat_weights", "weights_of_group"]
-
 
 def weights_of_group(
     plan: GroupPlan,

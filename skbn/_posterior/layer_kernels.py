@@ -31,9 +31,6 @@ from skbn._core.vectors import (
 from skbn._posterior.draw_kernels import NEGLIGIBLE
 from skbn._posterior.sum_kernels import SUM_TABLES
 
-__all__ = ["LayerMemory", "LayerWalks", "draw_layers"]
-
-
 # Smaller terms of a layer's weight are raised to this. 2**32 such terms are still negligible, and
 # arithmetic with numbers below 2**-1022 takes ten times as long.
 _LEAST_TERM = 2.0**-500

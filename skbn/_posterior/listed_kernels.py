@@ -17,17 +17,6 @@ from skbn._core.extended_floats import WIDE, wide_as_double, wide_exp, wide_prod
 from skbn._core.random_numbers import uniform
 from skbn._core.subsets import advance, binomial
 
-__all__ = [
-    "add_by_parent",
-    "add_log_odds",
-    "cumulate",
-    "draw_families",
-    "list_masks",
-    "scatter_weights",
-    "weigh_listed",
-    "weigh_with_others",
-]
-
 
 @inner_kernel
 def _first(chosen, size):

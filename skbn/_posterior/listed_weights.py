@@ -28,9 +28,6 @@ from skbn._posterior.listed_kernels import (
 )
 from skbn._posterior.sum_kernels import sum_zeta
 
-__all__ = ["LISTED_KERNELS", "FamilyList", "ListedWeights", "Weights"]
-
-
 LISTED_KERNELS = (
     list_masks,
     add_log_odds,

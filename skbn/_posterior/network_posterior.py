@@ -39,17 +39,6 @@ from skbn._scores.families import SmallFamilies
 from skbn._solver.constraints import Constraints
 from skbn._solver.problem import Problem
 
-__all__ = [
-    "GroupPosterior",
-    "NetworkPosterior",
-    "Summation",
-    "group_posterior",
-    "group_work",
-    "network_posterior",
-    "prior_sum",
-    "with_known_paths",
-]
-
 # Probabilities must sum to 1 up to this many units of the last bit of an extended float. In tables
 # of up to 22 columns the error was at most 100 units.
 _TOLERANCE = 1 << 16

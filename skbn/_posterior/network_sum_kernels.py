@@ -32,14 +32,6 @@ from skbn._posterior.row_kernels import (
 )
 from skbn._posterior.sum_kernels import SUM_TABLES
 
-__all__ = [
-    "add_pushed",
-    "backward_networks",
-    "forward_networks",
-    "non_descendants",
-    "quotients",
-]
-
 
 class Layout(NamedTuple):
     """Which sets S the rows of a task have.

@@ -45,9 +45,6 @@ from skbn._posterior.plan import NUMBERS_HANDED_OVER
 from skbn._posterior.row_kernels import n_pushed, new_memory
 from skbn._posterior.sum_kernels import sum_zeta
 
-__all__ = ["NETWORK_KERNELS", "NetworkSums", "network_sums", "network_work"]
-
-
 NETWORK_KERNELS = (
     backward_networks,
     forward_networks,

@@ -41,17 +41,6 @@ from skbn._posterior.sum_kernels import (
     sum_zeta,
 )
 
-__all__ = [
-    "GAMMA_KERNELS",
-    "ORDER_KERNELS",
-    "OrderSums",
-    "log_number_of_orders",
-    "order_sums",
-    "order_work",
-    "weight_slab",
-]
-
-
 ORDER_KERNELS = (sum_zeta, extend_sums, retreat_sums)
 GAMMA_KERNELS = (order_products,)
 

@@ -9,8 +9,6 @@ import numpy as np
 
 from skbn._core.arrays import Floats
 
-__all__ = ["pair_columns"]
-
 
 def pair_columns(
     names: Sequence[Any], edges: Floats, paths: Floats | None, errors: Floats | None

@@ -35,17 +35,6 @@ from skbn._networks.gaussian import NetworkParameters
 from skbn._regressions.least_squares import stacked_factors
 from skbn._scores.criteria import BGe, Criterion
 
-__all__ = [
-    "NETWORKS_AT_A_TIME",
-    "CoefficientDraws",
-    "FamilyPosteriors",
-    "draw_coefficients",
-    "draw_parameters",
-    "family_posteriors",
-    "residual_freedom",
-]
-
-
 # Networks whose draws are in memory at once. All callers draw in these portions, so that equal
 # random numbers give equal parameters.
 NETWORKS_AT_A_TIME = 1000

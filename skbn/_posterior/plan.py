@@ -22,17 +22,6 @@ from skbn._solver.constraints import Constraints, Group
 from skbn._solver.planner import smaller_problems
 from skbn._solver.problem import Shape
 
-__all__ = [
-    "NUMBERS_HANDED_OVER",
-    "UNIFORM_LIMIT",
-    "WORK_OF_LISTED_FAMILY",
-    "GroupPlan",
-    "Listing",
-    "PosteriorPlan",
-    "plan_posterior",
-    "sums_fit",
-]
-
 # The structure prior "auto" is uniform up to this many steps, 3**n for a group of n columns. Those
 # of 22 columns take a minute on one core.
 UNIFORM_LIMIT = 3**22

@@ -16,8 +16,6 @@ from skbn._core.subsets import mask_of
 from skbn._core.text import readable_value
 from skbn._solver.constraints import Constraints, Group
 
-__all__ = ["log_prior_sum", "read_edge_prior"]
-
 
 def log_prior_sum(
     prior: str, group: Group, constraints: Constraints, log_odds: Floats | None, constant: Floats

@@ -18,8 +18,6 @@ from skbn._scores.local_scores import LocalScores
 from skbn._scores.reprs import ProbableParents, ProbableParentSets
 from skbn._solver.problem import Problem
 
-__all__ = ["log_probability", "median_network", "parent_set_probabilities"]
-
 
 def parent_set_probabilities(
     posterior: NetworkPosterior | SampledPosterior,

@@ -36,22 +36,6 @@ from skbn._core.vectors import (
     times,
 )
 
-__all__ = [
-    "MEMORY",
-    "ROW_BITS",
-    "Memory",
-    "add_rows",
-    "columns_of_rows",
-    "copy_rows",
-    "fold",
-    "n_pushed",
-    "new_memory",
-    "place_rows",
-    "push_rows",
-    "row_length",
-]
-
-
 # A term is 0 if all but one of its factors have an exponent below minus this: the factor that is
 # left is below 2**1000, and 2**(1000 - 2200) is below every float64.
 _BEYOND = 2200

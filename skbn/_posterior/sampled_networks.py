@@ -22,14 +22,6 @@ from skbn._posterior.family_weights import mask_type
 from skbn._posterior.parameter_draws import NETWORKS_AT_A_TIME, draw_parameters
 from skbn._scores.local_scores import LocalScores
 
-__all__ = [
-    "EstimatedProbability",
-    "estimated_probability",
-    "require_feature",
-    "require_two",
-    "with_parameters",
-]
-
 
 class EstimatedProbability(NamedTuple):
     """A mean over sampled networks.

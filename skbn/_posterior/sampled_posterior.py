@@ -32,8 +32,6 @@ from skbn._scores.families import SmallFamilies
 from skbn._solver.constraints import Constraints
 from skbn._solver.problem import Problem
 
-__all__ = ["ChainSettings", "SampledPosterior", "sampled_posterior"]
-
 # Candidates of each column where not all can be: fixed ones, at least and at most, and random ones.
 _N_FIXED, _MOST_FIXED, _N_RANDOM = 6, 10, 4
 # If columns have more parents in networks that were found, there are more fixed ones, up to these.

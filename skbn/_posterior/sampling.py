@@ -51,9 +51,6 @@ from skbn._posterior.order_sums import ORDER_KERNELS, OrderSums, make_alpha, wei
 from skbn._posterior.sum_kernels import sum_zeta
 from skbn._regressions.set_function import internal_error
 
-__all__ = ["SAMPLING_KERNELS", "sample_networks", "sample_networks_of_group"]
-
-
 SAMPLING_KERNELS = {
     "uniform": (draw_layers, draw_parents, *PARENT_SET_KERNELS),
     "order": (draw_orders, draw_parents, *PARENT_SET_KERNELS),

@@ -24,15 +24,6 @@ from skbn._core.vectors import (
 )
 from skbn._exact.sink_kernels import Tables, add_column, extend_block
 
-__all__ = [
-    "SUM_TABLES",
-    "count_orders",
-    "extend_sums",
-    "order_products",
-    "retreat_sums",
-    "sum_zeta",
-]
-
 SUM_TABLES = tuple_type(Tables, int64[::1], int64[::1])
 
 

@@ -39,9 +39,6 @@ from skbn._posterior.effects import (
 from skbn._posterior.parameter_draws import NETWORKS_AT_A_TIME, draw_coefficients
 from skbn._scores.criteria import Criterion
 
-__all__ = ["TotalEffects", "total_effects"]
-
-
 _MOST_SHOWN = 10
 
 

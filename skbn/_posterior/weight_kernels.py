@@ -38,15 +38,6 @@ from skbn._exact.fill_kernels import (
 )
 from skbn._regressions.set_function import LEAST_SCORE
 
-__all__ = [
-    "WeighedFamilies",
-    "edge_sums",
-    "family_weights",
-    "fill_sums",
-    "score_range",
-    "weights_with_descendants",
-]
-
 
 class WeighedFamilies(NamedTuple):
     """The families of a group's columns, and the prior odds of their edges.

@@ -12,14 +12,6 @@ from skbn._core.arrays import as_integer
 from skbn._core.compile import compile_kernels, inner_kernel, kernel
 from skbn._core.vectors import load, minus, negative, over, plus, square_root, store, times
 
-__all__ = [
-    "copy_block",
-    "givens_column_swap",
-    "move_last_in_front",
-    "swap_columns",
-    "swap_columns_in_lanes",
-]
-
 
 def givens_column_swap(factor: npt.ArrayLike, i: int) -> npt.NDArray[np.float64]:
     """Swap columns i and i + 1 of a triangular factor and make it triangular again.

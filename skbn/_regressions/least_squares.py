@@ -19,17 +19,6 @@ from scipy.linalg import lapack
 
 from skbn._core.arrays import Booleans, Floats, Integers
 
-__all__ = [
-    "FamilyFactors",
-    "Neighbours",
-    "families_of",
-    "neighbours",
-    "solve_triangular",
-    "stacked_factors",
-    "triangular_factor",
-]
-
-
 # The families decomposed together have at most this many numbers in their columns (16 MB).
 _BATCH = 1 << 21
 # If a family leaves a smaller share of a column, the difference between the column's square and the

@@ -37,17 +37,6 @@ from skbn._regressions.least_squares import triangular_factor
 from skbn._regressions.set_function import SET_FUNCTIONS, SetFunctions, SetWeights, columns_of_sets
 from skbn._regressions.swaps import greedy_swaps, prefixes_of
 
-__all__ = [
-    "FEWEST_NODES",
-    "SubsetWalk",
-    "log_determinants",
-    "log_determinants_work",
-    "set_functions",
-    "settle_columns",
-    "walk_seeds",
-]
-
-
 # 64 lanes keep the SIMD units busy; 8 inner columns make the seeds' start cheap
 # beside their walk, while 64 factors of 8 x 8 still fit the first-level cache.
 _LANE_COLUMNS = 6

@@ -27,20 +27,6 @@ from numba import float64
 from skbn._core.arrays import Floats, Integers
 from skbn._core.compile import inner_kernel, tuple_type
 
-__all__ = [
-    "LEAST_SCORE",
-    "SCORE_ACCURACY",
-    "SET_FUNCTIONS",
-    "SetFunctions",
-    "SetWeights",
-    "columns_of_sets",
-    "internal_error",
-    "local_score",
-    "local_score_terms",
-    "ruled_out",
-    "score_tolerance",
-]
-
 # How far a score may be from the exact one, in nats. Columns whose scores could be further off are
 # refused.
 SCORE_ACCURACY = 1e-3

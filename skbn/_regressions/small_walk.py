@@ -23,14 +23,6 @@ from skbn._core.resources import Progress, Threads, allocate
 from skbn._core.subsets import SmallSubsets
 from skbn._regressions.givens import copy_block, move_last_in_front
 
-__all__ = [
-    "add_singles",
-    "columns_of_small_sets",
-    "small_log_determinants",
-    "small_log_determinants_work",
-    "walk_small_sets",
-]
-
 
 def small_log_determinants(
     factor: npt.NDArray[np.float64],

@@ -15,8 +15,6 @@ from skbn._core.arrays import Integers, as_integer
 from skbn._core.resources import require_memory
 from skbn._core.subsets import mask_of
 
-__all__ = ["greedy_swaps", "prefixes_of", "seed_path"]
-
 
 def greedy_swaps(m: int) -> npt.NDArray[np.intp]:
     """Return the shortest sequence of column swaps that passes all regressions.

@@ -21,8 +21,6 @@ from skbn._scores.families import ScoredParentSets, ScoredPiece
 from skbn._scores.jkl import write_jkl
 from skbn._scores.reprs import ScoredParents, ScoresSummary, TopParents
 
-__all__ = ["BaseScores"]
-
 
 class BaseScores(ABC):
     """The local scores of families, each a child with a set of parents."""

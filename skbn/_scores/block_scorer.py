@@ -46,8 +46,6 @@ from skbn._scores.families import AllFamilies, SmallFamilies
 from skbn._scores.scorer import FamilyScorer
 from skbn.exceptions import DegenerateColumnsError
 
-__all__ = ["BlockScorer", "independent_columns", "too_many_columns"]
-
 # A column that leaves a smaller share of its norm on the others of its node adds nothing to them.
 _LEAST_SHARE = 1e-10
 

@@ -29,32 +29,6 @@ from skbn._data.statistics import Prior
 from skbn._displays.notebook import DocLinkMixin
 from skbn._regressions.set_function import SCORE_ACCURACY
 
-__all__ = [
-    "AIC",
-    "BIC",
-    "CRITERIA",
-    "EBIC",
-    "LARGEST_PENALTY",
-    "BGe",
-    "Criterion",
-    "InformationCriterion",
-    "LogLikelihood",
-    "as_criterion",
-    "check_noise_divisors",
-    "check_numbers",
-    "check_prior",
-    "check_prior_mean",
-    "check_tables",
-    "criterion_for",
-    "edge_costs",
-    "is_scale_free",
-    "is_score_equivalent",
-    "largest_constant",
-    "read_penalty",
-    "same_criterion",
-    "tables_of_columns",
-]
-
 # A numpy number, so that a float32 can be compared with it without a warning.
 LARGEST_PENALTY = np.float64(1e100)
 # Sums of larger scores might be infinite. The largest penalty times the largest gamma of

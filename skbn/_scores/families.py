@@ -33,16 +33,6 @@ from skbn._scores.few_parents_kernels import (
     score_families,
 )
 
-__all__ = [
-    "AllFamilies",
-    "Families",
-    "GivenFamilies",
-    "ScoredParentSets",
-    "ScoredPiece",
-    "SmallFamilies",
-    "fewer_families",
-]
-
 # The scores of some families of a child, and a function from a family's index to its parents.
 ScoredPiece = tuple[Floats, Callable[[int], list[int]]]
 # Sets of parents as rows of ascending columns, padded with -1 at their end, and their scores.

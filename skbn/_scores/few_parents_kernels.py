@@ -15,8 +15,6 @@ from skbn._core.compile import inner_kernel, kernel
 from skbn._core.subsets import advance, binomial, rank
 from skbn._regressions.set_function import local_score
 
-__all__ = ["first_suspect", "keep_undominated", "list_families", "score_families"]
-
 
 @kernel(
     int64,

@@ -29,8 +29,6 @@ from skbn._scores.families import ScoredParentSets, ScoredPiece, SmallFamilies
 from skbn._scores.scorer import FamilyScorer, ScoredGroup
 from skbn.exceptions import DegenerateColumnsError
 
-__all__ = ["InterventionalScorer"]
-
 Computed = TypeVar("Computed")
 
 

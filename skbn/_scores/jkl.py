@@ -22,8 +22,6 @@ from skbn._core.files import replaced_file
 from skbn._core.text import readable_value
 from skbn._scores.families import ScoredParentSets
 
-__all__ = ["LARGEST_SCORE", "MOST_COLUMNS", "read_jkl", "repeated_row", "write_jkl"]
-
 # Rows of parents are of int16. A sum of this many of the largest scores is finite.
 MOST_COLUMNS = np.iinfo(np.int16).max
 LARGEST_SCORE = 1e300

@@ -25,8 +25,6 @@ from skbn._scores.interventional_scorer import InterventionalScorer
 from skbn._scores.reprs import ScoresSummary
 from skbn._scores.scorer import FamilyScorer
 
-__all__ = ["LocalScores"]
-
 
 class LocalScores(TableMixin, BaseScores):
     """The local scores of all families of a table's columns.

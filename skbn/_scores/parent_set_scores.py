@@ -23,8 +23,6 @@ from skbn._scores.families import ScoredParentSets, ScoredPiece
 from skbn._scores.jkl import LARGEST_SCORE, MOST_COLUMNS, read_jkl, repeated_row
 from skbn._scores.reprs import ScoresSummary
 
-__all__ = ["ParentSetScores"]
-
 
 class ParentSetScores(BaseScores):
     """The local scores of some families of each column; all others are ruled out.

@@ -10,8 +10,6 @@ from typing import ClassVar, Literal, NamedTuple, TypeVar
 from skbn._core.text import readable_count, readable_name, readable_size, shortened, text_table
 from skbn._displays.notebook import html_table
 
-__all__ = ["ScoredParents", "ScoresSummary", "TopParents"]
-
 # What is shown stays on one screen.
 _MOST_NAMES = 20
 _NAME_LENGTH = 40

@@ -45,8 +45,6 @@ from skbn._scores.families import (
     fewer_families,
 )
 
-__all__ = ["FamilyScorer", "ScoredGroup"]
-
 
 class FamilyScorer:
     """Scores the families of a sample's columns. What it has computed, it keeps.

@@ -37,8 +37,6 @@ from skbn._solver.problem import Problem, Shape
 if TYPE_CHECKING:  # it imports highspy, which is optional
     from skbn._branch_and_cut.branch_and_cut import Result
 
-__all__ = ["branch_and_cut_bytes", "plan_branch_and_cut"]
-
 # The LP solver, its matrices, and cuts.
 _BYTES_OF_SOLVER = 1 << 25
 # A family's costs, scores and values, and masks of the tree's nodes, beside 6 for each parent.

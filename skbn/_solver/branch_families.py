@@ -16,8 +16,6 @@ from skbn._orders.list_kernels import find_dominated
 from skbn._solver.constraints import Group
 from skbn._solver.problem import Problem
 
-__all__ = ["BranchFamilies", "list_families", "undominated"]
-
 # Longer lists are taken with their dominated families: to find these takes quadratic time.
 _LONGEST_TO_COMPARE = 20_000
 _WORD = 64

@@ -28,18 +28,6 @@ from skbn._scores.parent_set_scores import ParentSetScores
 from skbn._scores.scorer import FamilyScorer
 from skbn._solver.constraints import Constraints
 
-__all__ = [
-    "EdgeChange",
-    "EdgeChanges",
-    "certify_constraints",
-    "certify_listed_network",
-    "certify_network",
-    "certify_score",
-    "descendants_of",
-    "gains_of_neighbours",
-    "polished",
-]
-
 
 def certify_constraints(
     names: Sequence[str | int], constraints: Constraints, parents: list[int]

@@ -16,8 +16,6 @@ from skbn._core.graphs import reject_undirected
 from skbn._core.subsets import bits_of, mask_of, members_of
 from skbn._core.text import readable_value
 
-__all__ = ["Constraints", "Group", "read_constraints"]
-
 Edge = tuple[int, int]
 # Column names of an edge table whose first column holds the children.
 _CHILD_FIRST = (("child", "parent"), ("target", "source"), ("to", "from"))

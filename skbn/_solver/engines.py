@@ -35,16 +35,6 @@ from skbn._scores.scorer import FamilyScorer
 from skbn._solver.constraints import Constraints, Group
 from skbn._solver.problem import TOLERANCE, Problem, Shape
 
-__all__ = [
-    "EXACT",
-    "Engine",
-    "GroupSearch",
-    "Optimum",
-    "SearchSettings",
-    "plan_dense_search",
-    "plan_listed_search",
-]
-
 
 class SearchSettings(NamedTuple):
     """How to search.

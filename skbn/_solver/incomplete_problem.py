@@ -31,8 +31,6 @@ from skbn._solver.constraints import Constraints, read_constraints
 from skbn._solver.problem import BlockProblem, Shape, TableProblem
 from skbn.exceptions import DegenerateColumnsError
 
-__all__ = ["COARSE", "IncompleteProblem", "expected_sample"]
-
 # In nats. EM that only compares networks ends when a step raises its likelihood by no more.
 COARSE = 1e-4
 # With fewer rows for each column, the likelihood of the observed values says little.

@@ -22,8 +22,6 @@ from skbn._solver.certificate import certify_listed_network, certify_score, desc
 from skbn._solver.constraints import Constraints
 from skbn._solver.problem import TOLERANCE, Problem, Shape, Solution
 
-__all__ = ["ListedProblem"]
-
 
 class ListedProblem(Problem):
     """The scores of listed families, and constraints.

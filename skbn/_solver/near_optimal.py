@@ -22,8 +22,6 @@ from skbn._solver.engines import SearchSettings
 from skbn._solver.planner import plan_searches
 from skbn._solver.problem import Problem
 
-__all__ = ["NearOptimal", "near_optimal"]
-
 # The memory that is left is looked up each time that this many networks more have been found.
 _NETWORKS_BETWEEN_CHECKS = 1 << 12
 # A list is not continued with less memory than this: the 4,096 networks until the next look at it

@@ -19,8 +19,6 @@ from skbn._solver.constraints import Group
 from skbn._solver.engines import GroupSearch, Optimum, SearchSettings
 from skbn._solver.problem import Problem, Shape
 
-__all__ = ["NoNetworkError", "OrderGroupSearch", "order_search_bytes", "plan_order_search"]
-
 # Arrays of m x m: products, bits, first families, and the scratch of each thread.
 _BYTES_A_PAIR = 40
 _BYTES_A_PAIR_AND_THREAD = 16

@@ -16,8 +16,6 @@ from skbn._scores.families import ScoredParentSets
 from skbn._scores.scorer import FamilyScorer
 from skbn._solver.constraints import Constraints
 
-__all__ = ["OrderFamilies", "given_families", "grown_families"]
-
 # In nats, and as a share: a column without a family that fits costs this much more than all
 # families together can differ by, so that no order that has one beats an order that has none.
 _WORSE, _MUCH_WORSE = 100.0, 10.0

@@ -31,8 +31,6 @@ from skbn._solver.engines import (
 from skbn._solver.order_engine import plan_order_search
 from skbn._solver.problem import Shape
 
-__all__ = ["Plan", "plan_searches", "smaller_problems"]
-
 # Added to advice on max_parents: it must be lowered where the local scores are made.
 _IN_TRANSFORMER = " (of the LocalScoreTransformer, if there is one)"
 # Larger tiers are not tried together with fewer parents: their dynamic programs take hours.

@@ -39,16 +39,6 @@ from skbn._solver.certificate import certify_network, certify_score, polished
 from skbn._solver.constraints import Constraints
 from skbn._solver.order_families import OrderFamilies, given_families, grown_families
 
-__all__ = [
-    "TOLERANCE",
-    "BlockProblem",
-    "InterventionalProblem",
-    "Problem",
-    "Shape",
-    "Solution",
-    "TableProblem",
-]
-
 # In nats. Smaller differences between networks are of the size of rounding.
 TOLERANCE = 1e-6
 

@@ -35,8 +35,6 @@ from skbn._solver.problem import (
 )
 from skbn._solver.structural_em import structural_em, work_of_em
 
-__all__ = ["problem_of", "solve", "work_of"]
-
 # The local scores of a dense search that a thread makes in a second, roughly, as measured; and the
 # seconds from which on a search announces its duration.
 _WORK_A_SECOND, _LONG = 5e8, 60.0

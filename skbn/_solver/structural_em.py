@@ -30,8 +30,6 @@ from skbn._solver.near_optimal import near_optimal
 from skbn._solver.planner import plan_searches
 from skbn._solver.problem import Problem, Solution, TableProblem
 
-__all__ = ["Candidate", "EMSolution", "structural_em", "work_of_em"]
-
 # The progress is that of so many lists; there are rarely more.
 _LISTS = 3
 

@@ -20,8 +20,6 @@ from skbn._core.arrays import Floats, Integers
 from skbn._displays.layout.curves import Point
 from skbn._displays.layout.order import Edge, Order
 
-__all__ = ["CORNER", "Items", "Size"]
-
 Size = tuple[float, float]
 
 # Lengths in points, chosen by looking at pictures.

@@ -9,8 +9,6 @@ import numpy as np
 
 from skbn._core.arrays import Floats
 
-__all__ = ["Point", "cut_at_end", "halfway", "point_at", "sampled", "split"]
-
 Point = tuple[float, float]
 
 _BISECTIONS = 30  # halvings, which find a point to a billionth of its curve

@@ -13,8 +13,6 @@ from skbn._displays.layout.coordinates import Items, Size
 from skbn._displays.layout.curves import Point
 from skbn._displays.layout.order import order_by_lanes, order_layers, shortest_layers
 
-__all__ = ["ASPECT", "BAND_PADDING", "Edge", "Extent", "LayeredGraph", "Layout", "with_extent"]
-
 Edge = tuple[Hashable, Hashable]
 Extent = tuple[float, float, float, float]  # left, right, bottom, top
 

@@ -19,8 +19,6 @@ from skbn._core.arrays import Floats, Integers
 from skbn._core.compile import compile_kernels
 from skbn._displays.layout.order_kernels import order_items
 
-__all__ = ["Edge", "Order", "order_by_lanes", "order_layers", "ordered_items", "shortest_layers"]
-
 Edge = tuple[int, int]
 Order = tuple[int, ...]
 

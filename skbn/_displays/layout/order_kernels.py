@@ -26,8 +26,6 @@ from numba import float64, int64
 
 from skbn._core.compile import inner_kernel, kernel
 
-__all__ = ["order_items"]
-
 # Costs are integers, so their sums are the same on every machine. A crossing counts most.
 _CROSSING = 1000
 _PASSING = 250  # an edge passes through a layer

@@ -12,9 +12,6 @@ from skbn._displays.layout.coordinates import Size
 from skbn._displays.layout.curves import Point, halfway, sampled, split
 from skbn._displays.layout.layered import Edge, Layout, with_extent
 
-__all__ = ["PlacedGraph"]
-
-
 _GAP = 18.0  # between two boxes, in points: room for an arrowhead
 _CLEARANCE = 4.0  # between an edge and a box, in points
 _LOOSEST = 8.0  # largest area of the picture over that of the boxes with their gaps
