@@ -28,9 +28,8 @@ from skbn._data.table import Table
 from skbn._displays.frames import frame_of
 from skbn._networks import block_file, inference, interchange
 from skbn._networks.block_file import masks_of_nodes
-from skbn._networks.conditional import conditional_model, model_of_dag, require_exogenous_values
 from skbn._networks.descriptions import edge_columns, network_text, score_losses
-from skbn._networks.gaussian import LinearGaussianModel
+from skbn._networks.gaussian import LinearGaussianModel, require_exogenous_values
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._networks.partial_rows import conditional_means, imputed_columns, with_columns
 from skbn._networks.standard_errors import check_confidence
@@ -533,7 +532,7 @@ class GaussianBlockNetwork(GaussianBayesianNetwork):
     def _partial_r2(
         self, model: LinearGaussianModel, edges: Sequence[tuple[int, int]]
     ) -> list[float]:
-        scaled, _ = equilibrated(conditional_model(model, []).factor())
+        scaled, _ = equilibrated(model.factor())
         correlation, varies = scaled.T @ scaled, np.abs(scaled).max(axis=0) > 0
         parents = parent_masks(self.dag, self.blocks.names)
 
@@ -601,7 +600,7 @@ class GaussianBlockNetwork(GaussianBayesianNetwork):
         contents, name = interchange.from_json(text_or_path)
         blocks, data = block_file.blocks_in(contents, name)
         dag, means = interchange.from_data(data, f"'network' in {name}")
-        model = model_of_dag(dag)
+        model = LinearGaussianModel.from_dag(dag)
         block_file.check_columns(blocks, model, name)
         return cls._of_model(model if means is None else replace(model, mean=means), blocks)
 

@@ -1,8 +1,14 @@
-"""The joint Gaussian of a network, in arrays: estimates, density, conditioning, interventions."""
+"""The joint Gaussian of a network, in arrays: estimates, density, conditioning, interventions.
+
+If nodes are exogenous, it is the distribution of the other nodes, given these. They have no parents
+among the others, so that nothing depends on how they are distributed once all of them have values.
+In their place stand Gaussians with the means and variances that they had in some table; their share
+of a density is taken out again.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Container, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple, Self
 
@@ -12,7 +18,7 @@ from skbn._core.arrays import Booleans, Floats
 from skbn._core.graphs import LinearModel, equilibrated, propagate, require_finite
 from skbn._core.resources import one_blas_thread
 from skbn._core.subsets import bits_of
-from skbn._core.text import readable_value
+from skbn._core.text import first_few, readable_value
 from skbn._data.sample import Sample
 from skbn._data.statistics import SampleStatistics
 from skbn._missing.incomplete_rows import rows_by_pattern
@@ -120,6 +126,7 @@ class LinearGaussianModel(LinearModel):
 
     def require_distribution(self, given: Sequence[int] = ()) -> None:
         """Raise unless all nodes have a distribution, or are given."""
+        require_exogenous_values([self.nodes[v] for v in self.exogenous if v not in given], ())
 
     def draw(self, noise: Floats, exogenous: Floats | None = None) -> Floats:
         """Return rows of the network, (n, m), from rows of standard noise.
@@ -135,7 +142,21 @@ class LinearGaussianModel(LinearModel):
         ValueError
             If they are lacking.
         """
-        return np.asarray(self.mean + noise @ self.factor())
+        if exogenous is None:
+            self.require_distribution()
+            return np.asarray(self.mean + noise @ self.factor())
+        noise = noise.copy()
+        noise[:, list(self.exogenous)] = 0.0
+        return np.asarray(self.mean + noise @ self.factor() + self._effects(exogenous))
+
+    def _effects(self, exogenous: Floats) -> Floats:
+        """Return by how much values of the exogenous nodes move all nodes, shape (n, m)."""
+        outside = list(self.exogenous)
+        own, coef = np.zeros((len(exogenous), len(self.nodes))), self.coef.copy()
+        own[:, outside] = exogenous - self.mean[outside]
+        coef[:, outside] = 0.0
+        parents = [0 if v in outside else mask for v, mask in enumerate(self.parents)]
+        return propagate(own, coef, parents)
 
     def covariance(self) -> Floats:
         """Return the joint covariance, shape (m, m)."""
@@ -181,6 +202,7 @@ class LinearGaussianModel(LinearModel):
 
         Its product with rows of standard noise has the conditional distribution about the mean.
         """
+        self.require_distribution(given)
         g = len(given)
         scaled, unit = equilibrated(self.factor()[:, [*given, *others]])
         require_finite(unit, [self.nodes[v] for v in [*given, *others]])
@@ -216,7 +238,9 @@ class LinearGaussianModel(LinearModel):
 
         It is 0 for exogenous nodes.
         """
-        return np.asarray(deviations - deviations @ self.coef)
+        unexplained = deviations - deviations @ self.coef
+        unexplained[:, list(self.exogenous)] = 0.0
+        return np.asarray(unexplained)
 
     def log_density(self, rows: Floats, is_set: Booleans | None = None) -> Floats:
         """Return the log density of each row, shape (n,), in nats.
@@ -236,6 +260,14 @@ class LinearGaussianModel(LinearModel):
             If a node has no noise, or the value of an exogenous node is missing; if values are
             missing and others were set.
         """
+        outside = list(self.exogenous)
+        is_missing = np.isnan(rows[:, outside])
+        if is_missing.any():
+            row, i = np.argwhere(is_missing)[0]
+            raise ValueError(
+                f"Node {self.nodes[outside[i]]!r} is exogenous and has no value in row {row}. Give "
+                "the values of all exogenous nodes, or leave the row out."
+            )
         for node, variance in zip(self.nodes, self.noise_variance, strict=True):
             if variance == 0:
                 raise ValueError(
@@ -243,14 +275,17 @@ class LinearGaussianModel(LinearModel):
                     "a subspace. Use mean_ and covariance_, sample or condition."
                 )
         seen = ~np.isnan(rows)
-        if not seen.all():
-            if is_set is not None:
-                raise ValueError(
-                    "The density of rows with interventions and missing values is not known. Leave "
-                    "these rows out, or fill them by impute."
-                )
-            return self._marginal_log_density(rows, seen)
-        return self._joint_log_density(rows, is_set)
+        if seen.all():
+            log_density = self._joint_log_density(rows, is_set)
+        elif is_set is None:
+            log_density = self._marginal_log_density(rows, seen)
+        else:
+            raise ValueError(
+                "The density of rows with interventions and missing values is not known. Leave "
+                "these rows out, or fill them by impute."
+            )
+        # Exogenous nodes count with their densities at their means, whatever the row.
+        return log_density + 0.5 * np.log(2 * np.pi * self.noise_variance[outside]).sum()
 
     def _joint_log_density(self, rows: Floats, is_set: Booleans | None = None) -> Floats:
         """Return the log density of rows without missing values."""
@@ -260,7 +295,9 @@ class LinearGaussianModel(LinearModel):
             if is_set is None:
                 total, log_scale = squares.sum(axis=1), log_scales.sum()
             else:
-                total, log_scale = squares.sum(axis=1, where=~is_set), ~is_set @ log_scales
+                counts = ~is_set
+                counts[:, list(self.exogenous)] = True
+                total, log_scale = squares.sum(axis=1, where=counts), counts @ log_scales
         # A row so far off that its squares overflow has log density -inf.
         total[np.isnan(total)] = np.inf
         return np.asarray(-0.5 * (total + log_scale))
@@ -270,6 +307,8 @@ class LinearGaussianModel(LinearModel):
         """Return the log density of the values that are seen, by a factor for each pattern."""
         log_density = np.zeros(len(rows))
         factor = self.factor()
+        if self.exogenous:
+            rows = rows - self._effects(rows[:, list(self.exogenous)])
         for at, observed in rows_by_pattern(seen):
             columns = np.flatnonzero(observed)
             if len(columns) == len(self.nodes):
@@ -336,6 +375,17 @@ class LinearGaussianModel(LinearModel):
             mean=mean,
             noise_variance=noise_variance,
             fixed=fixed,
+            exogenous=tuple(v for v in self.exogenous if v not in values),
+        )
+
+
+def require_exogenous_values(exogenous: Sequence[Hashable], given: Container[Hashable]) -> None:
+    """Raise a ValueError unless all exogenous nodes are among those that are given."""
+    if missing := [node for node in exogenous if node not in given]:
+        raise ValueError(
+            f"The nodes [{first_few(missing)}] are exogenous, and the network does not say how "
+            "they are distributed. Give their values: in condition or do, as `exogenous` of "
+            "sample, or in the columns of X."
         )
 
 

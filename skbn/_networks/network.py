@@ -48,12 +48,15 @@ from skbn._displays.notebook import DocLinkMixin, PlotMixin
 from skbn._networks import equivalence, inference, interchange, partial_rows, path_effects
 from skbn._networks.class_effects import class_effect_columns
 from skbn._networks.comparison import NetworkComparison
-from skbn._networks.conditional import conditional_model, model_of_dag, require_exogenous_values
 from skbn._networks.counterfactual import counterfactual
 from skbn._networks.descriptions import edge_columns, network_text, score_losses
 from skbn._networks.distribution import GaussianDistribution
 from skbn._networks.fit_indices import FitIndices, check_n, fit_indices
-from skbn._networks.gaussian import LinearGaussianModel, estimate_model
+from skbn._networks.gaussian import (
+    LinearGaussianModel,
+    estimate_model,
+    require_exogenous_values,
+)
 from skbn._networks.standard_errors import check_confidence, interval_columns, standard_errors
 from skbn._scores.base import BaseScores
 from skbn._scores.criteria import Criterion
@@ -1836,7 +1839,8 @@ class GaussianBayesianNetwork(
         """Keep the parameters that all rows give to columns with these parents."""
         model = estimate_model(statistics, parents, columns, fixed=self._fixed())
         of_all = [GroupStatistics([*range(len(columns))], statistics)]
-        self._keep(conditional_model(model, self._exogenous_columns()), statistics=of_all)
+        outside = tuple(self._exogenous_columns())
+        self._keep(replace(model, exogenous=outside), statistics=of_all)
 
     def _with_model(self, model: LinearGaussianModel) -> Self:
         """Return a network of the same nodes with other parameters."""
@@ -1902,7 +1906,7 @@ class GaussianBayesianNetwork(
             return replace(self._estimated, fixed=self._fixed())
         if not is_parametrised(self.dag):
             return None
-        model = model_of_dag(self.dag)
+        model = LinearGaussianModel.from_dag(self.dag)
         if self._means is not None and self._is_learned_graph():
             return replace(model, mean=self._means)
         return model

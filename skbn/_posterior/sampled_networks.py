@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import networkx as nx
@@ -15,7 +16,6 @@ from skbn._core.arrays import as_integer, finite_number
 from skbn._core.graphs import dag_of
 from skbn._core.text import readable_value
 from skbn._networks.block_network import network_of_model
-from skbn._networks.conditional import conditional_model
 from skbn._networks.gaussian import LinearGaussianModel
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._posterior.family_weights import mask_type
@@ -74,7 +74,7 @@ def with_parameters(
     `exogenous` is the mask of the columns that are not modelled.
     """
     scorer, groups = scores.scorer, scores.scorer.group_statistics
-    outside = scorer.columns_of(exogenous)
+    outside = tuple(scorer.columns_of(exogenous))
     networks = []
     for start in range(0, len(parents), NETWORKS_AT_A_TIME):
         some = parents[start : start + NETWORKS_AT_A_TIME]
@@ -87,7 +87,7 @@ def with_parameters(
             model = LinearGaussianModel.from_estimates(
                 scorer.column_names, columns, parameters, [0] * len(columns)
             )
-            networks.append(network_of_model(conditional_model(model, outside), scorer.nodes))
+            networks.append(network_of_model(replace(model, exogenous=outside), scorer.nodes))
     return networks
 
 

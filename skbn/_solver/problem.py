@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -25,7 +25,6 @@ from skbn._data.nodes import Nodes
 from skbn._data.sample import Sample
 from skbn._data.statistics import GroupStatistics
 from skbn._networks.block_network import network_of_model
-from skbn._networks.conditional import conditional_model
 from skbn._networks.equivalence import canonical_member, told_apart
 from skbn._networks.gaussian import LinearGaussianModel, estimate_model
 from skbn._networks.network import GaussianBayesianNetwork
@@ -591,7 +590,7 @@ class TableProblem(Problem):
             divisors=scorer.noise_divisors,
         )
         outside = self.constraints.exogenous
-        return conditional_model(model, scorer.columns_of(outside)) if outside else model
+        return replace(model, exogenous=tuple(scorer.columns_of(outside))) if outside else model
 
 
 class BlockProblem(TableProblem):
@@ -642,6 +641,6 @@ class InterventionalProblem(TableProblem):
             noise_variance[at] = model.noise_variance[at]
         fixed = scorer.fixed_of_columns(self.irreversible(parents))
         mean = propagate(intercept, coef, of_columns)
-        rest = of_columns, coef, intercept, mean, noise_variance, fixed
-        joined = LinearGaussianModel([*scorer.column_names], *rest)
-        return conditional_model(joined, scorer.columns_of(self.constraints.exogenous))
+        outside = tuple(scorer.columns_of(self.constraints.exogenous))
+        rest = of_columns, coef, intercept, mean, noise_variance, fixed, outside
+        return LinearGaussianModel([*scorer.column_names], *rest)
