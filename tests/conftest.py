@@ -19,6 +19,9 @@ from packaging.version import Version
 from sklearn.datasets import load_wine
 from threadpoolctl import threadpool_limits
 
+from skbn import GaussianBNLearner
+from skbn.datasets import make_gaussian_network
+
 for name, max_examples in {"repeatable": 10, "thorough": 200}.items():
     hypothesis.settings.register_profile(
         name,
@@ -57,10 +60,31 @@ def pytest_runtest_setup(item):
             pytest.skip(f"scikit-learn {why} from {version} on")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def wine():
     """The 178 wines of scikit-learn; some modules have a fixture with fewer of the columns."""
-    return load_wine(as_frame=True).data
+    table = load_wine(as_frame=True).data
+    yield table
+    assert table.equals(load_wine(as_frame=True).data), "a test has changed the table of all tests"
+
+
+@pytest.fixture(scope="session")
+def small_wine(wine):
+    return wine[["alcohol", "proline", "hue", "ash"]]
+
+
+@pytest.fixture(scope="session")
+def learner(wine):
+    """A learner that is fitted to the wines, not to be changed."""
+    return GaussianBNLearner().fit(wine)
+
+
+@pytest.fixture(scope="session")
+def rows():
+    """Rows of a network of six columns, which cannot be changed."""
+    rows = make_gaussian_network(6, n_samples=200, random_state=0)[0]
+    rows.setflags(write=False)
+    return rows
 
 
 @pytest.fixture

@@ -2,14 +2,9 @@ import networkx as nx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.datasets import load_wine
 from sklearn.exceptions import NotFittedError
 
-from skbn import (
-    GaussianBayesianNetwork,
-    GaussianBNLearner,
-    NetworkComparisonDisplay,
-)
+from skbn import GaussianBayesianNetwork, GaussianBNLearner, NetworkComparisonDisplay
 
 EXPECTED = nx.DiGraph([("a", "b"), ("b", "c"), ("a", "d")])
 FOUND = nx.DiGraph([("a", "b"), ("c", "b"), ("c", "d")])
@@ -101,10 +96,9 @@ def test_reversed_edges_have_their_heads_at_other_ends():
     assert tips[1][1] > tips[0][1]  # a stands above b
 
 
-def test_networks_and_learners_are_compared():
-    wine = load_wine(as_frame=True).data[["alcohol", "proline", "hue", "ash"]]
-    learner = GaussianBNLearner().fit(wine)
-    sparse = GaussianBNLearner(penalty=100).fit(wine)
+def test_networks_and_learners_are_compared(small_wine):
+    learner = GaussianBNLearner().fit(small_wine)
+    sparse = GaussianBNLearner(penalty=100).fit(small_wine)
     display = NetworkComparisonDisplay.from_networks(learner, sparse.network_)
     assert set(display.missing) == set(learner.dag_.edges)
     assert display.common == display.extra == display.reversed == []

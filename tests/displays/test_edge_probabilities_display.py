@@ -2,7 +2,6 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.datasets import load_wine
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -24,15 +23,13 @@ CHAIN = np.array([[0, 0.1, 0], [0.8, 0, 0.3], [0, 0.6, 0]])  # c -> b -> a is th
 
 
 @pytest.fixture(scope="module")
-def wine():
-    columns = ["alcohol", "proline", "hue", "ash"]
-    scaler = StandardScaler().set_output(transform="pandas")
-    return scaler.fit_transform(load_wine(as_frame=True).data[columns])
+def scaled(small_wine):
+    return StandardScaler().set_output(transform="pandas").fit_transform(small_wine)
 
 
 @pytest.fixture(scope="module")
-def posterior(wine):
-    return GaussianBNPosterior(structure_prior="order").fit(wine)
+def posterior(scaled):
+    return GaussianBNPosterior(structure_prior="order").fit(scaled)
 
 
 def texts(display):
@@ -171,14 +168,14 @@ def test_probabilities_of_a_posterior(posterior):
     assert not display.ax_.texts
 
 
-def test_support_of_a_bootstrap(wine):
+def test_support_of_a_bootstrap(scaled):
     bootstrap = BootstrapBNLearner(n_resamples=5, random_state=0)
     with pytest.raises(NotFittedError):
         EdgeProbabilitiesDisplay.from_estimator(bootstrap)
-    bootstrap.fit(wine)
+    bootstrap.fit(scaled)
     for estimator in (bootstrap, make_pipeline(StandardScaler(), bootstrap)):
         display = EdgeProbabilitiesDisplay.from_estimator(estimator, order="given", numbers=False)
-        assert display.nodes == list(wine)
+        assert display.nodes == list(scaled)
         off_diagonal = ~np.eye(4, dtype=bool)
         assert (display.probabilities == bootstrap.edge_support_)[off_diagonal].all()
         assert display.im_.colorbar.ax.get_ylabel() == "support of the edge"
@@ -188,7 +185,7 @@ def test_support_of_a_bootstrap(wine):
         EdgeProbabilitiesDisplay(CHAIN, measure="p")
 
 
-def test_pictures_of_a_posterior_show_its_median_network(posterior, wine):
+def test_pictures_of_a_posterior_show_its_median_network(posterior, scaled):
     edges = posterior.median_network_.dag.edges
     display = posterior.plot(edge_label="probability")
     assert display.edges_.keys() == set(edges)
@@ -196,15 +193,15 @@ def test_pictures_of_a_posterior_show_its_median_network(posterior, wine):
     assert written == [f"{posterior.dag_.edges[edge]['probability']:.2f}" for edge in edges]
     weights = EdgeWeightsDisplay.from_estimator(posterior).weights
     assert np.isfinite(weights).sum() == len(edges)
-    residuals = ResidualsDisplay.from_estimator(posterior, wine)
-    expected = posterior.median_network_.residuals(wine)["hue"]
+    residuals = ResidualsDisplay.from_estimator(posterior, scaled)
+    expected = posterior.median_network_.residuals(scaled)["hue"]
     assert np.corrcoef(residuals.residuals[:, 2], expected)[0, 1] == pytest.approx(1)
     other = NetworkComparisonDisplay.from_networks(posterior, posterior.median_network_)
     assert len(other.common) == len(edges)
     assert "data:image/svg+xml" in posterior._repr_html_()
 
 
-def test_posteriors_at_the_end_of_pipelines_and_searches(wine):
+def test_posteriors_at_the_end_of_pipelines_and_searches(scaled):
     def posterior():
         return GaussianBNPosterior(structure_prior="order")
 
@@ -217,16 +214,16 @@ def test_posteriors_at_the_end_of_pipelines_and_searches(wine):
     ):
         with pytest.raises(NotFittedError):
             EdgeProbabilitiesDisplay.from_estimator(estimator)
-        estimator.fit(wine)
+        estimator.fit(scaled)
         display = EdgeProbabilitiesDisplay.from_estimator(estimator)
         assert display.probabilities.shape == (4, 4)
         network = NetworkDisplay.from_estimator(estimator, edge_label="probability")
         assert nx.get_edge_attributes(network.dag, "probability").keys() == network.edges_.keys()
-        assert ResidualsDisplay.from_estimator(estimator, wine).residuals.shape == wine.shape
+        assert ResidualsDisplay.from_estimator(estimator, scaled).residuals.shape == scaled.shape
 
 
-def test_other_estimators_are_named(wine):
+def test_other_estimators_are_named(scaled):
     learner = GaussianBNLearner()
     for estimator in (learner, make_pipeline(StandardScaler(), learner)):
         with pytest.raises(TypeError, match=r"must be a GaussianBNPosterior.* got GaussianBNLear"):
-            EdgeProbabilitiesDisplay.from_estimator(estimator.fit(wine))
+            EdgeProbabilitiesDisplay.from_estimator(estimator.fit(scaled))

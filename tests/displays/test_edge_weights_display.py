@@ -1,15 +1,14 @@
 import networkx as nx
 import numpy as np
 import pytest
-from sklearn.datasets import load_wine
+from drawn import weighted
 from sklearn.preprocessing import scale
 
-from skbn import EdgeWeightsDisplay, GaussianBayesianNetwork, GaussianBNLearner
+from skbn import EdgeWeightsDisplay, GaussianBayesianNetwork
 
 
-def test_weights_are_the_standardised_coefficients():
-    wine = load_wine(as_frame=True).data
-    dag = GaussianBNLearner().fit(wine).dag_
+def test_weights_are_the_standardised_coefficients(wine, learner):
+    dag = learner.dag_
     unscaled = GaussianBayesianNetwork(nx.DiGraph(dag)).fit(wine)
     scaled = GaussianBayesianNetwork(nx.DiGraph(dag)).fit(scale(wine.to_numpy()))
     display = EdgeWeightsDisplay.from_estimator(unscaled)
@@ -23,9 +22,7 @@ def test_weights_are_the_standardised_coefficients():
 
 
 def test_parents_come_before_children():
-    dag = nx.DiGraph()
-    dag.add_nodes_from("abcd", intercept=0.0, noise_variance=1.0)
-    dag.add_weighted_edges_from([("d", "a", 1.0), ("c", "b", -1.0)])
+    dag = weighted("abcd", [("d", "a", 1.0), ("c", "b", -1.0)])
     display = EdgeWeightsDisplay.from_graph(dag)
     assert display.nodes == ["c", "b", "d", "a"]
     assert np.isnan(np.tril(display.weights)[np.tril_indices(4)]).all()
@@ -34,10 +31,7 @@ def test_parents_come_before_children():
 
 
 def test_picture_has_names_and_numbers():
-    dag = nx.DiGraph()
-    dag.add_nodes_from(["$a_b$", "c"], intercept=0.0, noise_variance=1.0)
-    dag.add_edge("$a_b$", "c", weight=2.0)
-    display = EdgeWeightsDisplay(dag).plot()
+    display = EdgeWeightsDisplay(weighted(["$a_b$", "c"], [("$a_b$", "c", 2.0)])).plot()
     assert [text.get_text() for text in display.ax_.get_xticklabels()] == ["$a_b$", "c"]
     assert [text.get_text() for text in display.ax_.get_yticklabels()] == ["$a_b$", "c"]
     assert [text.get_text() for text in display.ax_.texts] == ["0.89"]
@@ -49,10 +43,8 @@ def test_picture_has_names_and_numbers():
 def test_network_without_edges_and_given_axes():
     from matplotlib.figure import Figure
 
-    dag = nx.DiGraph()
-    dag.add_nodes_from("ab", intercept=0.0, noise_variance=1.0)
     ax = Figure().subplots()
-    display = EdgeWeightsDisplay.from_graph(dag, ax=ax)
+    display = EdgeWeightsDisplay.from_graph(weighted("ab"), ax=ax)
     assert display.ax_ is ax
     assert np.isnan(display.weights).all()
     display.figure_.draw_without_rendering()
@@ -61,9 +53,7 @@ def test_network_without_edges_and_given_axes():
 def test_picture_does_not_depend_on_styles_for_other_plots():
     import matplotlib
 
-    dag = nx.DiGraph()
-    dag.add_nodes_from(["a\0", "b" * 60], intercept=0.0, noise_variance=1.0)
-    dag.add_edge("a\0", "b" * 60, weight=2.0)
+    dag = weighted(["a\0", "b" * 60], [("a\0", "b" * 60, 2.0)])
     style = {"axes.grid": True, "image.origin": "lower", "axes.facecolor": "black"}
     with matplotlib.rc_context(style):
         display = EdgeWeightsDisplay.from_graph(dag)
@@ -76,10 +66,7 @@ def test_picture_does_not_depend_on_styles_for_other_plots():
 
 
 def test_weights_out_of_nodes_that_are_held_are_not_known():
-    dag = nx.DiGraph()
-    dag.add_nodes_from("ab", intercept=0.0, noise_variance=1.0)
-    dag.add_edge("a", "b", weight=2.0)
-    held = GaussianBayesianNetwork(dag).do({"a": 1.0})
+    held = GaussianBayesianNetwork(weighted("ab", [("a", "b", 2.0)])).do({"a": 1.0})
     assert np.isnan(EdgeWeightsDisplay.from_estimator(held).weights).all()
 
 

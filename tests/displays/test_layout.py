@@ -11,10 +11,8 @@ import pytest
 import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.datasets import load_wine
 from sklearn.metrics import pairwise_distances
 
-from skbn import GaussianBNLearner
 from skbn._displays.layout.coordinates import CORNER
 from skbn._displays.layout.layered import LayeredGraph, Layout
 from skbn._displays.layout.order import order_by_lanes, ordered_items, shortest_layers
@@ -267,7 +265,6 @@ found = str(LayeredGraph(dag, {node: (60.0, 24.0) for node in dag}).layout())
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 def test_the_same_in_every_process():
     here = {}
     exec(PROGRAM, here)
@@ -281,9 +278,9 @@ def test_the_same_in_every_process():
     assert done.stdout.strip() == here["found"]
 
 
-def test_picture_of_the_wine_data():
+def test_picture_of_the_wine_data(learner):
     """The picture as it is, to notice when it changes: look at both, then write down the better."""
-    dag = GaussianBNLearner().fit(load_wine(as_frame=True).data).dag_
+    dag = learner.dag_
     drawn = LayeredGraph(dag, dict.fromkeys(dag, (80.0, 24.0))).layout()
     expected = {
         "alcohol": (72, -332),

@@ -1,8 +1,7 @@
 import networkx as nx
 import numpy as np
-import pandas as pd
 import pytest
-from sklearn.datasets import load_wine
+from drawn import faces, texts, weighted
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -20,14 +19,9 @@ from skbn.datasets import make_gaussian_network
 
 
 @pytest.fixture(scope="module")
-def learner():
-    return GaussianBNLearner().fit(load_wine(as_frame=True).data)
-
-
-@pytest.fixture(scope="module")
-def small_learner():
+def small_learner(wine):
     columns = ["hue", "ash", "alcohol", "proline", "color_intensity"]
-    return GaussianBNLearner().fit(load_wine(as_frame=True).data[columns])
+    return GaussianBNLearner().fit(wine[columns])
 
 
 def edge_colours(display):
@@ -50,27 +44,20 @@ def test_picture_has_all_nodes_and_edges(learner, tmp_path):
     assert (tmp_path / "wine.png").stat().st_size > 10_000
 
 
-def test_names_fit_into_their_boxes(learner):
-    display = learner.plot()
-    display.figure_.draw_without_rendering()
-    boxes = {node: box.get_window_extent() for node, box in display.nodes_.items()}
-    for node, text in display.names_.items():
-        name = text.get_window_extent()
-        assert boxes[node].x0 < name.x0 < name.x1 < boxes[node].x1
-        assert boxes[node].y0 < name.y0 < name.y1 < boxes[node].y1
-
-
 def test_names_keep_to_their_boxes_on_small_and_on_large_axes(learner):
     from matplotlib.figure import Figure
 
     sizes = []
     for side in (3, 6, 40):
-        figure = Figure(figsize=(side, side), layout="constrained")
-        display = learner.plot(ax=figure.subplots(), min_font_size=0)
+        ax = Figure(figsize=(side, side), layout="constrained").subplots()
+        display = learner.plot(ax=ax, min_font_size=0)
+        assert display.ax_ is ax
         display.figure_.draw_without_rendering()
-        text, box = display.names_["alcohol"], display.nodes_["alcohol"].get_window_extent()
-        assert box.x0 < text.get_window_extent().x0 < text.get_window_extent().x1 < box.x1
-        sizes.append(text.get_fontsize())
+        for node, text in display.names_.items():
+            name, box = text.get_window_extent(), display.nodes_[node].get_window_extent()
+            assert box.x0 < name.x0 < name.x1 < box.x1
+            assert box.y0 < name.y0 < name.y1 < box.y1
+        sizes.append(display.names_["alcohol"].get_fontsize())
     assert sizes[1] == pytest.approx(2 * sizes[0], rel=0.1)
     assert 10 < sizes[2] < 18
 
@@ -99,10 +86,7 @@ def test_weights_are_standardised_by_the_implied_deviations():
 
 
 def test_edges_show_the_sign_and_the_strength():
-    dag = nx.DiGraph()
-    dag.add_nodes_from("abc", intercept=0.0, noise_variance=1.0)
-    dag.add_edge("a", "b", weight=3.0)
-    dag.add_edge("a", "c", weight=-0.1)
+    dag = weighted("abc", [("a", "b", 3.0), ("a", "c", -0.1)])
     display = NetworkDisplay.from_graph(dag)
     strong, weak = edge_colours(display).values()
     assert strong[2] > strong[0]  # blue
@@ -135,9 +119,7 @@ def test_networks_are_drawn_also_after_an_intervention(learner, tmp_path):
 
 
 def test_edges_out_of_held_nodes_have_the_colour_of_their_sign_and_no_strength():
-    dag = nx.DiGraph()
-    dag.add_nodes_from("abcd", intercept=0.0, noise_variance=1.0)
-    dag.add_weighted_edges_from([("a", "b", 3.0), ("a", "c", -0.1), ("a", "d", 0.0)])
+    dag = weighted("abcd", [("a", "b", 3.0), ("a", "c", -0.1), ("a", "d", 0.0)])
     display = GaussianBayesianNetwork(dag).do({"a": 1.0}).plot()
     (red, _, blue), (other_red, _, other_blue), grey = edge_colours(display).values()
     assert blue > red
@@ -151,10 +133,6 @@ def test_weights_alone_are_drawn_as_no_parameters():
     dag = nx.from_numpy_array(np.array([[0, 2.0], [0, 0]]), create_using=nx.DiGraph)
     (colour,) = edge_colours(NetworkDisplay(dag).plot()).values()
     assert len(set(colour)) == 1
-
-
-def faces(display):
-    return {node: box.get_facecolor()[:3] for node, box in display.nodes_.items()}
 
 
 def test_highlighted_nodes_stand_out(small_learner):
@@ -212,15 +190,13 @@ def test_highlighted_edges_are_strong_and_the_rest_is_faint():
 )
 @pytest.mark.parametrize("has_legend", [True, False])
 def test_pictures_say_which_edges_are_left_out(options, edges, notes, has_legend):
-    dag = nx.DiGraph()
-    dag.add_nodes_from("abcd", intercept=0.0, noise_variance=1.0)
+    dag = weighted("abcd")
     for edge, weight, support in (("ab", 1, 1.0), ("bc", -1, 0.8), ("cd", 0.1, 0.9)):
         dag.add_edge(*edge, weight=weight, support=support)
     display = NetworkDisplay.from_graph(dag, legend=has_legend, **options)
     assert {*display.edges_} == edges
     assert set(display.nodes_) == {*options.get("nodes", "abcd")}
-    written = [text.get_text() for text in display.ax_.texts]
-    found = [text for text in written if "not shown" in text]
+    found = [text for text in texts(display) if "not shown" in text]
     assert found == [f"{3 - len(edges)} of 3 edges not shown: {note}" for note in notes]
 
 
@@ -232,10 +208,15 @@ def test_highlighted_nodes_mark_the_ends_of_edges_that_are_drawn():
     assert boxes["c"] == faces(NetworkDisplay.from_graph(dag, highlight="a"))["c"]
 
 
-def test_nodes_that_only_hidden_edges_join_can_be_left_out():
+def test_nodes_that_no_edges_join_can_be_left_out():
     dag = nx.DiGraph([("a", "b", {"support": 1.0}), ("b", "c", {"support": 0.2})])
-    display = NetworkDisplay.from_graph(dag, min_support=0.5, hide_isolated=True)
-    assert set(display.nodes_) == {"a", "b"}
+    dag.add_node("d")
+    for options, nodes in (
+        ({}, "abcd"),
+        ({"hide_isolated": True}, "abc"),
+        ({"hide_isolated": True, "min_support": 0.5}, "ab"),
+    ):
+        assert list(NetworkDisplay.from_graph(dag, **options).nodes_) == [*nodes]
 
 
 def test_undirected_edges_are_chosen_either_way_round():
@@ -250,23 +231,22 @@ def labels(display):
 
 
 def test_edge_labels():
-    dag = nx.DiGraph()
-    dag.add_nodes_from("abc", intercept=0.0, noise_variance=1.0)
+    dag = weighted("abc")
     dag.add_edge("a", "b", weight=2.0, probability=0.25, note="seen", is_known=True)
     dag.add_edge("b", "c", weight=0.0, probability=1)
 
-    def texts(edge_label):
+    def written(edge_label):
         return labels(NetworkDisplay.from_graph(dag, edge_label=edge_label))
 
     ab, bc = dag.edges
-    assert texts(None) == texts({}) == texts([]) == {}
-    assert texts("standardised_weight") == {ab: "0.89", bc: "0.00"}  # 2 / sqrt(5)
-    assert texts("weight") == {ab: "2", bc: "0"}
-    assert texts("probability") == {ab: "0.25", bc: "1.00"}
-    assert texts("note") == {ab: "seen"}
-    assert texts(["weight", "note", "probability"]) == {ab: "2, seen, 0.25", bc: "0, 1.00"}
-    assert texts("is_known") == {ab: "True"}
-    assert texts({ab: "$x_"}) == {ab: "$x_"}
+    assert written(None) == written({}) == written([]) == {}
+    assert written("standardised_weight") == {ab: "0.89", bc: "0.00"}  # 2 / sqrt(5)
+    assert written("weight") == {ab: "2", bc: "0"}
+    assert written("probability") == {ab: "0.25", bc: "1.00"}
+    assert written("note") == {ab: "seen"}
+    assert written(["weight", "note", "probability"]) == {ab: "2, seen, 0.25", bc: "0, 1.00"}
+    assert written("is_known") == {ab: "True"}
+    assert written({ab: "$x_"}) == {ab: "$x_"}
 
 
 def opacities(display):
@@ -319,21 +299,6 @@ def test_faint_edges_are_equally_faint_whatever_their_probability():
     assert one == other
 
 
-@pytest.mark.parametrize("font_size", [pytest.param(10, marks=pytest.mark.slow), 20])
-def test_labels_hide_neither_nodes_nor_each_other_and_are_not_cut(learner, font_size):
-    import matplotlib
-
-    with matplotlib.rc_context({"font.size": font_size}):
-        display = learner.plot(edge_label="standardised_weight")
-        display.figure_.draw_without_rendering()
-    texts = display.labels_.values()
-    assert len(texts) == learner.dag_.number_of_edges()
-    boxes = [text.get_window_extent() for text in texts]
-    assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
-    nodes = [box.get_window_extent() for box in display.nodes_.values()]
-    assert not any(label.overlaps(node) for label in boxes for node in nodes)
-
-
 def test_figure_has_room_for_long_labels():
     display = NetworkDisplay.from_graph(
         nx.DiGraph([("a", "b")]), edge_label={("a", "b"): "a strong effect"}
@@ -344,9 +309,7 @@ def test_figure_has_room_for_long_labels():
 
 
 def test_small_weights_have_no_sign():
-    dag = nx.DiGraph()
-    dag.add_nodes_from("ab", intercept=0.0, noise_variance=1.0)
-    dag.add_edge("a", "b", weight=-1e-4)
+    dag = weighted("ab", [("a", "b", -1e-4)])
     display = NetworkDisplay.from_graph(dag, edge_label="standardised_weight")
     assert labels(display) == {("a", "b"): "0.00"}
 
@@ -498,39 +461,28 @@ def test_a_network_is_drawn_as_its_class_with_weights(learner):
 
 
 def test_colours_suit_the_ground(small_learner):
-    import matplotlib
+    import matplotlib.style
 
     with matplotlib.style.context("dark_background"):
         dark = small_learner.plot()
     light = small_learner.plot()
     for display, is_light in ((dark, False), (light, True)):
-        texts = np.array([matplotlib.colors.to_rgb(t.get_color()) for t in display.names_.values()])
+        names = np.array([matplotlib.colors.to_rgb(t.get_color()) for t in display.names_.values()])
         boxes = np.array(list(faces(display).values()))
-        assert (abs(texts - boxes) > 0.6).all()
+        assert (abs(names - boxes) > 0.6).all()
         assert (boxes.mean() > 0.5) == is_light
 
 
 def test_weights_of_variances_out_of_range():
-    dag = nx.DiGraph()
-    dag.add_nodes_from("abc", intercept=0.0, noise_variance=1.0)
-    dag.add_weighted_edges_from([("a", "b", -1e200), ("b", "c", 1e100)])
-    weights = strengths_of(dag).weights
+    weights = strengths_of(weighted("abc", [("a", "b", -1e200), ("b", "c", 1e100)])).weights
     assert weights == pytest.approx({("a", "b"): -1.0, ("b", "c"): 1.0})
-
-
-def test_given_axes_are_used(learner):
-    from matplotlib.figure import Figure
-
-    ax = Figure(figsize=(8, 9)).subplots()
-    assert NetworkDisplay.from_estimator(learner, ax=ax).ax_ is ax
-    assert len(ax.texts) == 13  # no legend
 
 
 @pytest.mark.parametrize("m", [1, 4])
 def test_nodes_without_edges(m):
     dag = nx.empty_graph(m, create_using=nx.DiGraph)
     display = NetworkDisplay.from_graph(dag)
-    assert [text.get_text() for text in display.ax_.texts] == [str(node) for node in range(m)]
+    assert texts(display) == [str(node) for node in range(m)]
     assert display.edges_ == {}
     display.figure_.draw_without_rendering()
 
@@ -542,25 +494,18 @@ def test_weights_of_hard_units():
     assert hard == pytest.approx(plain)
 
 
-def test_names_are_drawn_as_they_are(tmp_path):
-    names = [r"$\frac$", "price in $ and $", "a_name_that_is_much_longer_than_the_others", "a\0b"]
-    rows = pd.DataFrame(np.random.default_rng(0).normal(size=(50, 4)), columns=names)
-    display = GaussianBNLearner("loglik").fit(rows).plot()
-    display.figure_.savefig(tmp_path / "names.png")
-    drawn = [text.get_text() for text in display.names_.values()]
-    assert drawn == [
-        r"$\frac$",
-        "price in $ and $",
-        "a_name_that_is_\nmuch_longer_\nthan_the_others",
-        r"a\x00b",
-    ]
-
-
-@pytest.mark.parametrize("name", ["x" * 300, 7, ("a", 1), "a\nb", 1.5, "price\xa0EUR", "a\u200cb"])
-def test_any_name_can_be_drawn(name):
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("x" * 300, 7, ("a", 1), "a\nb", 1.5, "price\xa0EUR", "a\u200cb", "a\0b"),
+        *(r"$\frac$", "price in $ and $", "a_name_that_is_much_longer_than_the_others"),
+    ],
+)
+def test_any_name_can_be_drawn(name, tmp_path):
     display = NetworkDisplay.from_graph(nx.DiGraph([(name, "b")]))
-    drawn = "".join(display.ax_.texts[0].get_text().split())
-    assert drawn == "".join(str(name).split())
+    display.figure_.savefig(tmp_path / "name.png")
+    drawn = "".join(texts(display)[0].split())
+    assert drawn == "".join(str(name).replace("\0", r"\x00").split())
 
 
 @pytest.mark.parametrize("name", ["", " ", "\n"])
@@ -570,11 +515,8 @@ def test_empty_names_have_a_box(name):
     assert display.nodes_[name].get_bbox().width > 10
 
 
-def with_parameters(noise_variance=1.0, **edge):
-    dag = nx.DiGraph()
-    dag.add_nodes_from("ab", intercept=0.0, noise_variance=noise_variance)
-    dag.add_edge("a", "b", **edge)
-    return dag
+WITHOUT_WEIGHT = weighted("ab")
+WITHOUT_WEIGHT.add_edge("a", "b")
 
 
 def with_probability(probability, *others):
@@ -590,9 +532,9 @@ def with_probability(probability, *others):
         (nx.Graph([(0, 1)]), TypeError, "must be a networkx.DiGraph .*; got Graph"),
         (nx.MultiDiGraph([(0, 1)]), TypeError, "got MultiDiGraph"),
         (nx.DiGraph([(0, 1), (1, 0)]), ValueError, "acyclic"),
-        (with_parameters(), ValueError, "edge 'a' -> 'b' has no attribute weight"),
-        (with_parameters(weight=np.nan), ValueError, "weight of edge 'a' -> 'b' .* got nan"),
-        (with_parameters(weight=1, noise_variance=-1), ValueError, "'a' must not be negative"),
+        (WITHOUT_WEIGHT, ValueError, "edge 'a' -> 'b' has no attribute weight"),
+        (weighted("ab", [("a", "b", np.nan)]), ValueError, "weight of edge 'a' -> 'b' .* got nan"),
+        (weighted("ab", [("a", "b", 1)], -1), ValueError, "'a' must not be negative"),
         (with_probability(1.5), ValueError, r"edge 'a' -> 'b' must be from 0 to 1; got 1\.5"),
         (with_probability(-0.1), ValueError, "edge 'a' -> 'b' must be from 0 to 1"),
         (with_probability(np.nan), ValueError, "edge 'a' -> 'b' must be a finite number; got nan"),
@@ -603,7 +545,7 @@ def with_probability(probability, *others):
             ValueError,
             "The edge 'b' -> 'c' has no attribute probability, but 'a' -> 'b' has one",
         ),
-        (GaussianBayesianNetwork(with_parameters()), TypeError, "is NetworkDisplay.from_estimator"),
+        (GaussianBayesianNetwork(WITHOUT_WEIGHT), TypeError, "is NetworkDisplay.from_estimator"),
     ],
 )
 def test_bad_graphs_are_named(dag, error, message):
@@ -611,19 +553,19 @@ def test_bad_graphs_are_named(dag, error, message):
         NetworkDisplay(dag)
 
 
-def test_networks_at_the_end_of_pipelines_and_searches():
-    rows = load_wine(as_frame=True).data[["alcohol", "proline", "hue", "ash"]]
+def test_networks_at_the_end_of_pipelines_and_searches(small_wine):
     penalty = {"penalty": [1.0]}
     for estimator in (
+        GaussianBNLearner(),
         GaussianBNLearnerCV([1.0], cv=2),
         make_pipeline(LocalScoreTransformer(), GaussianBNLearner()),
         GridSearchCV(GaussianBNLearner(), penalty, cv=2),
         GridSearchCV(make_pipeline(GaussianBNLearner()), {"gaussianbnlearner__penalty": [1.0]}),
         make_pipeline(StandardScaler(), GridSearchCV(GaussianBNLearner(), penalty, cv=2)),
     ):
-        with pytest.raises(NotFittedError):
+        with pytest.raises(NotFittedError, match=r"all 'fit'|is not fitted yet"):
             NetworkDisplay.from_estimator(estimator)
-        display = NetworkDisplay.from_estimator(estimator.fit(rows))
+        display = NetworkDisplay.from_estimator(estimator.fit(small_wine))
         assert display.dag.number_of_edges() == 3
 
 
@@ -634,18 +576,11 @@ def test_other_estimators_are_named():
             NetworkDisplay.from_estimator(estimator.fit(rows))
 
 
-def test_searches_that_keep_no_estimator_are_named():
-    rows = load_wine(as_frame=True).data[["alcohol", "hue"]]
-    search = GridSearchCV(GaussianBNLearner(), {"penalty": [1.0]}, cv=2, refit=False).fit(rows)
+def test_searches_that_keep_no_estimator_are_named(small_wine):
+    search = GridSearchCV(GaussianBNLearner(), {"penalty": [1.0]}, cv=2, refit=False)
+    search.fit(small_wine)
     with pytest.raises(TypeError, match="GridSearchCV has refit=False"):
         NetworkDisplay.from_estimator(search)
-
-
-def test_estimators_must_be_fitted():
-    with pytest.raises(NotFittedError, match="all 'fit'"):
-        NetworkDisplay.from_estimator(GaussianBNLearner())
-    with pytest.raises(NotFittedError, match="all 'fit'"):
-        GaussianBNLearnerCV().plot()
 
 
 def test_networks_without_parameters_are_drawn_as_graphs():

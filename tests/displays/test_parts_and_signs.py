@@ -4,18 +4,13 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
+from drawn import texts, weighted
 from matplotlib.colors import same_color
 from matplotlib.figure import Figure
 from matplotlib.patches import Polygon
-from sklearn.datasets import load_wine
 
-from skbn import GaussianBayesianNetwork, GaussianBNLearner, NetworkDisplay
+from skbn import GaussianBayesianNetwork, NetworkDisplay
 from skbn._displays.labels import broken_into_lines
-
-
-@pytest.fixture(scope="module")
-def learner():
-    return GaussianBNLearner().fit(load_wine(as_frame=True).data)
 
 
 def sparse_network(n, n_edges, seed):
@@ -24,15 +19,10 @@ def sparse_network(n, n_edges, seed):
     words = ["alcohol", "acid", "magnesium", "intensity", "mean", "worst", "fractal", "proline"]
     names = [f"{'_'.join(rng.choice(words, rng.randint(1, 4)))}_{v}" for v in range(n)]
     pairs = [(names[a], names[b]) for b in range(n) for a in range(max(0, b - 8), b)]
-    dag = nx.DiGraph()
-    dag.add_nodes_from(names, intercept=0.0, noise_variance=1.0)
+    dag = weighted(names)
     for i in rng.choice(len(pairs), n_edges, replace=False):
         dag.add_edge(*pairs[i], weight=float(rng.uniform(-1, 1)))
     return dag
-
-
-def texts(display):
-    return [text.get_text() for text in display.ax_.texts]
 
 
 def legend(display):
@@ -96,13 +86,6 @@ def test_options_of_hidden_nodes_are_kept_for_the_others():
     assert list(placed.nodes_) == ["b", "c"]
 
 
-def test_nodes_without_edges_can_be_left_out():
-    dag = nx.DiGraph([("a", "b"), ("c", "d")])
-    dag.add_node("e")
-    assert list(NetworkDisplay.from_graph(dag).nodes_) == [*"abcde"]
-    assert list(NetworkDisplay.from_graph(dag, hide_isolated=True).nodes_) == [*"abcd"]
-
-
 def test_nodes_have_the_names_they_are_given():
     dag = nx.DiGraph([("a", "b"), ("b", 3)])
     for labels in ({"a": "first", 3: 4}, pd.Series({"a": "first", 3: 4})):
@@ -138,17 +121,13 @@ def test_bad_options_are_named(options, error, message):
 # Signs and directions
 
 
-def with_signs():
-    dag = nx.DiGraph()
-    dag.add_nodes_from("abcd", intercept=0.0, noise_variance=1.0)
-    dag.add_weighted_edges_from([("a", "b", 3.0), ("a", "c", -0.1), ("a", "d", 0.0)])
-    return dag
+SIGNS = weighted("abcd", [("a", "b", 3.0), ("a", "c", -0.1), ("a", "d", 0.0)])
 
 
 @pytest.mark.parametrize("facecolor", ["white", "#102030"])
 def test_negative_edges_have_hollow_heads(facecolor):
     ax = Figure(facecolor=facecolor).subplots()
-    display = NetworkDisplay.from_graph(with_signs(), ax=ax, legend=True, min_font_size=0)
+    display = NetworkDisplay.from_graph(SIGNS, ax=ax, legend=True, min_font_size=0)
     positive, negative, zero = display.heads_.values()
     for head, (edge, line) in zip(display.heads_.values(), display.edges_.items(), strict=True):
         inside = facecolor if edge == ("a", "c") else line.get_edgecolor()

@@ -3,7 +3,6 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_wine
 from sklearn.exceptions import NotFittedError
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.model_selection import GridSearchCV, HalvingGridSearchCV
@@ -15,11 +14,6 @@ from skbn import GaussianBNLearner, GaussianBNLearnerCV, LocalScoreTransformer, 
 PENALTIES = [4.0, 1.0, 2.0]
 
 
-@pytest.fixture(scope="module")
-def wine():
-    return load_wine(as_frame=True).data[["alcohol", "proline", "hue", "ash"]]
-
-
 def drawn(display):
     """Return the curve's points and its errors."""
     line, _, (bars,) = display.errorbar_.lines
@@ -27,8 +21,8 @@ def drawn(display):
     return line.get_xdata(), line.get_ydata(), np.ptp(ends, axis=1) / 2
 
 
-def test_curve_of_a_cross_validated_learner(wine):
-    learner = GaussianBNLearnerCV(PENALTIES, cv=3).fit(wine)
+def test_curve_of_a_cross_validated_learner(small_wine):
+    learner = GaussianBNLearnerCV(PENALTIES, cv=3).fit(small_wine)
     display = PenaltyDisplay.from_estimator(learner)
     penalties, means, errors = drawn(display)
     order = np.argsort(PENALTIES)
@@ -44,14 +38,14 @@ def test_curve_of_a_cross_validated_learner(wine):
 
 
 @pytest.mark.parametrize("in_pipeline", [False, True])
-def test_curve_of_a_grid_search_is_the_same(wine, in_pipeline):
-    learner = GaussianBNLearnerCV(PENALTIES, cv=3).fit(wine)
+def test_curve_of_a_grid_search_is_the_same(small_wine, in_pipeline):
+    learner = GaussianBNLearnerCV(PENALTIES, cv=3).fit(small_wine)
     step = GaussianBNLearner()
     name = "penalty"
     if in_pipeline:
         step = make_pipeline(LocalScoreTransformer(), step)
         name = "localscoretransformer__penalty"
-    search = GridSearchCV(step, {name: PENALTIES}, cv=3).fit(wine)
+    search = GridSearchCV(step, {name: PENALTIES}, cv=3).fit(small_wine)
     display = PenaltyDisplay.from_estimator(search)
     for of_grid, of_learner in zip(
         drawn(display), drawn(PenaltyDisplay.from_estimator(learner)), strict=True
@@ -60,16 +54,18 @@ def test_curve_of_a_grid_search_is_the_same(wine, in_pipeline):
     assert display.chosen == learner.penalty_
 
 
-def test_learner_at_the_end_of_a_pipeline(wine):
+def test_learner_at_the_end_of_a_pipeline(small_wine):
     pipeline = make_pipeline(StandardScaler(), GaussianBNLearnerCV(PENALTIES, cv=3))
     with pytest.raises(NotFittedError):
         PenaltyDisplay.from_estimator(pipeline)
-    display = PenaltyDisplay.from_estimator(pipeline.fit(wine))
+    display = PenaltyDisplay.from_estimator(pipeline.fit(small_wine))
     assert display.chosen == pipeline[-1].penalty_
 
 
-def test_single_fold_has_no_errors(wine):
-    learner = GaussianBNLearnerCV(PENALTIES, cv=[(np.arange(100), np.arange(100, 178))]).fit(wine)
+def test_single_fold_has_no_errors(small_wine):
+    learner = GaussianBNLearnerCV(PENALTIES, cv=[(np.arange(100), np.arange(100, 178))]).fit(
+        small_wine
+    )
     display = PenaltyDisplay.from_estimator(learner)
     assert np.isnan(display.errors).all()
     labels = [text.get_text() for text in display.ax_.get_legend().get_texts()]
@@ -82,28 +78,30 @@ def test_penalty_of_zero_is_drawn_on_a_plain_scale():
     assert PenaltyDisplay([1, 2], [-3, -2], [1, 1]).plot().ax_.get_xscale() == "log"
 
 
-def test_search_of_several_scores_is_drawn_by_the_one_that_counts(wine):
+def test_search_of_several_scores_is_drawn_by_the_one_that_counts(small_wine):
     scoring = {"fit": lambda est, X: est.score(X), "edges": lambda est, X: -est.dag_.size()}
     search = GridSearchCV(
         GaussianBNLearner(), {"penalty": PENALTIES}, cv=3, scoring=scoring, refit="edges"
-    ).fit(wine)
+    ).fit(small_wine)
     display = PenaltyDisplay.from_estimator(search)
     assert list(display.means) == list(search.cv_results_["mean_test_edges"])
     assert display.ax_.get_ylabel() == "mean held-out edges"
-    search.set_params(refit=False).fit(wine)
+    search.set_params(refit=False).fit(small_wine)
     with pytest.raises(ValueError, match=r"several scores.*refit must name the one"):
         PenaltyDisplay.from_estimator(search)
 
 
-def test_score_of_the_learner_has_its_unit(wine):
-    search = GridSearchCV(GaussianBNLearner(), {"penalty": PENALTIES}, cv=3, refit=False).fit(wine)
+def test_score_of_the_learner_has_its_unit(small_wine):
+    search = GridSearchCV(GaussianBNLearner(), {"penalty": PENALTIES}, cv=3, refit=False).fit(
+        small_wine
+    )
     display = PenaltyDisplay.from_estimator(search)
     assert display.ax_.get_ylabel().endswith("nats")
     assert display.chosen == search.best_params_["penalty"]
 
 
-def test_searches_on_growing_samples_are_refused(wine):
-    search = HalvingGridSearchCV(GaussianBNLearner(), {"penalty": PENALTIES}, cv=2).fit(wine)
+def test_searches_on_growing_samples_are_refused(small_wine):
+    search = HalvingGridSearchCV(GaussianBNLearner(), {"penalty": PENALTIES}, cv=2).fit(small_wine)
     with pytest.raises(ValueError, match="on the same rows; HalvingGridSearchCV does not"):
         PenaltyDisplay.from_estimator(search)
 
@@ -127,8 +125,8 @@ def test_ticks_have_room():
         assert not any(a.overlaps(b) for a, b in pairwise(boxes))
 
 
-def test_pictures_can_be_pickled(wine):
-    display = PenaltyDisplay.from_estimator(GaussianBNLearnerCV(PENALTIES, cv=3).fit(wine))
+def test_pictures_can_be_pickled(small_wine):
+    display = PenaltyDisplay.from_estimator(GaussianBNLearnerCV(PENALTIES, cv=3).fit(small_wine))
     again = pickle.loads(pickle.dumps(display))
     assert again.ax_.get_xlabel() == "penalty"
 
@@ -147,14 +145,14 @@ def test_what_are_no_numbers_is_named(arguments, message):
         PenaltyDisplay([1, 2], [1, 2], [1, 2], chosen="x")
 
 
-def test_bad_input_is_named(wine):
+def test_bad_input_is_named(small_wine):
     for learner in (GaussianBNLearnerCV(), GridSearchCV(GaussianBNLearner(), {"penalty": [1]})):
         with pytest.raises(NotFittedError):
             PenaltyDisplay.from_estimator(learner)
     with pytest.raises(TypeError, match=r"must be a GaussianBNLearnerCV, .*got GaussianBNLearner"):
-        PenaltyDisplay.from_estimator(GaussianBNLearner().fit(wine))
+        PenaltyDisplay.from_estimator(GaussianBNLearner().fit(small_wine))
     for grid in ({"criterion": ["aic", "bic"]}, {"criterion": ["aic"], "penalty": [1, 2]}):
-        search = GridSearchCV(GaussianBNLearner(), grid, cv=2).fit(wine)
+        search = GridSearchCV(GaussianBNLearner(), grid, cv=2).fit(small_wine)
         with pytest.raises(ValueError, match="must vary a penalty and nothing else"):
             PenaltyDisplay.from_estimator(search)
     with pytest.raises(ValueError, match="means must have one value per penalty, 2"):

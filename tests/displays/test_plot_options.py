@@ -6,30 +6,20 @@ import zlib
 from itertools import combinations
 from xml.etree import ElementTree
 
-import matplotlib
+import matplotlib.style
 import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
+from drawn import faces, texts, weighted
 from matplotlib.colors import same_color, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
-from sklearn.datasets import load_wine
 
 from skbn import GaussianBayesianNetwork, GaussianBNLearner, NetworkDisplay
 from skbn._displays.appearance import DARK, LIGHT, text_on
 
 WIDE = 13.33, 7.5  # a slide of 16:9, in inches
-
-
-@pytest.fixture(scope="module")
-def wine():
-    return load_wine(as_frame=True).data
-
-
-@pytest.fixture(scope="module")
-def learner(wine):
-    return GaussianBNLearner().fit(wine)
 
 
 @pytest.fixture(scope="module")
@@ -42,17 +32,12 @@ def network(n, n_edges, seed, attribute="probability"):
     rng = np.random.RandomState(seed)
     order = rng.permutation(n)
     pairs = [(int(a), int(b)) for i, b in enumerate(order) for a in order[max(0, i - 8) : i]]
-    dag = nx.DiGraph()
-    dag.add_nodes_from((f"column {v}" for v in range(n)), intercept=0.0, noise_variance=1.0)
+    dag = weighted(f"column {v}" for v in range(n))
     for i in rng.choice(len(pairs), n_edges, replace=False):
         a, b = pairs[i]
         values = {"weight": float(rng.uniform(-1, 1)), attribute: float(rng.uniform())}
         dag.add_edge(f"column {a}", f"column {b}", **values)
     return dag
-
-
-def texts(display):
-    return [text.get_text() for text in display.ax_.texts]
 
 
 def drawn_sizes(display):
@@ -198,10 +183,6 @@ def test_tiers_have_titles():
 # Colours of nodes
 
 
-def faces(display):
-    return {node: box.get_facecolor()[:3] for node, box in display.nodes_.items()}
-
-
 def contrast(one, other):
     """Return the contrast of the Web Content Accessibility Guidelines."""
 
@@ -323,6 +304,24 @@ def test_colours_differ_also_for_colour_blind_readers(style, blindness):
 # Labels
 
 
+def check_labels(display):
+    """Each label stands on its edge, and covers no other edge, no node and no other label."""
+    display.figure_.draw_without_rendering()
+    labels = window_extents(display.labels_)
+    assert labels.keys() == display.edges_.keys()
+    for one, other in combinations(labels.values(), 2):
+        assert not one.overlaps(other)
+    lines = {edge: polyline(display, edge) for edge in labels}
+    for edge, label in labels.items():
+        assert not any(label.overlaps(box) for box in window_extents(display.nodes_).values())
+        for other, line in lines.items():
+            covers = ((line > label.min) & (line < label.max)).all(axis=1).any()
+            assert other == edge or not covers
+        middle, half = (label.min + label.max) / 2, (label.max - label.min) / 2
+        away = (np.abs(lines[edge] - middle) - half).max(axis=1).min()
+        assert away < 2  # pixels
+
+
 @pytest.mark.parametrize(
     ("n", "n_edges"),
     [(8, 10), *(pytest.param(n, k, marks=pytest.mark.slow) for n, k in ((13, 18), (20, 26)))],
@@ -330,33 +329,14 @@ def test_colours_differ_also_for_colour_blind_readers(style, blindness):
 @pytest.mark.parametrize("orientation", ["top-bottom", "left-right"])
 def test_labels_cover_neither_edges_nor_nodes_nor_each_other(n, n_edges, orientation):
     dag = network(n, n_edges, seed=n)
-    display = NetworkDisplay.from_graph(dag, edge_label="probability", orientation=orientation)
-    display.figure_.draw_without_rendering()
-    labels = window_extents(display.labels_)
-    assert labels.keys() == set(dag.edges)
-    for one, other in combinations(labels.values(), 2):
-        assert not one.overlaps(other)
-    lines = {edge: polyline(display, edge) for edge in dag.edges}
-    for edge, label in labels.items():
-        assert not any(label.overlaps(box) for box in window_extents(display.nodes_).values())
-        for other, line in lines.items():
-            low, high = label.min, label.max
-            covers = ((line > low) & (line < high)).all(axis=1).any()
-            assert other == edge or not covers
-        middle, half = (label.min + label.max) / 2, (label.max - label.min) / 2
-        away = (np.abs(lines[edge] - middle) - half).max(axis=1).min()
-        assert away < 2  # pixels: it stands on its edge
+    options = {"edge_label": "probability", "orientation": orientation}
+    check_labels(NetworkDisplay.from_graph(dag, **options))
 
 
-def test_wine_has_all_its_labels_clear(learner):
-    display = learner.plot(edge_label="standardised_weight")
-    display.figure_.draw_without_rendering()
-    labels = window_extents(display.labels_)
-    lines = {edge: polyline(display, edge) for edge in labels}
-    for edge, label in labels.items():
-        for other, line in lines.items():
-            covers = ((line > label.min) & (line < label.max)).all(axis=1).any()
-            assert covers == (other == edge)
+@pytest.mark.parametrize("font_size", [10, 20])
+def test_wine_has_all_its_labels_clear(learner, font_size):
+    with matplotlib.rc_context({"font.size": font_size}):
+        check_labels(learner.plot(edge_label="standardised_weight"))
 
 
 def test_labels_of_what_the_score_loses_without_an_edge(small):
@@ -427,16 +407,13 @@ def test_legends_explain_what_is_drawn(learner, small):
     assert texts(learner.plot(ax=ax, legend=True))[13:] == shown
     without_parameters = GaussianBayesianNetwork(nx.DiGraph([("a", "b")]))
     assert texts(without_parameters.plot(legend=True)) == ["a", "b"]
-    only_positive = nx.DiGraph()
-    only_positive.add_nodes_from("ab", intercept=0.0, noise_variance=1.0)
-    only_positive.add_edge("a", "b", weight=0.1)
-    shown = texts(NetworkDisplay.from_graph(only_positive))[2:]
+    only_positive = NetworkDisplay.from_graph(weighted("ab", [("a", "b", 0.1)]))
+    shown = texts(only_positive)[2:]
     assert shown == ["weight", "positive", "standardised weight", "0.25"]
 
 
 def test_legends_stay_in_the_figure_and_hide_nothing():
-    dag = nx.DiGraph()
-    dag.add_nodes_from("ab", intercept=0.0, noise_variance=1.0)
+    dag = weighted("ab")
     dag.add_edge("a", "b", weight=3.0, support=0.7)
     groups = {"a": "a group with a very long name", "b": "another group with a long name"}
     display = NetworkDisplay.from_graph(dag, node_color=groups)

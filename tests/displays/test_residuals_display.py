@@ -1,6 +1,7 @@
 import networkx as nx
 import numpy as np
 import pytest
+from drawn import weighted
 from scipy.stats import norm
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
@@ -13,11 +14,6 @@ from skbn import (
     LocalScoreTransformer,
     ResidualsDisplay,
 )
-
-
-@pytest.fixture(scope="module")
-def learner(wine):
-    return GaussianBNLearner().fit(wine)
 
 
 def points(ax):
@@ -157,8 +153,7 @@ def test_given_axes_are_drawn_on(wine, learner):
 
 def test_odd_names_and_few_rows_are_drawn():
     rows = np.random.default_rng(0).normal(size=(3, 2))
-    dag = nx.DiGraph()
-    dag.add_nodes_from(["$a_b$", "x\0"], intercept=0.0, noise_variance=1.0)
+    dag = weighted(["$a_b$", "x\0"])
     display = ResidualsDisplay.from_estimator(GaussianBayesianNetwork(dag), rows)
     assert [ax.get_title(loc="left") for ax in display.axes_[:, 0]] == ["$a_b$", r"x\x00"]
     display.figure_.draw_without_rendering()

@@ -1,0 +1,19 @@
+"""Graphs to draw, and what their pictures show."""
+
+import networkx as nx
+
+
+def weighted(nodes, edges=(), noise_variance=1.0):
+    """Return a graph with parameters, whose edges are given as (parent, child, weight)."""
+    dag = nx.DiGraph()
+    dag.add_nodes_from(nodes, intercept=0.0, noise_variance=noise_variance)
+    dag.add_weighted_edges_from(edges)
+    return dag
+
+
+def texts(display):
+    return [text.get_text() for text in display.ax_.texts]
+
+
+def faces(display):
+    return {node: box.get_facecolor()[:3] for node, box in display.nodes_.items()}
