@@ -4,8 +4,8 @@ import math
 from functools import cache
 from itertools import combinations
 
-import branch_and_cut_reference as reference
 import numpy as np
+import reference
 from scipy.optimize import linprog
 
 from skbn._branch_and_cut.proof import Branch, ClusterCut, FamilyCosts, LocalCut, Node, Proof, Step

@@ -4,9 +4,9 @@ import math
 import time
 from functools import cache
 
-import branch_and_cut_reference as reference
 import numpy as np
 import pytest
+import reference
 from random_proofs import as_arrays, nodes_of, random_families
 
 from skbn._branch_and_cut import branch_and_cut as module

@@ -2,9 +2,9 @@
 
 from fractions import Fraction
 
-import branch_and_cut_reference as reference
 import numpy as np
 import pytest
+import reference
 from random_proofs import as_arrays, plain, random_cuts, random_families
 
 from skbn._branch_and_cut.cut_kernels import (

@@ -4,9 +4,9 @@ import copy
 import math
 from functools import cache
 
-import branch_and_cut_reference as reference
 import numpy as np
 import pytest
+import reference
 from random_proofs import as_arrays, nodes_of, plain, random_families, random_proof
 
 from skbn._branch_and_cut.proof import Branch, ClusterCut, LocalCut, Node, Proof, Step

@@ -4,9 +4,9 @@ import copy
 import math
 from fractions import Fraction
 
-import branch_and_cut_reference as reference
 import numpy as np
 import pytest
+import reference
 from hypothesis import given
 from hypothesis import strategies as st
 from random_proofs import (

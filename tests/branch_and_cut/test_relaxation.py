@@ -3,9 +3,9 @@
 import subprocess
 import sys
 
-import branch_and_cut_reference as reference
 import numpy as np
 import pytest
+import reference
 from random_proofs import as_arrays, plain, random_cuts, random_families
 from scipy.optimize import linprog
 

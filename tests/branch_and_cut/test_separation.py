@@ -1,8 +1,8 @@
 """Cuts that a point violates: of windows, against linear programs, and of clusters."""
 
-import branch_and_cut_reference as reference
 import numpy as np
 import pytest
+import reference
 from windows import largest_violation, mixture, networks_of, random_weights, random_window
 
 from skbn._branch_and_cut.separation import (

@@ -3,8 +3,8 @@
 from functools import cache
 from typing import NamedTuple
 
-import branch_and_cut_reference as reference
 import numpy as np
+import reference
 from scipy.optimize import linprog
 
 

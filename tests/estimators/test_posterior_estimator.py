@@ -6,8 +6,8 @@ import warnings
 import networkx as nx
 import numpy as np
 import pandas as pd
-import posterior_reference as slow
 import pytest
+import reference
 from problems import problem
 from recording_callbacks import Recorder, needs_callbacks
 from sklearn.base import clone
@@ -46,7 +46,7 @@ def fitted(wine):
 @pytest.fixture(scope="module")
 def enumerated(wine):
     scores = LocalScoreTransformer("bge").fit_transform(wine)
-    return slow.posterior_by_enumeration(slow.log_weights_of(scores), "uniform")
+    return reference.posterior_by_enumeration(reference.log_weights_of(scores), "uniform")
 
 
 def masks_of(dag):
@@ -56,7 +56,7 @@ def masks_of(dag):
 def test_attributes_are_those_of_enumeration(fitted, enumerated):
     np.testing.assert_allclose(fitted.edge_probabilities_, enumerated.edges, atol=1e-12)
     np.testing.assert_allclose(fitted.path_probabilities_, enumerated.paths, atol=1e-12)
-    evidence = enumerated.log_evidence - np.log(slow.number_of_dags(5))
+    evidence = enumerated.log_evidence - np.log(reference.number_of_dags(5))
     assert fitted.log_evidence_ == pytest.approx(evidence, rel=1e-13)
     assert fitted.structure_prior_ == "uniform"
     assert isinstance(fitted.criterion_, BGe)
@@ -93,8 +93,8 @@ def test_large_alpha_w_is_refused_since_digits_would_be_lost(wine):
 def test_probabilities_have_digits_up_to_the_largest_alpha_w(alpha_w):
     rows = make_gaussian_network(4, n_samples=50, random_state=1)[0]
     rows = (rows - rows.mean(0)) / rows.std(0)
-    weights = slow.bge_log_weights(rows, alpha_w)
-    expected = slow.posterior_by_enumeration(weights, "uniform")
+    weights = reference.bge_log_weights(rows, alpha_w)
+    expected = reference.posterior_by_enumeration(weights, "uniform")
     found = GaussianBNPosterior(BGe(alpha_w=alpha_w)).fit(rows)
     np.testing.assert_allclose(found.edge_probabilities_, expected.edges, rtol=0, atol=1e-11)
 
@@ -106,8 +106,8 @@ def test_tables_of_many_counts_have_the_enumerated_probabilities(m, limits, n_sa
     rows = np.random.default_rng(m).normal(size=(40, m))
     rows = np.linalg.qr(rows - rows.mean(0))[0] * np.sqrt(40)
     rows[:, 1:] += 2 * np.sqrt(np.log(n_samples) / n_samples) * rows[:, :-1]  # an edge in doubt
-    weights = slow.bge_log_weights(rows, m + 2, repeats=n_samples / 40)
-    expected = slow.posterior_by_enumeration(weights, "uniform")
+    weights = reference.bge_log_weights(rows, m + 2, repeats=n_samples / 40)
+    expected = reference.posterior_by_enumeration(weights, "uniform")
     found = GaussianBNPosterior(**limits).fit(rows, sample_weight=np.full(40, n_samples / 40))
     atol = 1e-13 * n_samples
     np.testing.assert_allclose(found.edge_probabilities_, expected.edges, rtol=0, atol=atol)
@@ -144,7 +144,7 @@ def test_probability_of_a_network(fitted, enumerated):
     dag = nx.DiGraph()
     dag.add_nodes_from(NAMES)
     for x, mask in enumerate(enumerated.networks[best].tolist()):
-        dag.add_edges_from((NAMES[p], NAMES[x]) for p in slow.members_of(mask))
+        dag.add_edges_from((NAMES[p], NAMES[x]) for p in reference.members_of(mask))
     expected = np.log(enumerated.probabilities[best])
     assert fitted.log_probability(dag) == pytest.approx(expected, abs=1e-11)
     learned = GaussianBNLearner("bge").fit(pd.DataFrame(fitted.local_scores_.sample.rows))
@@ -158,11 +158,11 @@ def test_probabilities_of_all_networks_sum_to_1(wine):
             posterior = GaussianBNPosterior(structure_prior=prior, **settings)
             posterior.fit(wine[NAMES[:3]])
             total = 0.0
-            for parents in slow.dag_table(3).parents.tolist():
+            for parents in reference.dag_table(3).parents.tolist():
                 dag = nx.DiGraph()
                 dag.add_nodes_from(range(3))
                 for x, mask in enumerate(parents):
-                    dag.add_edges_from((p, x) for p in slow.members_of(mask))
+                    dag.add_edges_from((p, x) for p in reference.members_of(mask))
                 total += np.exp(posterior.log_probability(dag))
             assert total == pytest.approx(1, abs=1e-12)
 

@@ -7,8 +7,8 @@ import warnings
 
 import numpy as np
 import pandas as pd
-import posterior_reference as slow
 import pytest
+import reference
 
 from skbn import EffectPosterior, GaussianBNPosterior
 from skbn.datasets import make_gaussian_network
@@ -43,10 +43,10 @@ def enumerated(posterior, table, prior="uniform", required=None, allowed=None):
 
     `required` and `allowed` are masks of each column's parents.
     """
-    log_weights = slow.log_weights_of(posterior.local_scores_)
-    found = slow.posterior_by_enumeration(log_weights, prior, required, allowed)
+    log_weights = reference.log_weights_of(posterior.local_scores_)
+    found = reference.posterior_by_enumeration(log_weights, prior, required, allowed)
     is_probable = found.probabilities > 0
-    mean, std = slow.effects_by_enumeration(
+    mean, std = reference.effects_by_enumeration(
         found.networks[is_probable], found.probabilities[is_probable], *bge_matrix(table)
     )
     return mean, std, found.paths
@@ -104,7 +104,7 @@ def test_effects_along_a_known_chain(prior):
     assert effect.mean == pytest.approx(product, rel=1e-12)
     assert effect.standard_error < 1e-15
     assert (effect.probability_zero, effect.probability_zero_error) == (0, 0)
-    _, second = slow.effect_moments([0, 1, 2], matrix, freedom)
+    _, second = reference.effect_moments([0, 1, 2], matrix, freedom)
     assert effect.std == pytest.approx(np.sqrt(second[0, 2] - product**2), rel=0.03)
     assert isinstance(effect, EffectPosterior)
 

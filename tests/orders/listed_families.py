@@ -4,7 +4,7 @@ import pickle
 from functools import cache
 
 import numpy as np
-import order_reference
+import reference
 
 from skbn._orders.family_lists import FamilyLists
 from skbn._orders.insertion_kernels import choose_families
@@ -73,7 +73,7 @@ class Listed:
         return state
 
     def score(self, order):
-        return order_reference.score_of_order(self.families, list(order), MISSING)
+        return reference.score_of_order(self.families, list(order), MISSING)
 
     def chosen(self, state, x):
         family = state.chosen[x]
@@ -87,7 +87,7 @@ class Listed:
         for i, x in enumerate(order):
             assert state.position[x] == i
             before = {*order[:i]}
-            expected = order_reference.best_family(self.families, x, before, MISSING)
+            expected = reference.best_family(self.families, x, before, MISSING)
             assert self.chosen(state, x) == expected
             available = {
                 int(y)

@@ -1,7 +1,7 @@
 """Regressions for the kernels of growth, from plain products of a table's columns."""
 
 import numpy as np
-import order_reference
+import reference
 
 from skbn import BGe
 from skbn._orders.regression_kernels import Family, Regressions
@@ -80,7 +80,7 @@ class Table:
 
     def score(self, x, parents):
         parameters = self.products, self.offsets, self.tables
-        return order_reference.family_score(*parameters, x, parents)
+        return reference.family_score(*parameters, x, parents)
 
     def family(self):
         """Scratch."""

@@ -1,8 +1,8 @@
 """Lists of families, against dicts of sets of parents."""
 
 import numpy as np
-import order_reference
 import pytest
+import reference
 
 from skbn._orders.family_lists import FamilyLists
 from skbn._orders.insertion_kernels import choose_families
@@ -57,7 +57,7 @@ def test_families_come_back_best_first_without_the_dominated(n_columns, seed):
     for child in range(M):
         *found, last = families_in(listed, arrays, child)
         assert last == ([], -5.0)
-        expected = order_reference.undominated(added[child])
+        expected = reference.undominated(added[child])
         best_first = sorted(expected.items(), key=lambda pair: -pair[1])
         assert found == [(sorted(parents), score) for parents, score in best_first]
     assert listed.n_families == (arrays.scores > listed.missing).sum()

@@ -1,8 +1,8 @@
 """The lists that growth fills, against the families of each column by the slow way."""
 
 import numpy as np
-import order_reference
 import pytest
+import reference
 from regressions_of_tables import Table
 
 from skbn._core.resources import Threads
@@ -51,12 +51,12 @@ def test_of_few_columns_all_undominated_families_are_listed_at_first(max_parents
     for x in range(1, 6):
         required = sorted(table.required(x))
         free = sorted(table.allowed(x) - {*required})
-        scores = order_reference.all_subset_scores(
+        scores = reference.all_subset_scores(
             table.products, table.offsets, table.tables, x, required, free, max_parents
         )
         expected = {
             parents | {*required}: score
-            for parents, score in order_reference.undominated(scores, LEAST).items()
+            for parents, score in reference.undominated(scores, LEAST).items()
         }
         assert families_in(lists, x) == pytest.approx(expected, abs=1e-7)
 
@@ -105,12 +105,12 @@ def test_growth_lists_what_an_order_and_its_insertions_lack(n_jobs):
             assert score == pytest.approx(table.score(x, parents), abs=1e-7)
             assert table.required(x) <= parents <= table.allowed(x)
             assert len(parents) <= max_parents
-        growing = order_reference.Growing(
+        growing = reference.Growing(
             lambda parents, x=x: table.score(x, parents), table.required(x), max_parents, LEAST
         )
-        _, members = order_reference.best_family(families, 0, {*range(x)}, -1e6)
+        _, members = reference.best_family(families, 0, {*range(x)}, -1e6)
         for parents, is_open in growing.grow_about(order.tolist(), x, table.allowed(x), members):
-            best, _ = order_reference.best_family(families, 0, is_open, -1e6)
+            best, _ = reference.best_family(families, 0, is_open, -1e6)
             assert growing.score(parents) <= best + 2 * LEAST
 
 

@@ -1,8 +1,8 @@
 """Families that grow, against log-determinants by numpy and growth in plain Python."""
 
 import numpy as np
-import order_reference
 import pytest
+import reference
 from regressions_of_tables import Table, bic_tables, products_of
 
 from skbn._orders.family_lists import FamilyLists
@@ -50,8 +50,8 @@ def test_subsets_score_as_their_determinants_say(kind, n_fixed):
     for n_free, max_parents in ((5, 8), (5, 3), (1, 8), (0, 8), (4, n_fixed)):
         columns = rng.permutation(9).tolist()
         x, fixed, free = columns[0], columns[1 : 1 + n_fixed], columns[4 : 4 + n_free]
-        expected = order_reference.undominated(
-            order_reference.all_subset_scores(
+        expected = reference.undominated(
+            reference.all_subset_scores(
                 table.products, table.offsets, table.tables, x, fixed, free, max_parents
             ),
             LEAST,
@@ -70,10 +70,10 @@ def test_differences_below_the_least_are_ties():
     table = Table(np.random.default_rng(1), 7)
     every = scored_subsets(table.regressions, 0, [], [1, 2, 3, 4, 5, 6], 6, 0.0)
     fewer = scored_subsets(table.regressions, 0, [], [1, 2, 3, 4, 5, 6], 6, 5.0)
-    scores = order_reference.all_subset_scores(
+    scores = reference.all_subset_scores(
         table.products, table.offsets, table.tables, 0, [], [1, 2, 3, 4, 5, 6], 6
     )
-    assert fewer == pytest.approx(order_reference.undominated(scores, 5.0))
+    assert fewer == pytest.approx(reference.undominated(scores, 5.0))
     assert len(fewer) < len(every)
 
 
@@ -128,12 +128,12 @@ def test_columns_are_selected_that_leave_least_of_the_child(kind):
         for k in range(len(required), n):
             before = selected[:k]
             left = {
-                y: order_reference.left_of(table.products, x, [*before, y])
+                y: reference.left_of(table.products, x, [*before, y])
                 for y in allowed - {*before}
-                if order_reference.left_of(table.products, y, before) > ROUNDING
+                if reference.left_of(table.products, y, before) > ROUNDING
             }
             # Rounding decides what explains most of nothing, and which of two that tie.
-            if order_reference.left_of(table.products, x, before) < ROUNDING or not left:
+            if reference.left_of(table.products, x, before) < ROUNDING or not left:
                 break
             assert len(selected) > k
             assert left[selected[k]] <= min(left.values()) + ROUNDING
@@ -216,10 +216,10 @@ def test_growth_finds_what_plain_growth_finds(kind, max_parents):
             where, required = order.index(x), table.required(x)
             if len(required) > max_parents:
                 continue
-            _, members = order_reference.best_family(families, x, {*order[:where]}, -1e6)
+            _, members = reference.best_family(families, x, {*order[:where]}, -1e6)
             if len(members) > max_parents:
                 continue
-            growing = order_reference.Growing(
+            growing = reference.Growing(
                 lambda parents, x=x, table=table: table.score(x, parents),
                 required,
                 max_parents,
@@ -227,7 +227,7 @@ def test_growth_finds_what_plain_growth_finds(kind, max_parents):
             )
             expected = set()
             for parents, is_open in growing.grow_about(order, x, table.allowed(x), members):
-                known, _ = order_reference.best_family(families, x, is_open, -1e6)
+                known, _ = reference.best_family(families, x, is_open, -1e6)
                 if growing.score(parents) > known + LEAST:
                     expected.add(parents)
                 else:

@@ -4,8 +4,8 @@ import math
 import time
 
 import numpy as np
-import order_reference
 import pytest
+import reference
 from listed_families import MISSING, Listed
 from regressions_of_tables import Table
 
@@ -36,7 +36,7 @@ def test_of_few_columns_the_best_order_is_found(first, seed):
     listed = Listed(seed, m=6 + first, n=15, first=first)
     found = search_among(listed).run()
     order = list(range(6 + first))
-    best = order_reference.best_segment(listed.families, order, first, 6, MISSING)
+    best = reference.best_segment(listed.families, order, first, 6, MISSING)
     assert found.score == pytest.approx(best)
     assert not found.is_missing
     scores = [dict(families) for families in listed.families]
@@ -91,7 +91,7 @@ def assert_no_insertion_betters(table, search, found, max_parents):
     order = search._best.best_order.tolist()
     families, score = [], 0.0
     for x, parents in enumerate(found.parents):
-        growing = order_reference.Growing(
+        growing = reference.Growing(
             lambda parents, x=x: table.score(x, parents), table.required(x), max_parents, LEAST
         )
         score += growing.score(parents)
@@ -102,8 +102,8 @@ def assert_no_insertion_betters(table, search, found, max_parents):
         families.append(sorted(pairs, key=lambda pair: pair[1], reverse=True))
     assert found.score == pytest.approx(score)
     missing = -1e6
-    assert order_reference.score_of_order(families, order, missing) <= score + 1e-4
-    assert order_reference.best_insertion(families, order, missing) <= score + 1e-4
+    assert reference.score_of_order(families, order, missing) <= score + 1e-4
+    assert reference.best_insertion(families, order, missing) <= score + 1e-4
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,8 @@
 from itertools import permutations
 
 import numpy as np
-import order_reference
 import pytest
+import reference
 from listed_families import MISSING, Listed, random_states
 
 from skbn._orders.insertion_kernels import Limits, choose_families
@@ -69,7 +69,7 @@ def test_after_a_climb_no_insertion_gains(name, seed):
     assert total == pytest.approx(listed.score(state.order))
     assert total > start or name in {"no families", "one column moves"}
     order = state.order.tolist()
-    best = order_reference.best_insertion(listed.families, order, MISSING, listed.first)
+    best = reference.best_insertion(listed.families, order, MISSING, listed.first)
     assert best <= total + 1.001 * LEAST
 
 
@@ -82,7 +82,7 @@ def test_insertions_that_gain_less_than_the_least_are_not_made(seed):
         state = listed.start()
         order = state.order.tolist()
         total = climbed(listed, state, 1, least, random_states(seed))
-        best = order_reference.best_insertion(listed.families, state.order.tolist(), MISSING)
+        best = reference.best_insertion(listed.families, state.order.tolist(), MISSING)
         assert best <= total + least
         n_left += best > total + LEAST
         has_moved = state.order.tolist() != order
@@ -98,7 +98,7 @@ def test_a_climb_with_one_segment_finds_the_best_order(first, seed):
     state = listed.start()
     total = climbed(listed, state, 6, LEAST, random_states(seed))
     order = list(range(6 + first))
-    best = order_reference.best_segment(listed.families, order, first, 6, MISSING)
+    best = reference.best_segment(listed.families, order, first, 6, MISSING)
     assert total == pytest.approx(best, abs=LEAST)
 
 
@@ -133,7 +133,7 @@ def test_perturbations_find_the_best_order_of_few_columns():
         state = listed.start()
         search = Perturbed(listed, state, climbed(listed, state, 1, LEAST, random))
         search.perturb(1, LEAST, 500, random)
-        best = order_reference.best_segment(listed.families, list(range(6)), 0, 6, MISSING)
+        best = reference.best_segment(listed.families, list(range(6)), 0, 6, MISSING)
         assert listed.score(search.order) == pytest.approx(best)
 
 

@@ -1,7 +1,7 @@
 """Segments of an order, against all permutations of their columns."""
 
-import order_reference
 import pytest
+import reference
 from kernels import callable_from_python
 from listed_families import MISSING, Listed, fresh, random_states
 
@@ -42,7 +42,7 @@ def test_no_permutation_of_a_segment_scores_higher(name, width):
         assert state.order[a + width :].tolist() == order[a + width :]
         before, after = listed.score(order), listed.score(state.order)
         assert gain == pytest.approx(after - before, abs=1e-9)
-        best = order_reference.best_segment(listed.families, order, a, width, MISSING)
+        best = reference.best_segment(listed.families, order, a, width, MISSING)
         assert after == pytest.approx(best, abs=1e-9)
         changed = state.chosen != chosen
         assert state.is_marked[changed].all()
@@ -58,7 +58,7 @@ def test_a_segment_of_all_columns_is_the_best_order():
     listed = Listed(7, m=6, n=12)
     state = listed.start()
     improved(listed, state, 0, 6, random_states(0))
-    best = order_reference.best_segment(listed.families, list(range(6)), 0, 6, MISSING)
+    best = reference.best_segment(listed.families, list(range(6)), 0, 6, MISSING)
     assert listed.score(state.order) == pytest.approx(best)
 
 

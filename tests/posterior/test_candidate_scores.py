@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from posterior_reference import members_of
+from reference import members_of
 
 from skbn import BIC, EBIC, BGe, LocalScores, LocalScoreTransformer
 from skbn._data.sample import Sample

@@ -5,7 +5,6 @@ from math import log
 import hypothesis.strategies as st
 import networkx as nx
 import numpy as np
-import posterior_reference as slow
 import pytest
 import reference
 from experiment_tables import TARGETS, experiment
@@ -51,18 +50,18 @@ def expected_posterior(weights, exogenous, prior, knowledge, odds=None):
     weights = [
         {mask: w for mask, w in each.items() if mask.bit_count() <= most} for each in weights
     ]
-    required, allowed = [0] * m, [slow.others_of(x, m) for x in range(m)]
+    required, allowed = [0] * m, [reference.others_of(x, m) for x in range(m)]
     for a, b in knowledge.get("required_edges", []):
         required[b] |= 1 << a
     for a, b in knowledge.get("forbidden_edges", []):
         allowed[b] &= ~(1 << a)
     if odds is not None:
-        weights = slow.with_edge_odds(weights, odds)
-    found = slow.posterior_by_enumeration(weights, "uniform", required, allowed)
-    ones = slow.all_ones(weights)
+        weights = reference.with_edge_odds(weights, odds)
+    found = reference.posterior_by_enumeration(weights, "uniform", required, allowed)
+    ones = reference.all_ones(weights)
     if odds is not None:
-        ones = slow.with_edge_odds(ones, odds)
-    flat = slow.posterior_by_enumeration(ones, "uniform", required, allowed)
+        ones = reference.with_edge_odds(ones, odds)
+    flat = reference.posterior_by_enumeration(ones, "uniform", required, allowed)
     if prior == "uniform":
         return found, found.log_evidence - flat.log_evidence
     # Each network counts once for each order of the columns that are modelled.
@@ -77,7 +76,7 @@ def expected_posterior(weights, exogenous, prior, knowledge, odds=None):
     found.probabilities = found.probabilities * copies / sums[0]
     is_edge = np.stack([found.networks >> p & 1 for p in range(m)], axis=1)
     found.edges = np.tensordot(found.probabilities, is_edge, axes=1)
-    found.paths = np.tensordot(found.probabilities, slow.dag_table(m).is_path, axes=1)
+    found.paths = np.tensordot(found.probabilities, reference.dag_table(m).is_path, axes=1)
     return found, evidence
 
 
@@ -106,7 +105,7 @@ def check(m, targets, exogenous, prior, knowledge, criterion="bge", odds=None):
         dag = nx.DiGraph()
         dag.add_nodes_from(range(m))
         masks = expected.networks[k].tolist()
-        dag.add_edges_from((p, x) for x in range(m) for p in slow.members_of(masks[x]))
+        dag.add_edges_from((p, x) for x in range(m) for p in reference.members_of(masks[x]))
         found = posterior.log_probability(dag)
         if expected.probabilities[k] == 0:
             assert found == -np.inf or found < -600

@@ -4,8 +4,8 @@ import math
 import re
 
 import numpy as np
-import posterior_reference as slow
 import pytest
+import reference
 from hypothesis import given
 from hypothesis import strategies as st
 from problems import PLENTY, problem, resources
@@ -89,8 +89,8 @@ def test_networks_are_those_of_enumeration(prior, knowledge):
     scores = scores_of(5)
     found = posterior_of(scores, prior, **knowledge)
     given = read_constraints(scores.columns, **knowledge)
-    weights = slow.log_weights_of(scores, given.max_parents, given.required, given.allowed)
-    expected = slow.posterior_by_enumeration(weights, prior)
+    weights = reference.log_weights_of(scores, given.max_parents, given.required, given.allowed)
+    expected = reference.posterior_by_enumeration(weights, prior)
     np.testing.assert_allclose(found.edges, expected.edges, rtol=0, atol=1e-12)
     assert found.log_sum == pytest.approx(expected.log_evidence, rel=1e-13)
     for x, of_child in enumerate(expected.parent_sets):
@@ -195,7 +195,7 @@ def pair_posterior(scores, tiers, most):
             base = scores.local_score(child, [])
             masks = lists.masks([1 << x for x in range(len(candidates))]).tolist()
             for mask in masks:
-                parents = [candidates[j] for j in slow.members_of(mask)]
+                parents = [candidates[j] for j in reference.members_of(mask)]
                 weight = math.exp(scores.local_score(child, parents) - base)
                 weights[child, sum(1 << p for p in parents)] = weight
         free = dict.fromkeys((a, b), 0.0)

@@ -5,8 +5,8 @@ import math
 
 import mpmath
 import numpy as np
-import posterior_reference as slow
 import pytest
+import reference
 
 from skbn._core.compile import compile_kernels
 from skbn._core.extended_floats import WideFormat, is_zero
@@ -36,20 +36,20 @@ class Problem:
         fewest = [min(families, key=lambda P: P.bit_count()) for families in log_weights]
         of_fewest = sum(self.log_weights[x][fewest[x]] for x in range(m))
         self.wide = WideFormat.for_range(-of_fewest)
-        over_orders = slow.order_recurrence(self.log_weights)
+        over_orders = reference.order_recurrence(self.log_weights)
         starts = np.arange(m + 1) << (m - 1)
         self.alpha = Tables(np.zeros(m << (m - 1), dtype=np.int64), starts)
-        with mpmath.workdps(slow.DIGITS):
-            for x, families in enumerate(slow._weights(self.log_weights)):
-                sums = slow._sums_over_subsets(families, m)
-                for i, C in enumerate(slow.subsets_of(slow.others_of(x, m))):
+        with mpmath.workdps(reference.DIGITS):
+            for x, families in enumerate(reference.weights_of(self.log_weights)):
+                sums = reference.sums_over_subsets(families, m)
+                for i, C in enumerate(reference.subsets_of(reference.others_of(x, m))):
                     self.alpha.entries[starts[x] + i] = self.to_wide(sums[C])
             self.F = np.array([self.to_wide(each) for each in over_orders.F])
             self.R = np.array([self.to_wide(each) for each in over_orders.R])
 
     @functools.cached_property
     def expected(self):
-        return slow.uniform_recurrence(self.log_weights)
+        return reference.uniform_recurrence(self.log_weights)
 
     def to_wide(self, number):
         if number == 0:
@@ -75,8 +75,8 @@ def assert_near(found, expected, tolerance):
 
 def random_problem(m, spread=5.0, p_missing=0.0, required=None):
     rng = np.random.default_rng([m, int(spread)])
-    log_weights = slow.random_log_weights(rng, m, spread, p_missing)
-    return Problem(slow.restricted(log_weights, required))
+    log_weights = reference.random_log_weights(rng, m, spread, p_missing)
+    return Problem(reference.restricted(log_weights, required))
 
 
 def assert_agree(problem, tolerance=1e-12):
@@ -90,8 +90,8 @@ def assert_agree(problem, tolerance=1e-12):
         assert_near(problem.from_wide(found.M[U]) / expected.M[U], 1.0, tolerance)
     for x in range(m):
         gamma = [problem.from_wide(each) for each in found.gamma(x)[::-1]]
-        beta = slow._weights(problem.log_weights)[x]
-        for i, P in enumerate(slow.subsets_of(slow.others_of(x, m))):
+        beta = reference.weights_of(problem.log_weights)[x]
+        for i, P in enumerate(reference.subsets_of(reference.others_of(x, m))):
             assert_near(beta[P] * gamma[i], beta[P] * expected.gamma[x][P], tolerance)
     return found
 
@@ -145,20 +145,22 @@ def test_weights_far_beyond_float64():
 def test_networks_without_weight(n_inner, spread, p_missing, required, monkeypatch):
     monkeypatch.setattr(module, "_inner_columns", lambda m: n_inner)
     rng = np.random.default_rng(3)
-    weights = slow.random_log_weights(rng, 6, spread)
+    weights = reference.random_log_weights(rng, 6, spread)
     needed = [0] * 6 if required is None else required
     kept = [
         {P: w for P, w in each.items() if needed[x] == P or rng.random() >= p_missing}
         for x, each in enumerate(weights)
     ]
-    found = assert_agree(Problem(slow.restricted(kept, required)))
+    found = assert_agree(Problem(reference.restricted(kept, required)))
     assert np.isfinite(found.paths).all()
 
 
 def test_equal_weights_count_networks():
     m = 8
-    found = Problem([dict.fromkeys(slow.subsets_of(slow.others_of(x, m)), 0.0) for x in range(m)])
-    assert found.sums().log_total == pytest.approx(math.log(slow.number_of_dags(m)), rel=1e-15)
+    found = Problem(
+        [dict.fromkeys(reference.subsets_of(reference.others_of(x, m)), 0.0) for x in range(m)]
+    )
+    assert found.sums().log_total == pytest.approx(math.log(reference.number_of_dags(m)), rel=1e-15)
 
 
 def test_probabilities_of_non_descendants():

@@ -3,8 +3,8 @@
 import math
 
 import numpy as np
-import posterior_reference as slow
 import pytest
+import reference
 from hypothesis import given
 from hypothesis import strategies as st
 from problems import PLENTY, problem, resources
@@ -44,8 +44,8 @@ def posterior_of(scores, prior, *, log_odds=None, n_jobs=None, allowed=None, **k
 def weights_of(scores, log_odds=None, **knowledge):
     m = len(scores.columns)
     given = read_constraints(scores.columns, **{"max_parents": m - 1, **knowledge})
-    weights = slow.log_weights_of(scores, given.max_parents, given.required, given.allowed)
-    return weights if log_odds is None else slow.with_edge_odds(weights, np.exp(log_odds))
+    weights = reference.log_weights_of(scores, given.max_parents, given.required, given.allowed)
+    return weights if log_odds is None else reference.with_edge_odds(weights, np.exp(log_odds))
 
 
 def assert_agree(found, expected, tolerance=1e-12):
@@ -71,7 +71,7 @@ def assert_agree(found, expected, tolerance=1e-12):
 def test_all_networks_are_summed(prior, m, criterion):
     scores = LocalScoreTransformer(criterion).fit_transform(rows_of(m, seed=m))
     found = posterior_of(scores, prior)
-    expected = slow.posterior_by_enumeration(weights_of(scores), prior)
+    expected = reference.posterior_by_enumeration(weights_of(scores), prior)
     assert_agree(found, expected)
     assert found.log_prior_sum == pytest.approx(expected.log_n, abs=1e-12)
 
@@ -85,8 +85,8 @@ def test_knowledge_is_conditioned_on(prior, m, knowledge):
     scores = LocalScoreTransformer(BGe()).fit_transform(rows_of(m, seed=m))
     found = posterior_of(scores, prior, **knowledge)
     weights = weights_of(scores, **knowledge)
-    assert_agree(found, slow.posterior_by_enumeration(weights, prior))
-    ones = slow.posterior_by_enumeration(slow.all_ones(weights), prior)
+    assert_agree(found, reference.posterior_by_enumeration(weights, prior))
+    ones = reference.posterior_by_enumeration(reference.all_ones(weights), prior)
     assert found.log_prior_sum == pytest.approx(ones.log_evidence, abs=1e-12)
 
 
@@ -111,8 +111,8 @@ def test_tiers_are_groups_whose_orders_are_counted_apart(prior):
     tiers = [[3, 1], [0], [2, 4]]
     found = posterior_of(scores, prior, tiers=tiers)
     weights = weights_of(scores, tiers=tiers)
-    table = slow.dag_table(m)
-    expected = slow.posterior_by_enumeration(weights, "uniform")
+    table = reference.dag_table(m)
+    expected = reference.posterior_by_enumeration(weights, "uniform")
     probabilities = expected.probabilities.copy()
     if prior == "order":  # a pair of columns has two orders without an edge, and one with
         for a, b in ([3, 1], [2, 4]):
@@ -134,11 +134,11 @@ def test_prior_odds_of_edges_weigh_families(prior, m, knowledge):
     for log_odds in (np.full((m, m), math.log(0.1)), rng.normal(size=(m, m))):
         found = posterior_of(scores, prior, log_odds=log_odds, **knowledge)
         weights = weights_of(scores, log_odds, **knowledge)
-        assert_agree(found, slow.posterior_by_enumeration(weights, prior))
-        odds_alone = slow.with_edge_odds(
-            slow.all_ones(weights_of(scores, **knowledge)), np.exp(log_odds)
+        assert_agree(found, reference.posterior_by_enumeration(weights, prior))
+        odds_alone = reference.with_edge_odds(
+            reference.all_ones(weights_of(scores, **knowledge)), np.exp(log_odds)
         )
-        normaliser = slow.posterior_by_enumeration(odds_alone, prior).log_evidence
+        normaliser = reference.posterior_by_enumeration(odds_alone, prior).log_evidence
         assert found.log_prior_sum == pytest.approx(normaliser, abs=1e-12)
 
 
@@ -157,7 +157,7 @@ class TwoParentsOrNone(Criterion):
 def test_a_criterion_may_rule_families_out(prior):
     scores = LocalScoreTransformer(TwoParentsOrNone()).fit_transform(rows_of(5))
     found = posterior_of(scores, prior)
-    assert_agree(found, slow.posterior_by_enumeration(weights_of(scores), prior))
+    assert_agree(found, reference.posterior_by_enumeration(weights_of(scores), prior))
 
 
 @pytest.mark.parametrize("prior", PRIORS)
@@ -166,7 +166,7 @@ def test_many_rows(prior, n, tolerance):
     rows = make_gaussian_network(5, n_samples=n, random_state=1)[0]
     scores = LocalScoreTransformer(BGe()).fit_transform(rows)
     found = posterior_of(scores, prior)
-    expected = slow.posterior_by_enumeration(weights_of(scores), prior)
+    expected = reference.posterior_by_enumeration(weights_of(scores), prior)
     # The scores' own rounding, about 1e-16 of 1e6 nats, enters both in different ways.
     np.testing.assert_allclose(found.edges, expected.edges, rtol=0, atol=max(tolerance, 1e-9))
     np.testing.assert_allclose(found.edges, expected.edges, rtol=0, atol=tolerance * 100)
@@ -177,7 +177,7 @@ def test_recurrences_of_eight_columns(prior):
     rows = make_gaussian_network(8, n_samples=300, random_state=3)[0]
     scores = LocalScoreTransformer(BGe()).fit_transform(rows)
     found = posterior_of(scores, prior)
-    recurrence = slow.order_recurrence if prior == "order" else slow.uniform_recurrence
+    recurrence = reference.order_recurrence if prior == "order" else reference.uniform_recurrence
     expected = recurrence(weights_of(scores))
     np.testing.assert_allclose(found.edges, expected.edges, rtol=0, atol=1e-11)
     assert found.log_sum == pytest.approx(expected.log_evidence, rel=1e-14)
@@ -213,7 +213,7 @@ def test_a_single_column_in_a_tier_has_any_parents(prior):
     scores = LocalScoreTransformer(BGe()).fit_transform(rows_of(m))
     tiers = [[x] for x in range(m)]
     found = posterior_of(scores, prior, tiers=tiers)
-    expected = slow.posterior_by_enumeration(weights_of(scores, tiers=tiers), "uniform")
+    expected = reference.posterior_by_enumeration(weights_of(scores, tiers=tiers), "uniform")
     assert_agree(found, expected)
 
 

@@ -4,23 +4,20 @@ import math
 
 import networkx as nx
 import numpy as np
-import posterior_reference
 import pytest
 import reference
 
 from skbn import LocalScoreTransformer
 
 RECURRENCES = {
-    "uniform": posterior_reference.uniform_recurrence,
-    "order": posterior_reference.order_recurrence,
+    "uniform": reference.uniform_recurrence,
+    "order": reference.order_recurrence,
 }
 
 
 def free(m):
     """Weight 1 for each family."""
-    return posterior_reference.all_ones(
-        posterior_reference.random_log_weights(np.random.default_rng(0), m)
-    )
+    return reference.all_ones(reference.random_log_weights(np.random.default_rng(0), m))
 
 
 def assert_close(actual, expected):
@@ -40,8 +37,8 @@ def assert_same_sets(actual, expected):
 )
 def test_recurrences_agree_with_enumeration(prior, m, spread, p_missing):
     rng = np.random.default_rng([m, int(spread)])
-    log_weights = posterior_reference.random_log_weights(rng, m, spread, p_missing)
-    expected = posterior_reference.posterior_by_enumeration(log_weights, prior)
+    log_weights = reference.random_log_weights(rng, m, spread, p_missing)
+    expected = reference.posterior_by_enumeration(log_weights, prior)
     actual = RECURRENCES[prior](log_weights)
     assert_close(actual.log_evidence, expected.log_evidence)
     assert_close(actual.log_n, expected.log_n)
@@ -54,11 +51,11 @@ def test_recurrences_agree_with_enumeration(prior, m, spread, p_missing):
 
 @pytest.mark.parametrize("prior", RECURRENCES)
 def test_recurrences_agree_with_enumeration_under_constraints(prior):
-    log_weights = posterior_reference.random_log_weights(np.random.default_rng(1), 4)
+    log_weights = reference.random_log_weights(np.random.default_rng(1), 4)
     log_weights[3][0b0001] = -math.inf
     required, allowed = [0, 0b0001, 0, 0], [0b1100, 0b1101, 0b1011, 0b0011]
-    expected = posterior_reference.posterior_by_enumeration(log_weights, prior, required, allowed)
-    actual = RECURRENCES[prior](posterior_reference.restricted(log_weights, required, allowed))
+    expected = reference.posterior_by_enumeration(log_weights, prior, required, allowed)
+    actual = RECURRENCES[prior](reference.restricted(log_weights, required, allowed))
     assert_close(actual.edges, expected.edges)
     assert_close(actual.log_evidence, expected.log_evidence)
     assert_close(actual.log_n, expected.log_n)
@@ -68,7 +65,7 @@ def test_recurrences_agree_with_enumeration_under_constraints(prior):
 
 @pytest.mark.parametrize("prior", RECURRENCES)
 def test_forward_and_backward_sums_agree_on_more_columns(prior):
-    log_weights = posterior_reference.random_log_weights(np.random.default_rng(2), 8)
+    log_weights = reference.random_log_weights(np.random.default_rng(2), 8)
     sums = RECURRENCES[prior](log_weights)
     forward, backward = (sums.F, sums.R) if prior == "order" else (sums.Z, sums.M)
     assert abs(forward[-1] / backward[0] - 1) < 1e-30
@@ -79,34 +76,32 @@ def test_forward_and_backward_sums_agree_on_more_columns(prior):
 
 @pytest.mark.parametrize(("m", "n"), [(1, 1), (2, 3), (3, 25), (4, 543), (5, 29281), (6, 3781503)])
 def test_number_of_networks(m, n):
-    assert posterior_reference.number_of_dags(m) == n
-    assert_close(posterior_reference.uniform_recurrence(free(m)).log_evidence, math.log(n))
+    assert reference.number_of_dags(m) == n
+    assert_close(reference.uniform_recurrence(free(m)).log_evidence, math.log(n))
     if m <= 5:
-        assert len(posterior_reference.dag_table(m).parents) == n
+        assert len(reference.dag_table(m).parents) == n
 
 
 @pytest.mark.parametrize("m", range(1, 7))
 def test_number_of_networks_with_an_order(m):
-    n = posterior_reference.number_of_ordered_dags(m)
-    assert_close(posterior_reference.order_recurrence(free(m)).log_evidence, math.log(n))
+    n = reference.number_of_ordered_dags(m)
+    assert_close(reference.order_recurrence(free(m)).log_evidence, math.log(n))
     if m <= 5:
-        assert posterior_reference.dag_table(m).n_orders.sum() == n
+        assert reference.dag_table(m).n_orders.sum() == n
 
 
 @pytest.mark.parametrize("odds", [0.2, 3])
 def test_odds_of_edges(odds):
-    log_weights = posterior_reference.with_edge_odds(free(5), odds)
-    uniform = posterior_reference.uniform_recurrence(log_weights).log_evidence
-    assert_close(uniform, math.log(posterior_reference.weight_of_dags(5, odds)))
-    order = posterior_reference.order_recurrence(log_weights).log_evidence
-    assert_close(order, math.log(posterior_reference.weight_of_ordered_dags(5, odds)))
+    log_weights = reference.with_edge_odds(free(5), odds)
+    uniform = reference.uniform_recurrence(log_weights).log_evidence
+    assert_close(uniform, math.log(reference.weight_of_dags(5, odds)))
+    order = reference.order_recurrence(log_weights).log_evidence
+    assert_close(order, math.log(reference.weight_of_ordered_dags(5, odds)))
 
 
 def test_table_of_networks():
-    dags = posterior_reference.dag_table(4)
-    listed = [
-        tuple(map(tuple, map(posterior_reference.members_of, row))) for row in dags.parents.tolist()
-    ]
+    dags = reference.dag_table(4)
+    listed = [tuple(map(tuple, map(reference.members_of, row))) for row in dags.parents.tolist()]
     assert len(set(listed)) == len(listed)
     assert set(listed) == set(reference.all_dags(4))
     for k, parents in enumerate(listed):
@@ -117,12 +112,12 @@ def test_table_of_networks():
             after = nx.descendants(graph, x)
             assert set(np.flatnonzero(dags.is_path[k, x])) == after
             others = set(range(4)) - after - {x}
-            assert set(posterior_reference.members_of(int(dags.non_descendants[k, x]))) == others
+            assert set(reference.members_of(int(dags.non_descendants[k, x]))) == others
 
 
 def test_probabilities_of_single_networks():
-    log_weights = posterior_reference.random_log_weights(np.random.default_rng(3), 3)
-    posterior = posterior_reference.posterior_by_enumeration(log_weights, "uniform")
+    log_weights = reference.random_log_weights(np.random.default_rng(3), 3)
+    posterior = reference.posterior_by_enumeration(log_weights, "uniform")
     for parents, probability in zip(posterior.networks, posterior.probabilities, strict=True):
         log_weight = sum(log_weights[x][int(parents[x])] for x in range(3))
         assert_close(math.exp(log_weight - posterior.log_evidence), probability)
@@ -131,15 +126,15 @@ def test_probabilities_of_single_networks():
 def test_no_network_has_a_weight():
     log_weights = [{0b10: 0.0}, {0b01: 0.0}]
     with pytest.raises(ValueError, match="No network"):
-        posterior_reference.posterior_by_enumeration(log_weights, "uniform")
+        reference.posterior_by_enumeration(log_weights, "uniform")
 
 
 def test_large_local_scores_cost_no_digits():
-    log_weights = posterior_reference.random_log_weights(np.random.default_rng(4), 4, 8.0)
+    log_weights = reference.random_log_weights(np.random.default_rng(4), 4, 8.0)
     rounded = [{P: round(w * 1024) / 1024 for P, w in each.items()} for each in log_weights]
     shifted = [{P: w - 2.0**24 for P, w in each.items()} for each in rounded]
     small, large = (
-        posterior_reference.posterior_by_enumeration(each, "uniform").probabilities
+        reference.posterior_by_enumeration(each, "uniform").probabilities
         for each in (rounded, shifted)
     )
     np.testing.assert_allclose(large, small, rtol=1e-13)
@@ -148,7 +143,7 @@ def test_large_local_scores_cost_no_digits():
 def test_local_scores_as_log_weights():
     rows = np.random.default_rng(5).normal(size=(30, 3))
     scores = LocalScoreTransformer("bic").fit_transform(rows)
-    log_weights = posterior_reference.log_weights_of(
+    log_weights = reference.log_weights_of(
         scores, max_parents=1, required=[0, 0, 0b001], allowed=[0, 0b001, 0b011]
     )
     assert [list(families) for families in log_weights] == [[0], [0, 1], [1]]

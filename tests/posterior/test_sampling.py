@@ -8,8 +8,8 @@ from collections import Counter
 
 import mpmath
 import numpy as np
-import posterior_reference
 import pytest
+import reference
 from problems import PLENTY, problem, resources
 from scipy import stats
 
@@ -40,16 +40,12 @@ class Group:
         self.plan = SearchPlan(self.n, n_outer, n_others)
         self.required = [0] * self.n if required is None else required
         self.allowed = (
-            [posterior_reference.others_of(x, m) for x in range(self.n)]
-            if allowed is None
-            else allowed
+            [reference.others_of(x, m) for x in range(self.n)] if allowed is None else allowed
         )
-        self.log_weights = posterior_reference.with_edge_odds(
-            posterior_reference.log_weights_of(scores), odds
-        )
+        self.log_weights = reference.with_edge_odds(reference.log_weights_of(scores), odds)
         # Others have no parents, and stand before all columns of the group.
         self.log_weights[self.n :] = [{0: 0.0}] * n_others
-        self.log_weights = posterior_reference.restricted(
+        self.log_weights = reference.restricted(
             self.log_weights, self.required + [0] * n_others, self.allowed + [0] * n_others
         )
         log_odds = np.log(np.broadcast_to(odds, (m, m)))[:, : self.n].T.copy()
@@ -76,7 +72,7 @@ class Group:
         """M of the reference, in the units of the weights."""
         wide = self.weights.wide
         others = len(self.log_weights) - self.n
-        M = posterior_reference.uniform_recurrence(self.log_weights).M
+        M = reference.uniform_recurrence(self.log_weights).M
         scaled = np.zeros(1 << self.n, np.int64)
         shifts = wide.bias - self.weights.biases
         for U, weight in enumerate(M[((1 << others) - 1) << self.n :]):
@@ -98,11 +94,11 @@ class Group:
 
     def probabilities(self, prior):
         """The probability of each network that has one, by the tuple of its parents' masks."""
-        posterior = posterior_reference.posterior_by_enumeration(self.log_weights, "uniform")
+        posterior = reference.posterior_by_enumeration(self.log_weights, "uniform")
         probabilities = posterior.probabilities.copy()
         networks = posterior.networks[:, : self.n]
         if prior == "order":  # only the group's columns are ordered
-            dags = posterior_reference.dag_table(self.n)
+            dags = reference.dag_table(self.n)
             inner = dict(zip(map(tuple, dags.parents.tolist()), dags.n_orders, strict=True))
             own = (networks & (1 << self.n) - 1).tolist()
             probabilities *= [inner[tuple(parents)] for parents in own]

@@ -13,10 +13,10 @@ from branch_and_cut_alone import (
     random_lists,
     without_dynamic_programs,
 )
-from branch_and_cut_reference import is_acyclic
 from hypothesis import given
 from hypothesis import strategies as st
 from problems import problem, resources
+from reference import is_acyclic
 from sklearn.exceptions import ConvergenceWarning
 
 from skbn import GaussianBNLearner, ParentSetScores

@@ -5,8 +5,8 @@ from itertools import pairwise
 
 import networkx as nx
 import numpy as np
-import order_reference
 import pytest
+import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from problems import problem, resources
@@ -464,7 +464,7 @@ def bic_of(rows):
         key = x, frozenset(parents)
         if key not in known:
             parameters = correlation, np.zeros(m), tables
-            known[key] = order_reference.family_score(*parameters, x, parents)
+            known[key] = reference.family_score(*parameters, x, parents)
         return known[key]
 
     return score

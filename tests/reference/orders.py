@@ -1,4 +1,4 @@
-"""Searching among orders the obvious, slow way. Nothing here uses the library.
+"""Searching among orders the obvious, slow way.
 
 `families` has, for each column as a child, pairs of the set of its parents and a score, the best
 first. Where none of them fits an order, the column scores `missing`.
@@ -8,7 +8,8 @@ import math
 from itertools import permutations
 
 import numpy as np
-from reference import subsets
+
+from reference.networks import subsets
 
 LEAST_PIVOT = 1e-12
 

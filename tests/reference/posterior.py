@@ -1,4 +1,4 @@
-"""The obvious, slow way to each posterior probability. Nothing here uses the library.
+"""The obvious, slow way to each posterior probability.
 
 Sets of columns are masks. `log_weights` is a list with a dict for each column: parent set to log
 weight. A family that is missing, or whose log weight is -inf, has weight 0.
@@ -291,8 +291,8 @@ def order_recurrence(log_weights):
     m = len(log_weights)
     full = (1 << m) - 1
     with mpmath.workdps(DIGITS):
-        beta = _weights(log_weights)
-        alpha = [_sums_over_subsets(b, m) for b in beta]
+        beta = weights_of(log_weights)
+        alpha = [sums_over_subsets(b, m) for b in beta]
         F = _weights_of_orders(alpha)
         R = [mpmath.mpf(0)] * full + [mpmath.mpf(1)]
         for W in reversed(range(full)):
@@ -304,7 +304,7 @@ def order_recurrence(log_weights):
             {P: beta[x][P] * gamma[x][P] / F[full] for P in subsets_of(others_of(x, m))}
             for x in range(m)
         ]
-        flat = [_sums_over_subsets(b, m) for b in _weights(all_ones(log_weights))]
+        flat = [sums_over_subsets(b, m) for b in weights_of(all_ones(log_weights))]
         return OrderRecurrence(
             log_evidence=float(mpmath.log(F[full])),
             log_n=float(mpmath.log(_weights_of_orders(flat)[full])),
@@ -357,8 +357,8 @@ def uniform_recurrence(log_weights):
     m = len(log_weights)
     full = (1 << m) - 1
     with mpmath.workdps(DIGITS):
-        beta = _weights(log_weights)
-        alpha = [_sums_over_subsets(b, m) for b in beta]
+        beta = weights_of(log_weights)
+        alpha = [sums_over_subsets(b, m) for b in beta]
         Z = _weights_of_networks(alpha)
         M = [mpmath.mpf(0)] * full + [mpmath.mpf(1)]
         # M[U]'s terms with x in S add up to alpha[x][U] alone[x][U], the weight of the ways in
@@ -382,7 +382,7 @@ def uniform_recurrence(log_weights):
             {P: beta[x][P] * gamma[x][P] for P in subsets_of(others_of(x, m))} for x in range(m)
         ]
         non_descendants = [{C: h[x][C] for C in subsets_of(others_of(x, m))} for x in range(m)]
-        flat = [_sums_over_subsets(b, m) for b in _weights(all_ones(log_weights))]
+        flat = [sums_over_subsets(b, m) for b in weights_of(all_ones(log_weights))]
         return UniformRecurrence(
             log_evidence=float(mpmath.log(Z[full])),
             log_n=float(mpmath.log(_weights_of_networks(flat)[full])),
@@ -433,7 +433,7 @@ def _paths_of(non_descendants):
     )
 
 
-def _weights(log_weights):
+def weights_of(log_weights):
     """The weights of all masks, as a list for each column."""
     return [
         [mpmath.exp(mpmath.mpf(families.get(P, -math.inf))) for P in range(1 << len(log_weights))]
@@ -441,7 +441,7 @@ def _weights(log_weights):
     ]
 
 
-def _sums_over_subsets(values, m):
+def sums_over_subsets(values, m):
     sums = list(values)
     for bit in (1 << x for x in range(m)):
         for s in range(1 << m):

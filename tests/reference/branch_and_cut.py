@@ -1,4 +1,4 @@
-"""Branch and cut the obvious, slow way. Nothing here uses the library.
+"""Branch and cut the obvious, slow way.
 
 `families` has, for each column as a child, pairs of a cost and a frozenset of parents. A cut is a
 triple of its columns, its table and its bound; the table is None for the cut of a cluster.
@@ -7,16 +7,7 @@ triple of its columns, its table and its bound; the table is None for the cut of
 import math
 from itertools import permutations, product
 
-
-def is_acyclic(parents):
-    """Whether sets of parents, one for each of the columns 0, 1, ..., have no directed cycle."""
-    left = set(range(len(parents)))
-    while left:
-        sources = {x for x in left if not parents[x] & left}
-        if not sources:
-            return False
-        left -= sources
-    return True
+from reference.networks import is_acyclic
 
 
 def cheapest_network(families):

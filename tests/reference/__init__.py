@@ -1,0 +1,10 @@
+"""The obvious, slow way to each result. Nothing here uses the library."""
+
+from reference.branch_and_cut import *
+from reference.networks import *
+from reference.orders import *
+from reference.pictures import *
+from reference.posterior import *
+from reference.regressions import *
+from reference.scores import *
+from reference.searches import *

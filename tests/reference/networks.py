@@ -1,0 +1,114 @@
+"""Networks one by one: all of them, their classes and their effects."""
+
+from itertools import chain, combinations, permutations, product
+
+import numpy as np
+
+
+def subsets(items):
+    """All subsets, the fewest items first, then in the order of the items."""
+    items = list(items)
+    return list(chain.from_iterable(combinations(items, size) for size in range(len(items) + 1)))
+
+
+def families(m):
+    """All pairs of a child and a tuple of parents."""
+    return [(x, p) for x in range(m) for p in subsets(v for v in range(m) if v != x)]
+
+
+def all_dags(m):
+    """All acyclic networks, each as a tuple with the parents of each column."""
+    choices = [subsets(v for v in range(m) if v != x) for x in range(m)]
+    return [parents for parents in product(*choices) if is_acyclic(parents)]
+
+
+def is_acyclic(parents):
+    """Whether columns can be taken away one after the other, each without parents then."""
+    rest = set(range(len(parents)))
+    while rest:
+        roots = [x for x in rest if rest.isdisjoint(parents[x])]
+        if not roots:
+            return False
+        rest.difference_update(roots)
+    return True
+
+
+def number_of_orders(parents):
+    """In how many orders of a network's columns parents come before their children."""
+    return sum(
+        all(order.index(p) < order.index(x) for x in order for p in parents[x])
+        for order in permutations(range(len(parents)))
+    )
+
+
+def ordered_partitions(items):
+    """All ways to put items into layers that come one after the other, none of them empty."""
+    items = tuple(items)
+    if not items:
+        return [()]
+    return [
+        (first, *rest)
+        for first in subsets(items)[1:]
+        for rest in ordered_partitions(v for v in items if v not in first)
+    ]
+
+
+def equivalence_class(parents):
+    """What equivalent networks share: which columns are joined, and the colliders."""
+    joined = {frozenset((p, x)) for x, ps in enumerate(parents) for p in ps}
+    colliders = {
+        (a, x, b)
+        for x, ps in enumerate(parents)
+        for a, b in combinations(sorted(ps), 2)
+        if frozenset((a, b)) not in joined
+    }
+    return frozenset(joined), frozenset(colliders)
+
+
+def interventional_class(parents, targets):
+    """What equivalent networks share under interventions, each on a set of targets.
+
+    Their skeleton and v-structures, and for each intervention those of the network without the
+    edges into its targets (Hauser & Buhlmann 2012, theorem 10).
+    """
+    cut = (tuple(() if x in target else ps for x, ps in enumerate(parents)) for target in targets)
+    return equivalence_class(parents), *map(equivalence_class, cut)
+
+
+def essential_edges(members):
+    """The edges that all members of a class share, and the pairs joined in both directions."""
+    edges = [{(p, x) for x, ps in enumerate(parents) for p in ps} for parents in members]
+    return set.intersection(*edges), {frozenset(e) for e in set.union(*edges)}
+
+
+def total_effects(coef):
+    """The sums over all directed paths of the products of their coefficients; NaN without one.
+
+    `coef[i, j]` is the coefficient of the edge i -> j, and 0 stands for no edge.
+    """
+    m = len(coef)
+
+    def paths(x, y):
+        """The product of each path's coefficients."""
+        if x == y:
+            return [1.0]
+        return [coef[x, z] * rest for z in range(m) if coef[x, z] for rest in paths(z, y)]
+
+    effects = np.full((m, m), np.nan)
+    for x in range(m):
+        for y in range(m):
+            if x != y and paths(x, y):
+                effects[x, y] = sum(paths(x, y))
+    return effects
+
+
+def covariance_of_network(covariance, parents):
+    """The covariance of a network fitted to a covariance, by regressions."""
+    m = len(parents)
+    coef, noise = np.zeros((m, m)), np.empty(m)
+    for x, of_child in enumerate(parents):
+        p = list(of_child)
+        coef[p, x] = np.linalg.solve(covariance[np.ix_(p, p)], covariance[p, x])
+        noise[x] = covariance[x, x] - coef[p, x] @ covariance[p, x]
+    whole = np.linalg.inv(np.eye(m) - coef)
+    return whole.T @ np.diag(noise) @ whole

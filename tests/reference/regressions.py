@@ -1,0 +1,128 @@
+"""Least squares, exact or with holes, and EM."""
+
+import math
+import operator
+from fractions import Fraction
+
+import numpy as np
+
+from reference.networks import covariance_of_network
+
+
+def regression(rows, child, parents):
+    """Intercept, coefficients and residual sum of squares, by least squares on centred rows."""
+    mean = rows.mean(axis=0)
+    centred = rows - mean
+    design = centred[:, list(parents)]
+    coefficients = np.linalg.lstsq(design, centred[:, child], rcond=None)[0]
+    residual = centred[:, child] - design @ coefficients
+    return mean[child] - coefficients @ mean[list(parents)], coefficients, residual @ residual
+
+
+def standard_errors(rows, child, parents):
+    """Those of the coefficients of least squares, by the inverse of the normal equations."""
+    n, k = len(rows), len(parents)
+    centred = rows[:, list(parents)] - rows[:, list(parents)].mean(axis=0)
+    variance = regression(rows, child, parents)[2] / (n - k - 1)
+    return np.sqrt(variance * np.diag(np.linalg.inv(centred.T @ centred)))
+
+
+def exact_log_rss(rows):
+    """Log residual sums of squares of all families, by rational arithmetic.
+
+    Of the very numbers in the table: dict of (mask of the parents, child) to float. The parents
+    are eliminated one by one from the centred columns' products; what remains on the diagonal
+    are the other columns' residual sums of squares.
+    """
+    columns = [[Fraction(float(value)) for value in column] for column in np.asarray(rows).T]
+    # In whole numbers: of the units here, each value is a multiple.
+    unit = [max(value.denominator for value in column) for column in columns]
+    whole = [[int(value * u) for value in column] for column, u in zip(columns, unit, strict=True)]
+    centred = [[len(rows) * value - sum(column) for value in column] for column in whole]
+    unit = [len(rows) * u for u in unit]
+    products = [
+        [Fraction(sum(map(operator.mul, a, b)), u * v) for b, v in zip(centred, unit, strict=True)]
+        for a, u in zip(centred, unit, strict=True)
+    ]
+    logs = {}
+
+    def eliminate(products, mask, first):
+        others = [x for x in range(len(columns)) if not mask >> x & 1]
+        for x in others:
+            rss = products[x][x]
+            logs[mask, x] = math.log(rss.numerator) - math.log(rss.denominator)
+        for parent in range(first, len(columns)):
+            rest = [list(row) for row in products]
+            for a in others:
+                share = products[a][parent] / products[parent][parent]
+                for b in others:
+                    rest[a][b] -= share * products[parent][b]
+            eliminate(rest, mask | 1 << parent, parent + 1)
+
+    eliminate(products, 0, 0)
+    return logs
+
+
+def families_of_order(order):
+    """The regressions that a triangular factor of columns in this order solves."""
+    return {(x, frozenset(order[:i])) for i in range(1, len(order)) for x in order[i:]}
+
+
+def follow(order, swaps):
+    """The column orders that a path visits, the first included."""
+    order = list(order)
+    visited = [tuple(order)]
+    for i in swaps:
+        order[i], order[i + 1] = order[i + 1], order[i]
+        visited.append(tuple(order))
+    return visited
+
+
+def observed_log_likelihood(rows, mean, covariance, weight=None):
+    """The log-likelihood of the values that are not NaN."""
+    total = 0.0
+    for row, w in zip(rows, np.ones(len(rows)) if weight is None else weight, strict=True):
+        seen = np.flatnonzero(~np.isnan(row))
+        if len(seen) and w:
+            own = covariance[np.ix_(seen, seen)]
+            deviation = row[seen] - mean[seen]
+            _, log_det = np.linalg.slogdet(2 * np.pi * own)
+            total -= w / 2 * (log_det + deviation @ np.linalg.solve(own, deviation))
+    return total
+
+
+def em_step(rows, parents, mean, covariance, weight=None, prior=None):
+    """The mean and covariance of a network after a step of EM, row by row.
+
+    The prior is a scatter, and its weight in rows.
+    """
+    n, m = rows.shape
+    weight = np.ones(n) if weight is None else weight
+    filled, hidden_scatter = rows.copy(), np.zeros((m, m))
+    for i, row in enumerate(rows):
+        seen, hidden = np.flatnonzero(~np.isnan(row)), np.flatnonzero(np.isnan(row))
+        slopes = np.zeros((len(hidden), len(seen)))
+        if len(seen):
+            slopes = covariance[np.ix_(hidden, seen)] @ np.linalg.inv(
+                covariance[np.ix_(seen, seen)]
+            )
+        filled[i, hidden] = mean[hidden] + slopes @ (row[seen] - mean[seen])
+        left = covariance[np.ix_(hidden, hidden)] - slopes @ covariance[np.ix_(seen, hidden)]
+        hidden_scatter[np.ix_(hidden, hidden)] += weight[i] * left
+    mean = np.average(filled, axis=0, weights=weight)
+    scatter = (filled - mean).T @ ((filled - mean) * weight[:, np.newaxis]) + hidden_scatter
+    scale = weight.sum()
+    if prior is not None:
+        scatter, scale = scatter + prior[0], scale + prior[1]
+    return mean, covariance_of_network(scatter / scale, parents)
+
+
+def lagged_rows(rows, n_lags, groups):
+    """Each row with those before it of its group, latest first, and its number in the table."""
+    found, numbers = [], []
+    for i, row in enumerate(rows):
+        before = [rows[j] for j in range(i) if groups[j] == groups[i]]
+        if len(before) >= n_lags:
+            found.append([*row, *(x for k in range(1, n_lags + 1) for x in before[-k])])
+            numbers.append(i)
+    return found, numbers

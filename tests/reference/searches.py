@@ -1,0 +1,71 @@
+"""Dynamic programs over sets of columns, in plain Python."""
+
+import math
+from itertools import permutations
+
+from reference.networks import subsets
+
+
+def best_score_by_dynamic_program(scores, m):
+    """The best network's score, by the best last column of each set of columns."""
+    best_parents = {}
+    for x in range(m):
+        for candidates in subsets(v for v in range(m) if v != x):
+            fewer = (tuple(v for v in candidates if v != c) for c in candidates)
+            best_parents[x, candidates] = max(
+                [scores[x, candidates], *(best_parents[x, some] for some in fewer)]
+            )
+    best = {(): 0.0}
+    for columns in subsets(range(m))[1:]:
+        rests = ((x, tuple(v for v in columns if v != x)) for x in columns)
+        best[columns] = max(best[rest] + best_parents[x, rest] for x, rest in rests)
+    return best[tuple(range(m))]
+
+
+def is_first_in_order(parents, others):
+    """Whether a parent set precedes all others: fewer columns, then column by column."""
+    return all((len(parents), tuple(parents)) <= (len(o), tuple(o)) for o in others)
+
+
+def joined_over_subsets(values, join):
+    """For each mask, the join (`max` or `sum`) of the values of all its subsets."""
+    return [
+        join(value for subset, value in enumerate(values) if subset & ~mask == 0)
+        for mask in range(len(values))
+    ]
+
+
+def sums_over_orders(values, m):
+    """For each set of columns, the sum over their orders of the product over their columns.
+
+    A column's factor is the sum of the values of its families whose parents come before it.
+    """
+    return {
+        columns: sum(
+            math.prod(
+                sum(values[x, parents] for parents in subsets(sorted(order[:i])))
+                for i, x in enumerate(order)
+            )
+            for order in permutations(columns)
+        )
+        for columns in subsets(range(m))
+    }
+
+
+def weight_of_partition(values, layers):
+    """The sum over the networks of an ordered partition of the product over their columns.
+
+    `values` has the weight of each column's parent set. A column has a parent in the layer before
+    its own, if there is one, and its others in any layers before.
+    """
+    product_of_columns = 1.0
+    for i, layer in enumerate(layers):
+        before = sorted(v for earlier in layers[:i] for v in earlier)
+        last = set(layers[i - 1]) if i else set()
+        for x in layer:
+            product_of_columns *= sum(
+                values[x, parents]
+                for parents in subsets(before)
+                if not i or not last.isdisjoint(parents)
+            )
+    return product_of_columns
