@@ -93,7 +93,7 @@ def test_large_alpha_w_is_refused_since_digits_would_be_lost(wine):
 def test_probabilities_have_digits_up_to_the_largest_alpha_w(alpha_w):
     rows = make_gaussian_network(4, n_samples=50, random_state=1)[0]
     rows = (rows - rows.mean(0)) / rows.std(0)
-    weights = reference.bge_log_weights(rows, alpha_w)
+    weights = reference.bge_log_weights(rows, alpha_w=alpha_w)
     expected = reference.posterior_by_enumeration(weights, "uniform")
     found = GaussianBNPosterior(BGe(alpha_w=alpha_w)).fit(rows)
     np.testing.assert_allclose(found.edge_probabilities_, expected.edges, rtol=0, atol=1e-11)
@@ -106,7 +106,7 @@ def test_tables_of_many_counts_have_the_enumerated_probabilities(m, limits, n_sa
     rows = np.random.default_rng(m).normal(size=(40, m))
     rows = np.linalg.qr(rows - rows.mean(0))[0] * np.sqrt(40)
     rows[:, 1:] += 2 * np.sqrt(np.log(n_samples) / n_samples) * rows[:, :-1]  # an edge in doubt
-    weights = reference.bge_log_weights(rows, m + 2, repeats=n_samples / 40)
+    weights = reference.bge_log_weights(rows, repeats=n_samples / 40)
     expected = reference.posterior_by_enumeration(weights, "uniform")
     found = GaussianBNPosterior(**limits).fit(rows, sample_weight=np.full(40, n_samples / 40))
     atol = 1e-13 * n_samples

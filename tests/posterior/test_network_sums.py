@@ -44,8 +44,8 @@ class Problem:
                 sums = reference.sums_over_subsets(families, m)
                 for i, C in enumerate(reference.subsets_of(reference.others_of(x, m))):
                     self.alpha.entries[starts[x] + i] = self.to_wide(sums[C])
-            self.F = np.array([self.to_wide(each) for each in over_orders.F])
-            self.R = np.array([self.to_wide(each) for each in over_orders.R])
+            self.F = np.array([self.to_wide(each) for each in over_orders.forward])
+            self.R = np.array([self.to_wide(each) for each in over_orders.backward])
 
     @functools.cached_property
     def expected(self):
@@ -87,7 +87,7 @@ def assert_agree(problem, tolerance=1e-12):
     np.testing.assert_allclose(found.paths, expected.paths, rtol=tolerance, atol=1e-13)
     possible = ~is_zero(problem.R, problem.wide)
     for U in np.flatnonzero(possible):
-        assert_near(problem.from_wide(found.M[U]) / expected.M[U], 1.0, tolerance)
+        assert_near(problem.from_wide(found.M[U]) / expected.backward[U], 1.0, tolerance)
     for x in range(m):
         gamma = [problem.from_wide(each) for each in found.gamma(x)[::-1]]
         beta = reference.weights_of(problem.log_weights)[x]

@@ -69,10 +69,10 @@ class Group:
             return order_sums(slab, self.weights, self.plan, threads).F
 
     def completions(self):
-        """M of the reference, in the units of the weights."""
+        """The backward sums of the reference, in the units of the weights."""
         wide = self.weights.wide
         others = len(self.log_weights) - self.n
-        M = reference.uniform_recurrence(self.log_weights).M
+        M = reference.uniform_recurrence(self.log_weights).backward
         scaled = np.zeros(1 << self.n, np.int64)
         shifts = wide.bias - self.weights.biases
         for U, weight in enumerate(M[((1 << others) - 1) << self.n :]):

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 import mpmath
 import numpy as np
 
+from reference.scores import all_bge_local_scores
+
 DIGITS = 40
 
 
@@ -48,41 +50,14 @@ def log_weights_of(scores, max_parents=None, required=None, allowed=None):
     return restricted(log_weights, required, allowed)
 
 
-def bge_log_weights(rows, alpha_w, alpha_mu=1, repeats=1):
-    """BGe's scores of rows that count often, in 40 digits, less those of no parents."""
-    with mpmath.workdps(DIGITS):
-        n, m = rows.shape
-        exact = mpmath.matrix(rows.tolist())
-        freedom = mpmath.mpf(alpha_w) - m
-        t = alpha_mu * (freedom - 1) / (alpha_mu + mpmath.mpf(1))
-        means = [mpmath.fsum(exact[:, j]) / n for j in range(m)]
-        for i in range(n):
-            for j in range(m):
-                exact[i, j] -= means[j]
-        n *= repeats
-        R = exact.T * exact * repeats + t * mpmath.eye(m)
-
-        def log_det(members):
-            if not members:
-                return mpmath.mpf(0)
-            return mpmath.log(
-                mpmath.det(mpmath.matrix([[R[i, j] for j in members] for i in members]))
-            )
-
-        def score(x, parents):
-            k = freedom + len(parents)
-            return (
-                mpmath.loggamma((n + k + 1) / 2)
-                - mpmath.loggamma((k + 1) / 2)
-                + (k + len(parents) + 1) / 2 * mpmath.log(t)
-                + (n + k) / 2 * log_det(parents)
-                - (n + k + 1) / 2 * log_det([*parents, x])
-            )
-
-        return [
-            {P: float(score(x, members_of(P)) - score(x, [])) for P in subsets_of(others_of(x, m))}
-            for x in range(m)
-        ]
+def bge_log_weights(rows, **settings):
+    """BGe's scores less those of no parents; rows may count `repeats` times."""
+    m = rows.shape[1]
+    scores = all_bge_local_scores(rows, **settings)
+    return [
+        {P: scores[x, tuple(members_of(P))] - scores[x, ()] for P in subsets_of(others_of(x, m))}
+        for x in range(m)
+    ]
 
 
 def restricted(log_weights, required=None, allowed=None):
@@ -268,21 +243,23 @@ def dag_table(m):
 
 
 @dataclass
-class OrderRecurrence:
-    """Sums over orders; `Posterior` has the first four.
+class Recurrence:
+    """Sums over sets of columns; the first six are those of `Posterior`.
 
-    F[W] is the weight of the orders of W, R[W] that of the orders of all other columns after W;
-    q[x][C] = F[C] R[C + x], gamma[x][P] its sum over the C that contain P but not x. All are
-    mpmath numbers, in lists by mask; entries of sets with x are 0 in q[x] and gamma[x].
+    `forward` and `backward` have a sum for each set: over the orders or networks of its columns,
+    and over the ways to go on from it with all others. `gamma[x][P]` is what the weight of x's
+    parents P is multiplied by in the probability of P. All are mpmath numbers, in lists by mask;
+    entries of sets with x are 0 in `gamma[x]`.
     """
 
     log_evidence: float
     log_n: float
     edges: np.ndarray
+    paths: np.ndarray | None
     parent_sets: list[dict[int, float]]
-    F: list
-    R: list
-    q: list
+    non_descendants: list[dict[int, float]] | None
+    forward: list
+    backward: list
     gamma: list
 
 
@@ -291,30 +268,14 @@ def order_recurrence(log_weights):
     m = len(log_weights)
     full = (1 << m) - 1
     with mpmath.workdps(DIGITS):
-        beta = weights_of(log_weights)
-        alpha = [sums_over_subsets(b, m) for b in beta]
+        alpha = [sums_over_subsets(b, m) for b in weights_of(log_weights)]
         F = _weights_of_orders(alpha)
         R = [mpmath.mpf(0)] * full + [mpmath.mpf(1)]
         for W in reversed(range(full)):
             for x in members_of(full & ~W):
                 R[W] += alpha[x][W] * R[W | 1 << x]
-        q = [_without(x, m, lambda C, bit=1 << x: F[C] * R[C | bit]) for x in range(m)]
-        gamma = [_sums_over_supersets(each, m) for each in q]
-        parent_sets = [
-            {P: beta[x][P] * gamma[x][P] / F[full] for P in subsets_of(others_of(x, m))}
-            for x in range(m)
-        ]
-        flat = [sums_over_subsets(b, m) for b in weights_of(all_ones(log_weights))]
-        return OrderRecurrence(
-            log_evidence=float(mpmath.log(F[full])),
-            log_n=float(mpmath.log(_weights_of_orders(flat)[full])),
-            edges=edges_of(parent_sets),
-            parent_sets=_as_floats(parent_sets),
-            F=F,
-            R=R,
-            q=q,
-            gamma=gamma,
-        )
+        q = [_without(x, m, lambda C, bit=1 << x: F[C] * R[C | bit] / F[full]) for x in range(m)]
+        return _recurrence(log_weights, _weights_of_orders, F, R, q)
 
 
 def _weights_of_orders(alpha):
@@ -326,39 +287,16 @@ def _weights_of_orders(alpha):
     return F
 
 
-@dataclass
-class UniformRecurrence:
-    """Sums over networks; `Posterior` has the first six.
-
-    Z[W] is the weight of the networks on W, M[U] that of the ways to give all columns outside U
-    their parents, in U or outside, without a cycle. rho[x][U] is the share of M[U]'s terms with
-    x in S; h[x][C] = rho[x][C] Z[C] M[C] / Z[V] is the probability that C are x's
-    non-descendants; q[x][C] = h[x][C] / alpha[x][C], and gamma[x][P] its sum over the C that
-    contain P but not x. All are mpmath numbers, in lists by mask; entries of sets with x are 0
-    in rho[x], h[x], q[x] and gamma[x].
-    """
-
-    log_evidence: float
-    log_n: float
-    edges: np.ndarray
-    paths: np.ndarray
-    parent_sets: list[dict[int, float]]
-    non_descendants: list[dict[int, float]]
-    M: list
-    Z: list
-    rho: list
-    h: list
-    q: list
-    gamma: list
-
-
 def uniform_recurrence(log_weights):
-    """Structure-modular posterior: each DAG counts once."""
+    """Structure-modular posterior: each DAG counts once.
+
+    Forward is Z[W], the weight of the networks on W; backward is M[U], that of the ways to give
+    all columns outside U their parents, in U or outside, without a cycle.
+    """
     m = len(log_weights)
     full = (1 << m) - 1
     with mpmath.workdps(DIGITS):
-        beta = weights_of(log_weights)
-        alpha = [sums_over_subsets(b, m) for b in beta]
+        alpha = [sums_over_subsets(b, m) for b in weights_of(log_weights)]
         Z = _weights_of_networks(alpha)
         M = [mpmath.mpf(0)] * full + [mpmath.mpf(1)]
         # M[U]'s terms with x in S add up to alpha[x][U] alone[x][U], the weight of the ways in
@@ -370,33 +308,32 @@ def uniform_recurrence(log_weights):
             for x in members_of(full & ~U):
                 more = [S for S in product if not S >> x & 1]
                 alone[x][U] = mpmath.fsum(product[S] * M[U | 1 << x | S] for S in more)
-
         q = [_without(x, m, lambda C, x=x: alone[x][C] * Z[C] / Z[full]) for x in range(m)]
-        h = [_without(x, m, lambda C, x=x: alpha[x][C] * q[x][C]) for x in range(m)]
-        rho = [
-            _without(x, m, lambda C, x=x: alpha[x][C] * alone[x][C] / M[C] if M[C] else M[C])
-            for x in range(m)
+        non_descendants = [
+            {C: float(alpha[x][C] * q[x][C]) for C in subsets_of(others_of(x, m))} for x in range(m)
         ]
-        gamma = [_sums_over_supersets(each, m) for each in q]
-        parent_sets = [
-            {P: beta[x][P] * gamma[x][P] for P in subsets_of(others_of(x, m))} for x in range(m)
-        ]
-        non_descendants = [{C: h[x][C] for C in subsets_of(others_of(x, m))} for x in range(m)]
-        flat = [sums_over_subsets(b, m) for b in weights_of(all_ones(log_weights))]
-        return UniformRecurrence(
-            log_evidence=float(mpmath.log(Z[full])),
-            log_n=float(mpmath.log(_weights_of_networks(flat)[full])),
-            edges=edges_of(parent_sets),
-            paths=_paths_of(non_descendants),
-            parent_sets=_as_floats(parent_sets),
-            non_descendants=_as_floats(non_descendants),
-            M=M,
-            Z=Z,
-            rho=rho,
-            h=h,
-            q=q,
-            gamma=gamma,
-        )
+        return _recurrence(log_weights, _weights_of_networks, Z, M, q, non_descendants)
+
+
+def _recurrence(log_weights, weigh, forward, backward, q, non_descendants=None):
+    """`q[x][C]` is the share of what can stand before and after x, with C before it."""
+    m = len(log_weights)
+    beta, flat = weights_of(log_weights), weights_of(all_ones(log_weights))
+    gamma = [_sums_over_supersets(each, m) for each in q]
+    parent_sets = [
+        {P: float(beta[x][P] * gamma[x][P]) for P in subsets_of(others_of(x, m))} for x in range(m)
+    ]
+    return Recurrence(
+        log_evidence=float(mpmath.log(forward[-1])),
+        log_n=float(mpmath.log(weigh([sums_over_subsets(b, m) for b in flat])[-1])),
+        edges=edges_of(parent_sets),
+        paths=None if non_descendants is None else _paths_of(non_descendants),
+        parent_sets=parent_sets,
+        non_descendants=non_descendants,
+        forward=forward,
+        backward=backward,
+        gamma=gamma,
+    )
 
 
 def _weights_of_networks(alpha):
@@ -462,10 +399,6 @@ def _sums_over_supersets(values, m):
 def _without(x, m, value):
     """A list by mask with value(C) for the sets without x, and 0 for the others."""
     return [mpmath.mpf(0) if C >> x & 1 else value(C) for C in range(1 << m)]
-
-
-def _as_floats(tables):
-    return [{s: float(value) for s, value in table.items()} for table in tables]
 
 
 # Closed forms

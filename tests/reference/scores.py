@@ -49,7 +49,7 @@ def bge_local_score(rows, child, parents, alpha_mu=1.0, alpha_w=None, nu=None):
 
 
 def all_bge_local_scores(rows, **settings):
-    """The BGe score of each family, as a dict."""
+    """The BGe score of each family, as a dict; rows may count `repeats` times."""
     prior = {"alpha_mu": 1.0, "alpha_w": None, "nu": None} | settings
     columns = range(rows.shape[1])
     with mpmath.workdps(40):
@@ -60,7 +60,7 @@ def all_bge_local_scores(rows, **settings):
         }
 
 
-def _bge_marginal(rows, columns, alpha_mu, alpha_w, nu):
+def _bge_marginal(rows, columns, alpha_mu, alpha_w, nu, repeats=1):
     n_rows, m = rows.shape
     size = len(columns)
     if size == 0:
@@ -70,14 +70,15 @@ def _bge_marginal(rows, columns, alpha_mu, alpha_w, nu):
     t = alpha_mu * (alpha_w - m - 1) / (alpha_mu + 1)
     table = mpmath.matrix(rows[:, columns].tolist())
     mean = [mpmath.fsum(table[:, j]) / n_rows for j in range(size)]
+    n = n_rows * mpmath.mpf(repeats)
     prior_mean = mean if nu is None else [mpmath.mpf(nu[c]) for c in columns]
     posterior = mpmath.matrix(size, size)
     for i, j in product(range(size), repeat=2):
-        scatter = mpmath.fsum(
+        scatter = repeats * mpmath.fsum(
             (table[k, i] - mean[i]) * (table[k, j] - mean[j]) for k in range(n_rows)
         )
         shift = (mean[i] - prior_mean[i]) * (mean[j] - prior_mean[j])
-        weight = alpha_mu * n_rows / (alpha_mu + n_rows)
+        weight = alpha_mu * n / (alpha_mu + n)
         posterior[i, j] = (i == j) * t + scatter + weight * shift
     freedom = alpha_w - m + size
 
@@ -85,12 +86,12 @@ def _bge_marginal(rows, columns, alpha_mu, alpha_w, nu):
         return mpmath.fsum(mpmath.loggamma(a - mpmath.mpf(i) / 2) for i in range(size))
 
     return (
-        size * mpmath.log(alpha_mu / (n_rows + alpha_mu)) / 2
-        + log_gamma((n_rows + freedom) / 2)
+        size * mpmath.log(alpha_mu / (n + alpha_mu)) / 2
+        + log_gamma((n + freedom) / 2)
         - log_gamma(freedom / 2)
-        - size * n_rows * mpmath.log(mpmath.pi) / 2
+        - size * n * mpmath.log(mpmath.pi) / 2
         + freedom * size * mpmath.log(t) / 2
-        - (n_rows + freedom) * mpmath.log(mpmath.det(posterior)) / 2
+        - (n + freedom) * mpmath.log(mpmath.det(posterior)) / 2
     )
 
 
