@@ -1,8 +1,5 @@
 """Equivalence under interventions, against its definition for all networks of four columns."""
 
-from collections import defaultdict
-from functools import cache
-
 import networkx as nx
 import numpy as np
 import pytest
@@ -13,22 +10,11 @@ from skbn import GaussianBayesianNetwork
 
 
 def network_of(parents):
-    dag = nx.DiGraph()
-    dag.add_nodes_from(range(len(parents)))
-    dag.add_edges_from((p, x) for x, ps in enumerate(parents) for p in ps)
-    return GaussianBayesianNetwork(dag)
+    return GaussianBayesianNetwork(reference.graph_of(parents))
 
 
 def classes_of(m, targets):
-    return _classes_of(m, tuple(map(frozenset, targets)))
-
-
-@cache
-def _classes_of(m, targets):
-    classes = defaultdict(list)
-    for parents in reference.all_dags(m):
-        classes[reference.interventional_class(parents, targets)].append(parents)
-    return list(classes.values())
+    return reference.classes_of_dags(m, tuple(map(frozenset, targets)))
 
 
 def edges_of(pattern):

@@ -1,7 +1,10 @@
 """Networks one by one: all of them, their classes and their effects."""
 
+from collections import defaultdict
+from functools import cache
 from itertools import chain, combinations, permutations, product
 
+import networkx as nx
 import numpy as np
 
 
@@ -16,6 +19,7 @@ def families(m):
     return [(x, p) for x in range(m) for p in subsets(v for v in range(m) if v != x)]
 
 
+@cache
 def all_dags(m):
     """All acyclic networks, each as a tuple with the parents of each column."""
     choices = [subsets(v for v in range(m) if v != x) for x in range(m)]
@@ -65,6 +69,26 @@ def equivalence_class(parents):
     return frozenset(joined), frozenset(colliders)
 
 
+@cache
+def classes_of_dags(m, targets=()):
+    """The members of each equivalence class of networks, under interventions if there are any."""
+    classes = defaultdict(list)
+    for parents in all_dags(m):
+        classes[interventional_class(parents, targets)].append(parents)
+    return list(classes.values())
+
+
+def equivalent_dags(parents, fixed=()):
+    """The members of a network's class, by turning its edges every way, all but the fixed ones."""
+    edges = [(p, x) for x, ps in enumerate(parents) for p in ps]
+    own, members = equivalence_class(parents), []
+    for turned in product(*([edge] if edge in fixed else [edge, edge[::-1]] for edge in edges)):
+        other = tuple(tuple(sorted(p for p, c in turned if c == x)) for x in range(len(parents)))
+        if is_acyclic(other) and equivalence_class(other) == own:
+            members.append(other)
+    return members
+
+
 def interventional_class(parents, targets):
     """What equivalent networks share under interventions, each on a set of targets.
 
@@ -112,3 +136,30 @@ def covariance_of_network(covariance, parents):
         noise[x] = covariance[x, x] - coef[p, x] @ covariance[p, x]
     whole = np.linalg.inv(np.eye(m) - coef)
     return whole.T @ np.diag(noise) @ whole
+
+
+# Graphs of networkx, whose nodes are 0, 1, ...
+
+
+def graph_of(parents):
+    """A network as a graph."""
+    graph = nx.empty_graph(len(parents), nx.DiGraph)
+    graph.add_edges_from((p, x) for x, ps in enumerate(parents) for p in ps)
+    return graph
+
+
+def parents_of(graph):
+    """The parents of each node, in ascending order."""
+    return tuple(tuple(sorted(graph.predecessors(x))) for x in range(len(graph)))
+
+
+def random_graph(rng, m, share=0.5):
+    """A graph with parameters, some of all pairs being joined, whose nodes are in no order."""
+    order = rng.permutation(m).tolist()
+    graph = nx.DiGraph()
+    for x in range(m):
+        graph.add_node(x, intercept=rng.normal(), noise_variance=rng.uniform(0.2, 3))
+    for a, b in combinations(order, 2):
+        if rng.random() < share:
+            graph.add_edge(a, b, weight=rng.normal())
+    return graph

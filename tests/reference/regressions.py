@@ -78,6 +78,17 @@ def follow(order, swaps):
     return visited
 
 
+def conditional(mean, covariance, given, values):
+    """The textbook's conditional distribution of the other columns, in a joint normal."""
+    others = [v for v in range(len(mean)) if v not in given]
+    cross = covariance[np.ix_(others, given)]
+    coefficients = cross @ np.linalg.inv(covariance[np.ix_(given, given)])
+    return (
+        mean[others] + coefficients @ (values - mean[given]),
+        covariance[np.ix_(others, others)] - coefficients @ cross.T,
+    )
+
+
 def observed_log_likelihood(rows, mean, covariance, weight=None):
     """The log-likelihood of the values that are not NaN."""
     total = 0.0
