@@ -23,10 +23,9 @@ _MODULES = (
     "skbn._displays.layout.order_kernels",
     "skbn._chains.move_kernels",
     "skbn._chains.pair_kernels",
-    "skbn._posterior.sum_kernels",
+    "skbn._posterior.order_sum_kernels",
     "skbn._posterior.weight_kernels",
-    "skbn._posterior.layer_kernels",
-    "skbn._posterior.draw_kernels",
+    "skbn._posterior.sampling_kernels",
     "skbn._posterior.network_sum_kernels",
     "skbn._posterior.listed_kernels",
     "skbn._exact.fill_kernels",
@@ -47,7 +46,6 @@ _MODULES = (
     "skbn._chains.candidate_kernels",
     "skbn._chains.family_kernels",
     "skbn._regressions.givens",
-    "skbn._core.subsets",
 )
 
 

@@ -16,6 +16,7 @@ from skbn._core.compile import inner_kernel, kernel
 from skbn._core.extended_floats import WIDE, wide_as_double, wide_exp, wide_product, wide_sum
 from skbn._core.random_numbers import uniform
 from skbn._core.subsets import advance, binomial
+from skbn._posterior.sampling_kernels import first_above
 
 
 @inner_kernel
@@ -143,11 +144,4 @@ def draw_families(masks, cumulative, chosen, states, families):
         if start == end:
             continue
         target = uniform(states, i) * cumulative[end - 1]
-        first, last = start, end - 1
-        while first < last:  # the first with a sum above the target
-            middle = (first + last) >> 1
-            if cumulative[middle] > target:
-                last = middle
-            else:
-                first = middle + 1
-        families[i] = first
+        families[i] = first_above(cumulative, start, end - 1, target)

@@ -26,7 +26,7 @@ from skbn._posterior.listed_kernels import (
     weigh_listed,
     weigh_with_others,
 )
-from skbn._posterior.sum_kernels import sum_zeta
+from skbn._posterior.order_sum_kernels import sum_zeta
 
 LISTED_KERNELS = (
     list_masks,

@@ -38,12 +38,13 @@ from skbn._posterior.network_sum_kernels import (
     add_pushed,
     backward_networks,
     forward_networks,
+    n_pushed,
+    new_memory,
     non_descendants,
     quotients,
 )
+from skbn._posterior.order_sum_kernels import sum_zeta
 from skbn._posterior.plan import NUMBERS_HANDED_OVER
-from skbn._posterior.row_kernels import n_pushed, new_memory
-from skbn._posterior.sum_kernels import sum_zeta
 
 NETWORK_KERNELS = (
     backward_networks,

@@ -33,7 +33,7 @@ from skbn._core.subsets import mask_of, members_of
 from skbn._exact.plan import SearchPlan
 from skbn._exact.recurrences import Slab, fill_array
 from skbn._posterior.listed_weights import Weights
-from skbn._posterior.sum_kernels import (
+from skbn._posterior.order_sum_kernels import (
     count_orders,
     extend_sums,
     order_products,

@@ -34,21 +34,23 @@ from skbn._core.resources import Progress, Threads, allocate, require_memory
 from skbn._exact.plan import SearchPlan
 from skbn._exact.recurrences import Slab
 from skbn._exact.sink_kernels import Tables
-from skbn._posterior.draw_kernels import (
+from skbn._posterior.family_weights import PARENT_SET_KERNELS, WEIGHT_KERNELS, mask_type
+from skbn._posterior.listed_weights import LISTED_KERNELS, ListedWeights, Weights
+from skbn._posterior.network_posterior import GroupPosterior, NetworkPosterior
+from skbn._posterior.network_sums import NetworkSums
+from skbn._posterior.order_sum_kernels import sum_zeta
+from skbn._posterior.order_sums import ORDER_KERNELS, OrderSums, make_alpha, weight_slab
+from skbn._posterior.sampling_kernels import (
+    LayerMemory,
+    LayerWalks,
     OrderWalks,
     ParentDraws,
     ParentSetTable,
     States,
+    draw_layers,
     draw_orders,
     draw_parents,
 )
-from skbn._posterior.family_weights import PARENT_SET_KERNELS, WEIGHT_KERNELS, mask_type
-from skbn._posterior.layer_kernels import LayerMemory, LayerWalks, draw_layers
-from skbn._posterior.listed_weights import LISTED_KERNELS, ListedWeights, Weights
-from skbn._posterior.network_posterior import GroupPosterior, NetworkPosterior
-from skbn._posterior.network_sums import NetworkSums
-from skbn._posterior.order_sums import ORDER_KERNELS, OrderSums, make_alpha, weight_slab
-from skbn._posterior.sum_kernels import sum_zeta
 from skbn._regressions.set_function import internal_error
 
 SAMPLING_KERNELS = {

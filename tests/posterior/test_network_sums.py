@@ -13,9 +13,8 @@ from skbn._core.extended_floats import WideFormat, is_zero
 from skbn._core.resources import Progress, Threads
 from skbn._exact.sink_kernels import Tables
 from skbn._posterior import network_sums as module
-from skbn._posterior.network_sum_kernels import non_descendants
+from skbn._posterior.network_sum_kernels import ROW_BITS, non_descendants
 from skbn._posterior.network_sums import NETWORK_KERNELS, network_sums, network_work
-from skbn._posterior.row_kernels import ROW_BITS
 
 
 @pytest.fixture(scope="module", autouse=True)
