@@ -13,13 +13,11 @@ of columns W.
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from functools import cache
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache, partial
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from numba import float64, int64
 
 from skbn._core.arrays import Booleans, Floats, Integers
@@ -284,156 +282,124 @@ class Part(NamedTuple):
     share: float = 1.0
 
 
-class BlockwiseFamilies(ABC):
-    """All families of some columns, with which a slab's tables are filled block by block.
+class SearchColumns:
+    """The columns of a search, others that may be their parents, and which parents each may have.
 
-    The lowest bits of a mask stand for the columns of the search, the higher ones for other
-    columns, which may only be parents of these.
+    The lowest bits of a mask stand for the columns of the search, the higher ones for the others.
 
     Parameters
     ----------
     m : int
         How many columns and others there are.
-    plan : SearchPlan
-    allowed, required : sequence of int, optional
+    n_children : int
+        How many are columns of the search.
+    allowed, required : sequence of n_children int, optional
         Masks of the columns that may, and that must, be among each child's parents. By default
         all others may and none must.
-    """
-
-    def __init__(
-        self,
-        m: int,
-        plan: SearchPlan,
-        allowed: Sequence[int] | None,
-        required: Sequence[int] | None,
-    ) -> None:
-        n_children = plan.n_columns
-        every = (1 << m) - 1
-        self.plan = plan
-        self._allowed = [every ^ 1 << x for x in range(n_children)] if allowed is None else allowed
-        self._required = [0] * n_children if required is None else required
-        self._others = every >> n_children << n_children
-        forbidden = [every & ~(mask | 1 << x) for x, mask in enumerate(self._allowed)]
-        self._rules = ParentRules(
-            np.array(forbidden, dtype=np.int64), np.array(self._required, dtype=np.int64)
-        )
-        self._steps = np.int64(1) << np.arange(n_children)
-
-    @abstractmethod
-    def _fill_blocks(self, part: Part, blocks: Integers, tables: BlockTables) -> None:
-        """Fill some blocks of some children's tables, as far as a part goes."""
-
-    @abstractmethod
-    def _parts(self, outer: int, children: Integers, threads: Threads) -> Iterator[Part]:
-        """Yield the parts of which filling the tables consists; `outer` includes the others."""
-
-    def fill(
-        self,
-        slab: npt.NDArray[Any],
-        starts: Integers,
-        fixed: int,
-        children: Integers,
-        threads: Threads,
-        n_tasks: int,
-    ) -> Iterator[float]:
-        """Fill the tables block by block; see `FamilySource`."""
-        outer = fixed | self._others >> self.plan.n_inner
-        tables = BlockTables(slab, starts, self.plan.n_inner, self.plan.block_bits)
-        for part in self._parts(outer, children, threads):
-            n_tasks_of_part = math.ceil(n_tasks * part.share)
-            parts = threads.split(np.arange(self.plan.n_blocks), n_tasks_of_part)
-            for _ in threads.map(self._fill_blocks, [(part, blocks, tables) for blocks in parts]):
-                yield part.share / len(parts)
-
-    def _whole_parts(
-        self, sets: Sequence[SetFunctions], outer: int, children: Integers
-    ) -> Iterator[Part]:
-        """Yield the parts of filling a slab if all sets are in memory.
-
-        `sets` has the functions of each child. Children that share theirs make one part.
-        """
-        every = (len(sets[0].of_parents) >> self.plan.n_inner) - 1
-        sharing: dict[int, list[int]] = {}
-        for child in children.tolist():
-            sharing.setdefault(id(sets[child]), []).append(child)
-        for members in sharing.values():
-            functions, own = sets[members[0]], np.array(members, dtype=np.int64)
-            has_ruled_out = int(functions.of_family[-1] < LEAST_SCORE)  # as that of all columns is
-            pieces = Pieces(*functions, 0, every, outer, self._steps, has_ruled_out)
-            yield Part(pieces, own, share=len(own) / len(children))
-
-
-class ScoredFamilies(BlockwiseFamilies):
-    """A `FamilySource` of all families: any set of the columns, and of others, may be parents.
-
-    Parameters
-    ----------
-    m, plan, allowed, required
-        As for `BlockwiseFamilies`.
-    numbers : sequence of int, optional
+    numbers : sequence of m int, optional
         The columns' numbers in the user's table, by which ties are broken; by default their own.
+
+    Attributes
+    ----------
+    others : int
+        The mask of the others.
+    rules : ParentRules
+        `allowed` and `required`, as kernels take them.
     """
 
     def __init__(
         self,
         m: int,
-        plan: SearchPlan,
+        n_children: int,
         allowed: Sequence[int] | None = None,
         required: Sequence[int] | None = None,
         numbers: Sequence[int] | None = None,
     ) -> None:
-        super().__init__(m, plan, allowed, required)
+        every = (1 << m) - 1
+        self.allowed = [every ^ 1 << x for x in range(n_children)] if allowed is None else allowed
+        self.required = [0] * n_children if required is None else required
+        self.others = every >> n_children << n_children
+        forbidden = [every & ~(mask | 1 << x) for x, mask in enumerate(self.allowed)]
+        self.rules = ParentRules(
+            np.array(forbidden, dtype=np.int64), np.array(self.required, dtype=np.int64)
+        )
         self.numbers = list(range(m)) if numbers is None else list(numbers)
-        self.n_numbers = 1 + max(self.numbers)
-        self._order = np.array(self.numbers)
+        self.order = np.array(self.numbers)
 
-    @abstractmethod
-    def first_sink(
-        self, columns: int, thresholds: dict[int, float], threads: Threads
-    ) -> tuple[int, int] | None:
-        """Return the first sink that has parents which reach its threshold; see `FamilySource`."""
-
-    @abstractmethod
-    def largest_term(self, child: int, parents: int) -> float:
-        """Return the largest magnitude of a number that enters a local score of the tables."""
-
-    @abstractmethod
-    def local_score(self, child: int, parents: int) -> float:
-        """Return the local score of a child with the parents of this mask."""
-
-    @abstractmethod
-    def local_maxima(self, drawn: DrawnStates) -> LocalMaxima:
-        """Return the best local scores of some states, by going through all of their families."""
-
-    def _fill_blocks(self, part: Part, blocks: Integers, tables: BlockTables) -> None:
-        rest = int(part.begins), int(part.ends), blocks, tables
-        fill_blocks(part.pieces, self._rules, part.children, *rest)
-
-    def check(
-        self, best_network_scores: BestScores, slab: Floats, starts: Integers, fixed: int
-    ) -> None:
-        """Raise if `check_slab` does. It cannot check a search with other columns as parents."""
-        if self._others:
-            return
-        drawn = draw_states(self.plan.n_columns, self.plan.n_inner, fixed)
-        if drawn is None:
-            return
-        check_slab(drawn, self.local_maxima(drawn), best_network_scores, slab, starts)
-
-    def _order_key(self, mask: int) -> tuple[int, list[int]]:
+    def order_key(self, mask: int) -> tuple[int, list[int]]:
         """Return the key by which parent sets are ordered: their size, then their columns."""
-        return mask.bit_count(), sorted(self._order[members_of(mask)].tolist())
+        return mask.bit_count(), sorted(self.order[members_of(mask)].tolist())
 
 
-class DenseFamilies(ScoredFamilies):
-    """All families, with all sets of columns in memory.
+def fill_by_blocks(
+    fill: Callable[[Part, Integers, BlockTables], None],
+    parts: Iterable[Part],
+    tables: BlockTables,
+    threads: Threads,
+    n_tasks: int,
+) -> Iterator[float]:
+    """Fill a slab's tables block by block, with one part after the other; see `TableSource`.
+
+    Parameters
+    ----------
+    fill : callable
+        Fills some blocks of the tables of a part's children, as far as the part goes.
+    parts : iterable of Part
+    tables : BlockTables
+    threads : Threads
+    n_tasks : int
+    """
+    n_blocks = 1 << (tables.n_inner - tables.block_bits)
+    for part in parts:
+        shares = threads.split(np.arange(n_blocks), math.ceil(n_tasks * part.share))
+        for _ in threads.map(fill, [(part, blocks, tables) for blocks in shares]):
+            yield part.share / len(shares)
+
+
+def parts_in_memory(
+    sets: Sequence[SetFunctions], n_inner: int, outer: int, children: Integers
+) -> Iterator[Part]:
+    """Yield the parts of filling a slab if all sets are in memory.
+
+    Children that share their functions make one part.
+
+    Parameters
+    ----------
+    sets : sequence of SetFunctions
+        Those of each child.
+    n_inner : int
+    outer : int
+        The mask of the slab's columns, and of others, after the inner ones.
+    children : ndarray of int64
+    """
+    every = (len(sets[0].of_parents) >> n_inner) - 1
+    steps = np.int64(1) << np.arange(len(sets))
+    sharing: dict[int, list[int]] = {}
+    for child in children.tolist():
+        sharing.setdefault(id(sets[child]), []).append(child)
+    for members in sharing.values():
+        functions, own = sets[members[0]], np.array(members, dtype=np.int64)
+        has_ruled_out = int(functions.of_family[-1] < LEAST_SCORE)  # as that of all columns is
+        pieces = Pieces(*functions, 0, every, outer, steps, has_ruled_out)
+        yield Part(pieces, own, share=len(own) / len(children))
+
+
+def fill_scores(rules: ParentRules, part: Part, blocks: Integers, tables: BlockTables) -> None:
+    """Fill some blocks with the best local scores: what `fill_by_blocks` calls in a search."""
+    rest = int(part.begins), int(part.ends), blocks, tables
+    fill_blocks(part.pieces, rules, part.children, *rest)
+
+
+class DenseFamilies:
+    """A `FamilySource` of all families, with all sets of columns in memory.
 
     Parameters
     ----------
     sets : sequence of SetFunctions
         What the local scores of each child are differences of, for all subsets of the columns.
-    plan, allowed, required, numbers
-        As for `ScoredFamilies`.
+    plan : SearchPlan
+    allowed, required, numbers
+        As for `SearchColumns`.
     """
 
     def __init__(
@@ -445,12 +411,27 @@ class DenseFamilies(ScoredFamilies):
         numbers: Sequence[int] | None = None,
     ) -> None:
         m = len(sets[0].of_parents).bit_length() - 1
-        super().__init__(m, plan, allowed, required, numbers)
+        self._columns = SearchColumns(m, plan.n_columns, allowed, required, numbers)
         self._sets = sets
 
+    def fill(
+        self, tables: BlockTables, fixed: int, children: Integers, threads: Threads, n_tasks: int
+    ) -> Iterator[float]:
+        """Fill the children's tables; see `TableSource`."""
+        outer = fixed | self._columns.others >> tables.n_inner
+        parts = parts_in_memory(self._sets, tables.n_inner, outer, children)
+        fill = partial(fill_scores, self._columns.rules)
+        return fill_by_blocks(fill, parts, tables, threads, n_tasks)
+
+    def check(self, best_network_scores: BestScores, tables: BlockTables, fixed: int) -> None:
+        """Raise if `check_slab` does."""
+        check_slab(self._columns, self.local_maxima, best_network_scores, tables, fixed)
+
     def local_maxima(self, drawn: DrawnStates) -> LocalMaxima:
+        """Return the best local scores of some states, by going through all of their families."""
+        rules = self._columns.rules
         numbers = {id(each): i for i, each in enumerate(self._sets)}
-        found = {i: local_maxima(drawn, self._sets[i].at, self._rules) for i in numbers.values()}
+        found = {i: local_maxima(drawn, self._sets[i].at, rules) for i in numbers.values()}
         if len(found) == 1:
             return next(iter(found.values()))
         of_child = np.array([numbers[id(each)] for each in self._sets])[drawn.child]
@@ -461,13 +442,12 @@ class DenseFamilies(ScoredFamilies):
         return LocalMaxima(scores, largest)
 
     def largest_term(self, child: int, parents: int) -> float:
+        """Return the largest magnitude of a number that enters a local score of the tables."""
         return self._sets[child].largest_term(child, parents)
 
     def local_score(self, child: int, parents: int) -> float:
+        """Return the local score of a child with the parents of this mask."""
         return self._sets[child].local_score(child, parents)
-
-    def _parts(self, outer: int, children: Integers, threads: Threads) -> Iterator[Part]:
-        yield from self._whole_parts(self._sets, outer, children)
 
     def first_sink(
         self, columns: int, thresholds: dict[int, float], threads: Threads
@@ -483,27 +463,38 @@ class DenseFamilies(ScoredFamilies):
         self, child: int, candidates: int, threshold: float, threads: Threads
     ) -> int | None:
         """Return the first parents whose local score reaches a threshold, found by all threads."""
-        among = (candidates | self._others) & self._allowed[child]
-        shared = 0
-        if among.bit_count() >= _FEWEST_TO_SHARE:
-            shared = mask_of(members_of(among)[-_SHARED_COLUMNS:])
-        within = 1 << child, child, among ^ shared, int(self._required[child])
+        sets, shared = self._parent_sets(child, candidates), 0
+        if sets.candidates.bit_count() >= _FEWEST_TO_SHARE:
+            shared = mask_of(members_of(sets.candidates)[-_SHARED_COLUMNS:])
+        among = sets.candidates ^ shared
 
         def first_with(outer: int) -> int:
-            sets = ParentSets(*self._sets[child], 0, *within, outer)
-            return int(first_parents_that_reach(sets, self._order, threshold))
+            some = sets._replace(candidates=among, outer=outer)
+            return int(first_parents_that_reach(some, self._columns.order, threshold))
 
-        if shared:
-            reached = threads.map(first_with, [(outer,) for outer in subsets_of(shared)])
-            found = [mask for mask in reached if mask >= 0]
-            return min(found, key=self._order_key, default=None)
-        mask = first_with(0)
-        return mask if mask >= 0 else None
+        if not shared:
+            mask = first_with(0)
+            return mask if mask >= 0 else None
+        reached = threads.map(first_with, [(outer,) for outer in subsets_of(shared)])
+        found = [mask for mask in reached if mask >= 0]
+        return min(found, key=self._columns.order_key, default=None)
+
+    # What lists of networks ask, see `RankedFamilies`
+
+    @property
+    def numbers(self) -> list[int]:
+        """The columns' numbers in the user's table."""
+        return self._columns.numbers
+
+    @property
+    def n_numbers(self) -> int:
+        """A number that is larger than that of any column."""
+        return 1 + max(self.numbers)
 
     def best_parents(self, child: int, candidates: int) -> tuple[float, int]:
         """Return the best local score among some candidates, and its parents in the search."""
         score, mask = best_parents(self._parent_sets(child, candidates))
-        return float(score), int(mask) & ~self._others
+        return float(score), int(mask) & ~self._columns.others
 
     def parents_that_reach(self, child: int, candidates: int, threshold: float) -> RankedParentSets:
         """Return the parent sets whose local scores reach a threshold, the best first."""
@@ -516,25 +507,26 @@ class DenseFamilies(ScoredFamilies):
         order = np.argsort(-scores[:n_reached], kind="stable")
         masks = masks[order]
         in_numbers = [self._in_numbers(mask) for mask in masks.tolist()]
-        return RankedParentSets(scores[order], masks & ~self._others, in_numbers)
+        return RankedParentSets(scores[order], masks & ~self._columns.others, in_numbers)
 
     def score_of(self, child: int, parents: int) -> float:
         """Return the local score with parents by their numbers; -inf if they are ruled out."""
         mask = mask_of(self.numbers.index(number) for number in members_of(parents))
-        if mask & ~self._allowed[child] or self._required[child] & ~mask:
+        if mask & ~self._columns.allowed[child] or self._columns.required[child] & ~mask:
             return -math.inf
         return self.local_score(child, mask)
 
     def _in_numbers(self, mask: int) -> int:
         """Return the mask of columns by their numbers in the user's table."""
-        if self.numbers == sorted(self.numbers) and self.n_numbers == len(self.numbers):
+        if self.numbers == list(range(len(self.numbers))):
             return mask
         return mask_of(self.numbers[v] for v in members_of(mask))
 
     def _parent_sets(self, child: int, candidates: int) -> ParentSets:
         """Return what the kernels need to go through a child's parent sets."""
-        among = (candidates | self._others) & self._allowed[child]
-        rest = 0, 1 << child, child, among, int(self._required[child]), 0
+        columns = self._columns
+        among = (candidates | columns.others) & columns.allowed[child]
+        rest = 0, 1 << child, child, among, int(columns.required[child]), 0
         return ParentSets(*self._sets[child], *rest)
 
 
@@ -636,34 +628,43 @@ def local_maxima(
 
 
 def check_slab(
-    drawn: DrawnStates,
-    local: LocalMaxima,
-    best_network_scores: Callable[[Integers], Floats],
-    best_parent_score: Floats,
-    starts: Integers,
+    columns: SearchColumns,
+    local_maxima: Callable[[DrawnStates], LocalMaxima],
+    best_network_scores: BestScores,
+    tables: BlockTables,
+    fixed: int,
 ) -> None:
-    """Raise unless B in the slab has these maxima, and F on the states follows from them.
+    """Raise unless B in the slab has these maxima, and F on drawn states follows from them.
+
+    A search with other columns as parents is not checked.
 
     Parameters
     ----------
-    drawn : DrawnStates
-    local : LocalMaxima
+    columns : SearchColumns
+    local_maxima : callable
+        Returns the best local scores of some states.
     best_network_scores : callable
         Returns F of some sets.
-    best_parent_score : ndarray, float64
-        B for the slab: the columns' tables one after the other.
-    starts : ndarray of shape (m + 1,), int64
-        Where each table starts in it.
+    tables : BlockTables
+        B for the slab.
+    fixed : int
+        Its outer columns.
     """
+    if columns.others:
+        return
+    drawn = draw_states(len(columns.allowed), tables.n_inner, fixed)
+    if drawn is None:
+        return
+    local = local_maxima(drawn)
     tolerance = score_tolerance(local.largest_term)
-    maxima = best_parent_score[starts[drawn.child[:, drawn.n_outer :]] + drawn.in_table]
+    maxima = tables.entries[tables.starts[drawn.child[:, drawn.n_outer :]] + drawn.in_table]
     expected = (best_network_scores(drawn.candidates) + local.scores).max(axis=1)
     inner = slice(drawn.n_outer, None)
     is_right = _are_equal(maxima, local.scores[:, inner], tolerance[:, inner]).all(axis=1)
     is_right &= _are_equal(best_network_scores(drawn.columns), expected, tolerance.sum(axis=1))
     if not is_right.all():
-        columns = sorted(drawn.child[int(np.argmin(is_right))].tolist())
-        raise internal_error(f"the best scores of the set {columns} are not those of its families")
+        members = sorted(drawn.child[int(np.argmin(is_right))].tolist())
+        raise internal_error(f"the best scores of the set {members} are not those of its families")
 
 
 def _are_equal(a: Floats, b: Floats, tolerance: Floats) -> Booleans:

@@ -7,7 +7,6 @@ their tables, and B and F are.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, Protocol
 
@@ -15,6 +14,7 @@ import numpy.typing as npt
 
 from skbn._core.arrays import Floats, Integers
 from skbn._core.resources import Threads
+from skbn._exact.fill_kernels import BlockTables
 
 # Returns F of some sets.
 BestScores = Callable[[Integers], Floats]
@@ -41,13 +41,7 @@ class TableSource(Protocol):
     """What a slab needs to know of families."""
 
     def fill(
-        self,
-        slab: npt.NDArray[Any],
-        starts: Integers,
-        fixed: int,
-        children: Integers,
-        threads: Threads,
-        n_tasks: int,
+        self, tables: BlockTables, fixed: int, children: Integers, threads: Threads, n_tasks: int
     ) -> Iterator[float]:
         """Fill the children's tables for the outer columns `fixed`; yield each task's share.
 
@@ -58,11 +52,7 @@ class TableSource(Protocol):
 
         Parameters
         ----------
-        slab : ndarray, float64
-            The columns' tables one after the other. A table's index is the mask of the inner
-            columns other than its own, with its own bit removed.
-        starts : ndarray of shape (m + 1,), int64
-            Where each table starts in `slab`.
+        tables : BlockTables
         fixed : int
         children : ndarray of int64
             All inner columns, and some outer ones.
@@ -72,34 +62,27 @@ class TableSource(Protocol):
         """
 
 
-class TableByTable(ABC):
-    """A `TableSource` that fills one child's table after the other."""
+def fill_by_child(
+    fill: Callable[[npt.NDArray[Any], int, int], None],
+    tables: BlockTables,
+    fixed: int,
+    children: Integers,
+    threads: Threads,
+) -> Iterator[float]:
+    """Fill the tables child by child; see `TableSource`.
 
-    def fill(
-        self,
-        slab: npt.NDArray[Any],
-        starts: Integers,
-        fixed: int,
-        children: Integers,
-        threads: Threads,
-        n_tasks: int,
-    ) -> Iterator[float]:
-        """Fill the tables, child by child; see `TableSource`."""
-        tables = [(slab[starts[x] : starts[x + 1]], int(x), fixed) for x in children]
-        for _ in threads.map(self._fill_table, tables):
-            yield 1 / len(tables)
-
-    @abstractmethod
-    def _fill_table(self, table: npt.NDArray[Any], child: int, fixed: int) -> None:
-        """Fill the table of a child."""
+    `fill` is called with a table, its child and `fixed`.
+    """
+    starts = tables.starts
+    arguments = [(tables.entries[starts[x] : starts[x + 1]], int(x), fixed) for x in children]
+    for _ in threads.map(fill, arguments):
+        yield 1 / len(arguments)
 
 
 class FamilySource(TableSource, Protocol):
     """What the search needs to know of score(x, P)."""
 
-    def check(
-        self, best_network_scores: BestScores, slab: Floats, starts: Integers, fixed: int
-    ) -> None:
+    def check(self, best_network_scores: BestScores, tables: BlockTables, fixed: int) -> None:
         """Raise if some of the slab's B, or of F on its sets, are found to be wrong."""
 
     def first_sink(

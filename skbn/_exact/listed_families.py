@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
 from skbn._core.arrays import Floats, Integers, ShortIntegers
 from skbn._core.resources import Threads
 from skbn._core.subsets import mask_of, max_zeta, members_of
-from skbn._exact.family_sources import BestScores, RankedParentSets, TableByTable
+from skbn._exact.family_sources import BestScores, RankedParentSets, fill_by_child
+from skbn._exact.fill_kernels import BlockTables
 from skbn._exact.plan import SearchPlan
 
 
-class ListedFamilies(TableByTable):
+class ListedFamilies:
     """A `FamilySource` of the families in a list, and of no others.
 
     Parameters
@@ -46,6 +47,12 @@ class ListedFamilies(TableByTable):
         self._plan = plan
         self._masks = [_masks_of_rows(columns, each) for each in parents]
 
+    def fill(
+        self, tables: BlockTables, fixed: int, children: Integers, threads: Threads, n_tasks: int
+    ) -> Iterator[float]:
+        """Fill the children's tables, one after the other; see `TableSource`."""
+        return fill_by_child(self._fill_table, tables, fixed, children, threads)
+
     def _fill_table(self, table: Floats, child: int, fixed: int) -> None:
         n_inner = self._plan.n_inner
         table[:] = -np.inf
@@ -57,9 +64,7 @@ class ListedFamilies(TableByTable):
         np.maximum.at(table, inner, self._scores[child][fits])
         max_zeta(table, 0, self._plan.row_bits(child))
 
-    def check(
-        self, best_network_scores: BestScores, slab: Floats, starts: Integers, fixed: int
-    ) -> None:
+    def check(self, best_network_scores: BestScores, tables: BlockTables, fixed: int) -> None:
         """Check nothing: the scores were not computed from others."""
 
     def first_sink(

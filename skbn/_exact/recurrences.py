@@ -41,6 +41,7 @@ from skbn._core.arrays import Floats, Integers
 from skbn._core.resources import Progress, Threads, allocate
 from skbn._core.subsets import max_zeta, members_of, submasks_by_size
 from skbn._exact.family_sources import BestScores, FamilySource, TableSource
+from skbn._exact.fill_kernels import BlockTables
 from skbn._exact.plan import SearchPlan
 from skbn._exact.sink_kernels import Tables, extend_blocks, extend_by_sink
 from skbn._exact.stores import Store, open_store
@@ -131,7 +132,7 @@ def solve_slab(slab: Slab, families: FamilySource, store: Store, fixed: int) -> 
     slab.transform(fixed)
     slab.extend(F, store, fixed)
     store.keep(fixed, F)
-    families.check(store.values, slab.tables, slab.starts, fixed)
+    families.check(store.values, slab.block_tables, fixed)
 
 
 def fill_array(array: npt.NDArray[Any], value: float, threads: Threads) -> None:
@@ -164,6 +165,8 @@ class Slab:
         The columns' tables one after the other: B, for the slab's sets of candidates.
     starts : ndarray of shape (m + 1,), int64
         Where each table starts in it.
+    block_tables : BlockTables
+        Both, as families fill them.
     with_any_parents : ndarray of shape (m,), float64
         After the last slab, the last entry of each B: the best local score with any parents.
     """
@@ -184,6 +187,7 @@ class Slab:
         self._zeta = zeta
         self.tables = allocate(plan.slab_size, threads).view(dtype)
         self.starts = np.cumsum([0, *(plan.table_size(x) for x in range(plan.n_columns))])
+        self.block_tables = BlockTables(self.tables, self.starts, plan.n_inner, plan.block_bits)
         self.with_any_parents = np.empty(plan.n_columns, dtype)
 
     def fill(self, fixed: int, outer: int) -> None:
@@ -194,7 +198,7 @@ class Slab:
         self._children = self.plan.children(outer)
         work = self.plan.slab_work(fixed).fill
         for share in self._families.fill(
-            self.tables, self.starts, fixed, self._children, self._threads, work // _TASK
+            self.block_tables, fixed, self._children, self._threads, work // _TASK
         ):
             self._progress.advance(work * share)
 

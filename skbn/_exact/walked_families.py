@@ -14,6 +14,7 @@ its own columns and all inner ones, the others their own columns.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,16 +24,18 @@ from skbn._core.resources import Threads
 from skbn._core.subsets import mask_of, members_of, subsets_of
 from skbn._exact.dense_families import (
     DenseFamilies,
-    DrawnStates,
-    LocalMaxima,
     ParentSets,
     Part,
-    ScoredFamilies,
+    SearchColumns,
+    check_slab,
+    fill_by_blocks,
+    fill_scores,
     first_parents_that_reach,
     local_maxima,
     parents_that_reach,
 )
-from skbn._exact.fill_kernels import Pieces, fill_blocks
+from skbn._exact.family_sources import BestScores
+from skbn._exact.fill_kernels import BlockTables, Pieces, fill_blocks
 from skbn._exact.plan import SearchPlan
 from skbn._regressions.least_squares import triangular_factor
 from skbn._regressions.log_determinants import SubsetWalk, set_functions, settle_columns, walk_seeds
@@ -62,8 +65,8 @@ _SHARED_COLUMNS = 3
 _COLUMNS_OF_ROW = 9
 
 
-class WalkedFamilies(ScoredFamilies):
-    """All families, with some pieces of what their scores follow from at a time.
+class WalkedFamilies:
+    """A `FamilySource` of all families, with some pieces of what scores follow from at a time.
 
     Parameters
     ----------
@@ -72,8 +75,10 @@ class WalkedFamilies(ScoredFamilies):
     offsets : ndarray of shape (m,), float64, or None
         What each node adds to the log-determinants of all sets that it is in.
     weights : SetWeights
-    plan, allowed, required, numbers
-        As for `ScoredFamilies`. The plan has `n_varying`.
+    plan : SearchPlan
+        With `n_varying`.
+    allowed, required, numbers
+        As for `SearchColumns`.
     """
 
     def __init__(
@@ -87,7 +92,8 @@ class WalkedFamilies(ScoredFamilies):
         numbers: Sequence[int] | None = None,
     ) -> None:
         widths = np.ones(len(factor), dtype=np.int64) if weights.widths is None else weights.widths
-        super().__init__(len(widths), plan, allowed, required, numbers)
+        self.plan = plan
+        self._columns = SearchColumns(len(widths), plan.n_columns, allowed, required, numbers)
         self._factor, self._offsets, self._weights = factor, offsets, weights
         self._node_of = np.repeat(np.arange(len(widths)), widths)
         self._walk = SubsetWalk(factor, offsets, weights, weights.widths)
@@ -96,8 +102,18 @@ class WalkedFamilies(ScoredFamilies):
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_memory": None}
 
-    def local_maxima(self, drawn: DrawnStates) -> LocalMaxima:
-        return local_maxima(drawn, self.functions_of, self._rules)
+    def fill(
+        self, tables: BlockTables, fixed: int, children: Integers, threads: Threads, n_tasks: int
+    ) -> Iterator[float]:
+        """Fill the children's tables; see `TableSource`."""
+        parts = self._parts(fixed | self._columns.others >> tables.n_inner, children, threads)
+        fill = partial(fill_scores, self._columns.rules)
+        return fill_by_blocks(fill, parts, tables, threads, n_tasks)
+
+    def check(self, best_network_scores: BestScores, tables: BlockTables, fixed: int) -> None:
+        """Raise if `check_slab` does."""
+        maxima = partial(local_maxima, functions_of=self.functions_of, rules=self._columns.rules)
+        check_slab(self._columns, maxima, best_network_scores, tables, fixed)
 
     def functions_of(self, sets: Integers) -> SetFunctions:
         """Return what local scores are differences of, for some sets of columns, which are few."""
@@ -122,6 +138,7 @@ class WalkedFamilies(ScoredFamilies):
         return self._memory
 
     def _parts(self, outer: int, children: Integers, threads: Threads) -> Iterator[Part]:
+        """Walk the pieces of a slab, window by window; yield what to fill from each."""
         plan = self.plan
         assert plan.n_varying is not None
         size, n_inner = plan.n_varying, plan.n_inner
@@ -149,7 +166,7 @@ class WalkedFamilies(ScoredFamilies):
     def _steps_within(self, varying: int) -> Integers:
         """Return how far it is from a parent set to the family of each child, among some pieces."""
         n_inner = self.plan.n_inner
-        steps = self._steps.copy()
+        steps = np.int64(1) << np.arange(self.plan.n_columns)
         for i, x in enumerate(members_of(varying)):
             if n_inner + x < len(steps):
                 steps[n_inner + x] = self.plan.inner_size << i
@@ -179,7 +196,7 @@ class WalkedFamilies(ScoredFamilies):
         self, columns: int, thresholds: dict[int, float], threads: Threads
     ) -> tuple[int, int] | None:
         """Return the first sink that has parents which reach its threshold, and them."""
-        n_columns = (columns | self._others).bit_count()
+        n_columns = (columns | self._columns.others).bit_count()
         if n_columns >= _FEWEST_COLUMNS and 1 << n_columns <= self.plan.window_size:
             return self._first_sink_of_few(columns, thresholds, threads)
         return self._first_sink_by_pieces(columns, thresholds, threads)
@@ -193,7 +210,7 @@ class WalkedFamilies(ScoredFamilies):
         scored once more, as they were when the tables were filled.
         """
         self._memory = None  # these take its place
-        numbers = members_of(columns | self._others)
+        numbers = members_of(columns | self._columns.others)
         n_children = columns.bit_count()
         factor = triangular_factor(self._columns_of(numbers))
         offsets = None if self._offsets is None else self._offsets[numbers]
@@ -206,12 +223,12 @@ class WalkedFamilies(ScoredFamilies):
             of_children = [members_of(int(masks[x])) for x in numbers[:n_children]]
             return [mask_of(position[v] for v in each if v in position) for each in of_children]
 
-        allowed, required = positions(self._allowed), positions(self._required)
+        allowed, required = positions(self._columns.allowed), positions(self._columns.required)
         plan = SearchPlan(n_children, 0, len(numbers) - n_children)
         few = DenseFamilies([sets] * len(numbers), plan, allowed, required, numbers)
         margin = float(score_tolerance(_largest_value(sets)))
         for sink, threshold in thresholds.items():
-            if int(self._required[sink]) & ~(columns | self._others):
+            if int(self._columns.required[sink]) & ~(columns | self._columns.others):
                 continue
             candidates = (1 << n_children) - 1 ^ 1 << position[sink]
             listed = few.parents_that_reach(position[sink], candidates, threshold - margin)
@@ -219,7 +236,7 @@ class WalkedFamilies(ScoredFamilies):
             scores = self._scores_of(sink, parents)
             reached = parents[scores >= threshold].tolist()
             if reached:
-                return sink, min(reached, key=self._order_key)
+                return sink, min(reached, key=self._columns.order_key)
         return None
 
     def _scores_of(self, child: int, parents: Integers) -> Floats:
@@ -242,9 +259,11 @@ class WalkedFamilies(ScoredFamilies):
         return found.of_family[len(parents) :], found.of_parents[: len(parents)]
 
     def largest_term(self, child: int, parents: int) -> float:
+        """Return the largest magnitude of a number that enters a local score of the tables."""
         return float(np.abs(self._walked(child, np.array([parents]))).max())
 
     def local_score(self, child: int, parents: int) -> float:
+        """Return the local score of a child with the parents of this mask."""
         return float(self._scores_of(child, np.array([parents]))[0])
 
     def _first_sink_by_pieces(
@@ -253,7 +272,7 @@ class WalkedFamilies(ScoredFamilies):
         """Look for the parents piece by piece, which are walked once for all sinks."""
         n_inner, size = self.plan.n_inner, self.plan.inner_size
         inner = columns & (size - 1)
-        outer = (columns | self._others) >> n_inner
+        outer = (columns | self._columns.others) >> n_inner
         found: dict[int, list[int]] = {sink: [] for sink in thresholds}
         of_inner = [sink for sink in thresholds if sink < n_inner]
         of_outer = [sink for sink in thresholds if sink >= n_inner]
@@ -270,7 +289,7 @@ class WalkedFamilies(ScoredFamilies):
                     self._look(tasks, found, threads)
         for sink in thresholds:
             if found[sink]:
-                return sink, min(found[sink], key=self._order_key)
+                return sink, min(found[sink], key=self._columns.order_key)
         return None
 
     def _tasks(
@@ -280,12 +299,12 @@ class WalkedFamilies(ScoredFamilies):
         outer = piece << self.plan.n_inner
         tasks = []
         for sink in sinks:
-            if outer & ~self._allowed[sink] or self._required[sink] & ~(inner | outer):
+            allowed, required = self._columns.allowed[sink], int(self._columns.required[sink])
+            if outer & ~allowed or required & ~(inner | outer):
                 continue
-            among = inner & self._allowed[sink] & ~(1 << sink)
+            among = inner & allowed & ~(1 << sink)
             high = [x for x in members_of(among) if x >= _COLUMNS_OF_ROW]
             shared = mask_of(high[-_SHARED_COLUMNS:])
-            required = int(self._required[sink])
             tasks += [
                 (sink, among ^ shared, required, outer | some, thresholds[sink])
                 for some in subsets_of(shared)
@@ -304,7 +323,7 @@ class WalkedFamilies(ScoredFamilies):
         for sink, among, required, outer, threshold in tasks:
             step = 1 << sink if sink < n_inner else size
             of_sink = -(outer & -size), step, sink, among, required, outer
-            arguments.append((ParentSets(*self._sets, *of_sink), self._order, threshold))
+            arguments.append((ParentSets(*self._sets, *of_sink), self._columns.order, threshold))
         reached = threads.map(first_parents_that_reach, arguments)
         for (sink, *_), mask in zip(tasks, reached, strict=True):
             if mask >= 0:

@@ -11,7 +11,7 @@ from skbn._core.arrays import Floats, Integers
 from skbn._core.extended_floats import WideFormat
 from skbn._core.resources import Threads, allocate
 from skbn._core.subsets import members_of
-from skbn._exact.dense_families import BlockwiseFamilies, Part
+from skbn._exact.dense_families import Part, SearchColumns, fill_by_blocks, parts_in_memory
 from skbn._exact.fill_kernels import BlockTables
 from skbn._exact.plan import SearchPlan
 from skbn._posterior.weight_kernels import (
@@ -32,7 +32,7 @@ _TASK = 1 << 25
 MASK_BITS = 62  # of an int64, with room for a sign and a mark
 
 
-class FamilyWeights(BlockwiseFamilies):
+class FamilyWeights:
     """The weight ``beta_x(P)`` of each family: exp(local score), times its prior odds.
 
     The weights of a child are divided by a power of two, so that the largest is about 1.
@@ -44,7 +44,7 @@ class FamilyWeights(BlockwiseFamilies):
         least two.
     plan : SearchPlan
     allowed, required : sequence of n_children int
-        As for `BlockwiseFamilies`; the plan may have more columns than there are children.
+        As for `SearchColumns`; the plan may have more columns than there are children.
     log_odds : ndarray of shape (n_children, m), float64, optional
         The logarithm of the prior odds of the edge to each child from each parent.
     threads : Threads
@@ -71,7 +71,8 @@ class FamilyWeights(BlockwiseFamilies):
         log_odds: Floats | None = None,
     ) -> None:
         self.n_positions = len(sets[0].of_parents).bit_length() - 1
-        super().__init__(self.n_positions, plan, allowed, required)
+        self._columns = SearchColumns(self.n_positions, plan.n_columns, allowed, required)
+        self.plan = plan
         self._sets = sets
         n_children, n_low = len(allowed), plan.block_bits
         low = np.zeros((1, 1 << n_low))
@@ -80,7 +81,9 @@ class FamilyWeights(BlockwiseFamilies):
             low = _odds_of_low_parents(log_odds, n_low)
             single[:, n_low:] = log_odds[:, n_low:]
         self._log_odds = log_odds
-        self._families = [WeighedFamilies(*each, *self._rules, low, single, n_low) for each in sets]
+        self._families = [
+            WeighedFamilies(*each, *self._columns.rules, low, single, n_low) for each in sets
+        ]
         ranges = list(threads.map(self._score_range, [(x,) for x in range(n_children)]))
         self.wide, self.biases, self.log_scale = scale_of_weights(ranges)
 
@@ -91,14 +94,19 @@ class FamilyWeights(BlockwiseFamilies):
         parents but the required ones.
         """
         best, least = score_range(self._families[child], child)
-        fewest = int(self._required[child])
+        fewest = int(self._columns.required[child])
         of_fewest = self._sets[child].local_score(child, fewest)
         if self._log_odds is not None:
             of_fewest += float(self._log_odds[child, members_of(fewest)].sum())
         return best, of_fewest if math.isfinite(of_fewest) else least
 
-    def _parts(self, outer: int, children: Integers, threads: Threads) -> Iterator[Part]:
-        yield from self._whole_parts(self._sets, outer, children)
+    def fill(
+        self, tables: BlockTables, fixed: int, children: Integers, threads: Threads, n_tasks: int
+    ) -> Iterator[float]:
+        """Fill the children's tables with weights; see `TableSource`."""
+        outer = fixed | self._columns.others >> tables.n_inner
+        parts = parts_in_memory(self._sets, tables.n_inner, outer, children)
+        return fill_by_blocks(self._fill_blocks, parts, tables, threads, n_tasks)
 
     def _fill_blocks(self, part: Part, blocks: Integers, tables: BlockTables) -> None:
         rest = part.children, blocks, tables, self.wide, self.biases

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +13,8 @@ from skbn._core.arrays import Floats, Integers
 from skbn._core.extended_floats import WideFormat
 from skbn._core.resources import Threads
 from skbn._core.subsets import SmallSubsets
-from skbn._exact.family_sources import TableByTable
+from skbn._exact.family_sources import fill_by_child
+from skbn._exact.fill_kernels import BlockTables
 from skbn._exact.plan import SearchPlan
 from skbn._posterior.family_weights import MASK_BITS, FamilyWeights, scale_of_weights
 from skbn._posterior.listed_kernels import (
@@ -87,7 +88,7 @@ class FamilyList(NamedTuple):
         return masks
 
 
-class ListedWeights(TableByTable):
+class ListedWeights:
     """The weight of each listed family, exp(local score) times its prior odds.
 
     It takes the place of `FamilyWeights`. The lattice of sets has the group's columns alone: of
@@ -155,6 +156,12 @@ class ListedWeights(TableByTable):
     def n_parent_sets(self) -> int:
         """How many sets of the group's other columns there are."""
         return 1 << (self.plan.n_columns - 1)
+
+    def fill(
+        self, tables: BlockTables, fixed: int, children: Integers, threads: Threads, n_tasks: int
+    ) -> Iterator[float]:
+        """Fill the children's tables, one after the other; see `TableSource`."""
+        return fill_by_child(self._fill_table, tables, fixed, children, threads)
 
     def _fill_table(self, table: Integers, child: int, fixed: int) -> None:
         n_inner = self.plan.n_inner

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, NamedTuple
 from skbn._core.resources import Resources
 from skbn._core.subsets import SmallSubsets, renumbered
 from skbn._exact.cluster import search_on_cluster
-from skbn._exact.dense_families import DENSE_KERNELS, LISTING_KERNELS, DenseFamilies, ScoredFamilies
+from skbn._exact.dense_families import DENSE_KERNELS, LISTING_KERNELS, DenseFamilies
 from skbn._exact.k_best import near_optimal_networks
 from skbn._exact.listed_families import ListedFamilies
 from skbn._exact.network_streams import NearOptimalStream
@@ -285,7 +285,9 @@ class _DenseSearch(GroupSearch):
         assert isinstance(families, DenseFamilies)
         return near_optimal_networks(families, self._plan, equivalence_classes, *rest)
 
-    def _families(self, scorer: FamilyScorer, resources: Resources) -> ScoredFamilies:
+    def _families(
+        self, scorer: FamilyScorer, resources: Resources
+    ) -> DenseFamilies | WalkedFamilies:
         columns, constraints = self._sets_of, self._constraints
         position = {column: i for i, column in enumerate(columns)}
 

@@ -24,7 +24,7 @@ import numpy as np
 WALK = "log-determinants"
 STAGES = {
     "fill": WALK,
-    "_fill_blocks": "fill",
+    "fill_scores": "fill",
     "_transform_tables": "transform",
     "extend_blocks": "recursion",
     "first_parents_that_reach": "walk back",
