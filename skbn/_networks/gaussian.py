@@ -8,7 +8,7 @@ of a density is taken out again.
 
 from __future__ import annotations
 
-from collections.abc import Container, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple, Self
 
@@ -152,11 +152,15 @@ class LinearGaussianModel(LinearModel):
     def _effects(self, exogenous: Floats) -> Floats:
         """Return by how much values of the exogenous nodes move all nodes, shape (n, m)."""
         outside = list(self.exogenous)
-        own, coef = np.zeros((len(exogenous), len(self.nodes))), self.coef.copy()
+        own = np.zeros((len(exogenous), len(self.nodes)))
         own[:, outside] = exogenous - self.mean[outside]
-        coef[:, outside] = 0.0
-        parents = [0 if v in outside else mask for v, mask in enumerate(self.parents)]
-        return propagate(own, coef, parents)
+        return propagate(own, *self.without_parents(outside))
+
+    def without_parents(self, held: Collection[int]) -> tuple[Floats, list[int]]:
+        """Return the coefficients, and the masks of the parents, if these nodes had no parents."""
+        coef = self.coef.copy()
+        coef[:, list(held)] = 0.0
+        return coef, [0 if v in held else mask for v, mask in enumerate(self.parents)]
 
     def covariance(self) -> Floats:
         """Return the joint covariance, shape (m, m)."""
@@ -353,14 +357,10 @@ class LinearGaussianModel(LinearModel):
         shape (k, m).
         """
         held, own = list(values), stacked(values.values())
-        parents, fixed = (
-            [0 if v in values else mask for v, mask in enumerate(masks)]
-            for masks in (self.parents, self.fixed)
-        )
-        coef, noise_variance = self.coef.copy(), self.noise_variance.copy()
+        coef, parents = self.without_parents(held)
+        noise_variance = self.noise_variance.copy()
         shape = (*own.shape[:-1], len(parents))
         intercept, shift = np.broadcast_to(self.intercept, shape).copy(), np.zeros(shape)
-        coef[:, held] = 0
         noise_variance[held] = 0
         intercept[..., held] = own
         shift[..., held] = own - self.mean[held]
@@ -374,7 +374,7 @@ class LinearGaussianModel(LinearModel):
             intercept=intercept,
             mean=mean,
             noise_variance=noise_variance,
-            fixed=fixed,
+            fixed=[0 if v in values else mask for v, mask in enumerate(self.fixed)],
             exogenous=tuple(v for v in self.exogenous if v not in values),
         )
 

@@ -45,10 +45,8 @@ from skbn._data.statistics import GroupStatistics, SampleStatistics, sample_stat
 from skbn._data.table import Table, numbers_of, read_columns
 from skbn._displays.frames import frame_of
 from skbn._displays.notebook import DocLinkMixin, PlotMixin
-from skbn._networks import equivalence, inference, interchange, partial_rows, path_effects
-from skbn._networks.class_effects import class_effect_columns
+from skbn._networks import effects, equivalence, inference, interchange, partial_rows
 from skbn._networks.comparison import NetworkComparison
-from skbn._networks.counterfactual import counterfactual
 from skbn._networks.descriptions import edge_columns, network_text, score_losses
 from skbn._networks.distribution import GaussianDistribution
 from skbn._networks.fit_indices import FitIndices, check_n, fit_indices
@@ -1134,7 +1132,7 @@ class GaussianBayesianNetwork(
         array([[2. , 4.5],
                [2. , 2. ]])
         """
-        return counterfactual(self._single_columns("counterfactual"), X, do)
+        return effects.counterfactual(self._single_columns("counterfactual"), X, do)
 
     # Effects
 
@@ -1178,9 +1176,7 @@ class GaussianBayesianNetwork(
         >>> network.total_effect("a", "c")
         7.0
         """
-        model = self._single_columns("total_effect")
-        pair = path_effects.cause_and_outcome(model, cause, outcome)
-        return float(path_effects.total_effects(model)[pair])
+        return effects.total_effect(self._single_columns("total_effect"), cause, outcome)
 
     def effects(self) -> Any:
         """Return a table of the total effects of all nodes on their descendants.
@@ -1213,7 +1209,7 @@ class GaussianBayesianNetwork(
             a       c    7.0     1.0       6.0        2
             b       c    3.0     3.0       0.0        1
         """
-        return frame_of(path_effects.effect_columns(self._single_columns("effects")))
+        return frame_of(effects.effect_columns(self._single_columns("effects")))
 
     def path_effects(self, cause: Hashable, outcome: Hashable) -> Any:
         """Return a table of the parts of a total effect along each directed path.
@@ -1249,8 +1245,7 @@ class GaussianBayesianNetwork(
         [a, b, c]     6.0
         """
         model = self._single_columns("path_effects")
-        pair = path_effects.cause_and_outcome(model, cause, outcome)
-        return frame_of(path_effects.path_columns(model, *pair))
+        return frame_of(effects.path_columns(model, cause, outcome))
 
     def class_effects(self, cause: Hashable, outcome: Hashable) -> Any:
         """Return a table of the total effects in all members of the network's equivalence class.
@@ -1301,8 +1296,7 @@ class GaussianBayesianNetwork(
             0.0          1          [c]
         """
         model = self._single_columns("class_effects")
-        pair = path_effects.cause_and_outcome(model, cause, outcome)
-        return frame_of(class_effect_columns(model, *pair))
+        return frame_of(effects.class_effect_columns(model, cause, outcome))
 
     # A table of the edges
 

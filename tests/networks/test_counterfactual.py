@@ -83,9 +83,9 @@ def test_refusals():
     for do, message in [
         ({9: 1.0}, "9"),
         ({0: np.nan}, "finite number"),
-        ({0: [1.0, 2.0]}, r"do\[0\] must be a finite number, or one for each of the 4 rows"),
-        ({0: [1.0, 2.0, np.inf, 0.0]}, r"do\[0\] must be a finite number"),
-        ({0: ["low"] * 4}, r"do\[0\] must be .* got \['low', 'low', 'low', 'low'\]"),
+        ({0: [1.0, 2.0]}, "node 0 in do must be a finite number, or one for each of the 4 rows"),
+        ({0: [1.0, 2.0, np.inf, 0.0]}, "node 0 in do must be a finite number"),
+        ({0: ["low"] * 4}, r"node 0 in do must be .* got \['low', 'low', 'low', 'low'\]"),
     ]:
         with pytest.raises(ValueError, match=message):
             network.counterfactual(rows, do)
