@@ -27,9 +27,9 @@ from ._networks.comparison import NetworkComparison as NetworkComparison
 from ._networks.distribution import GaussianDistribution as GaussianDistribution
 from ._networks.fit_indices import FitIndices as FitIndices
 from ._networks.network import GaussianBayesianNetwork as GaussianBayesianNetwork
+from ._posterior.answers import EstimatedProbability as EstimatedProbability
 from ._posterior.effects import EffectPosterior as EffectPosterior
-from ._posterior.sampled_networks import EstimatedProbability as EstimatedProbability
-from ._posterior.total_effects import TotalEffects as TotalEffects
+from ._posterior.effects import TotalEffects as TotalEffects
 from ._regressions.givens import givens_column_swap as givens_column_swap
 from ._regressions.swaps import greedy_swaps as greedy_swaps
 from ._regressions.swaps import seed_path as seed_path

@@ -44,28 +44,30 @@ from skbn._missing.dependences import require_independent
 from skbn._missing.incomplete_rows import incomplete_rows, require_spread
 from skbn._networks.diagnostics import warn_about_data
 from skbn._networks.network import GaussianBayesianNetwork
-from skbn._posterior.augmentation import AugmentedPosterior, augmented_posterior
-from skbn._posterior.effects import EffectPosterior
-from skbn._posterior.evidence import check_evidence, mean_log_predictive_density
-from skbn._posterior.network_posterior import NetworkPosterior, network_posterior
-from skbn._posterior.pairs import pair_columns
-from skbn._posterior.plan import sums_fit
-from skbn._posterior.prior import read_edge_prior
-from skbn._posterior.probabilities import log_probability, median_network, parent_set_probabilities
-from skbn._posterior.sampled_networks import (
+from skbn._posterior.answers import (
     EstimatedProbability,
+    check_evidence,
     estimated_probability,
+    log_probability,
+    mean_log_predictive_density,
+    median_network,
+    pair_columns,
+    parent_set_probabilities,
     require_feature,
     require_two,
-    with_parameters,
 )
+from skbn._posterior.augmentation import AugmentedPosterior, augmented_posterior
+from skbn._posterior.effects import EffectPosterior, TotalEffects, total_effects
+from skbn._posterior.network_posterior import NetworkPosterior, network_posterior
+from skbn._posterior.parameter_draws import with_parameters
+from skbn._posterior.plan import sums_fit
+from skbn._posterior.prior import read_edge_prior
 from skbn._posterior.sampled_posterior import (
     ChainSettings,
     SampledPosterior,
     sampled_posterior,
 )
 from skbn._posterior.sampling import sample_networks
-from skbn._posterior.total_effects import TotalEffects, total_effects
 from skbn._scores.base import BaseScores
 from skbn._scores.criteria import BGe, Criterion
 from skbn._scores.local_scores import LocalScores

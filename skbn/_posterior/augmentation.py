@@ -24,7 +24,7 @@ from skbn._networks.gaussian import LinearGaussianModel, NetworkParameters
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._networks.partial_rows import drawn
 from skbn._posterior.network_posterior import NetworkPosterior
-from skbn._posterior.sampled_networks import with_parameters
+from skbn._posterior.parameter_draws import with_parameters
 from skbn._posterior.sampling import sample_networks
 from skbn._scores.local_scores import LocalScores
 

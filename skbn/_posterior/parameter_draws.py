@@ -20,9 +20,9 @@ the scatter of the rows, ``d = n - l - 1`` and ``k = n``.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -31,9 +31,13 @@ from skbn._core.arrays import Floats, Integers
 from skbn._core.subsets import members_of, parents_of_masks
 from skbn._core.text import readable_value
 from skbn._data.statistics import GroupStatistics, SampleStatistics
-from skbn._networks.gaussian import NetworkParameters
+from skbn._networks.block_network import network_of_model
+from skbn._networks.gaussian import LinearGaussianModel, NetworkParameters
+from skbn._networks.network import GaussianBayesianNetwork
+from skbn._posterior.family_weights import mask_type
 from skbn._regressions.least_squares import stacked_factors
 from skbn._scores.criteria import BGe, Criterion
+from skbn._scores.local_scores import LocalScores
 
 # Networks whose draws are in memory at once. All callers draw in these portions, so that equal
 # random numbers give equal parameters.
@@ -179,6 +183,34 @@ def draw_parameters(
     mean = first + _propagate(own, drawn.coef)
     variance = drawn.noise_deviation**2
     return [NetworkParameters(*each) for each in zip(drawn.coef, mean, variance, strict=True)]
+
+
+def with_parameters(
+    scores: LocalScores,
+    parents: npt.NDArray[Any],
+    random_state: np.random.RandomState,
+    exogenous: int = 0,
+) -> list[GaussianBayesianNetwork]:
+    """Return networks with parameters drawn from their posterior.
+
+    `exogenous` is the mask of the columns that are not modelled.
+    """
+    scorer, groups = scores.scorer, scores.scorer.group_statistics
+    outside = tuple(scorer.columns_of(exogenous))
+    networks = []
+    for start in range(0, len(parents), NETWORKS_AT_A_TIME):
+        some = parents[start : start + NETWORKS_AT_A_TIME]
+        of_columns: npt.NDArray[Any] = np.array(
+            [scorer.parents_of_columns(masks) for masks in some.tolist()],
+            dtype=mask_type(len(scorer.column_names)),
+        )
+        drawn = draw_parameters(groups, scorer.criterion, of_columns, random_state)
+        for columns, parameters in zip(of_columns.tolist(), drawn, strict=True):
+            model = LinearGaussianModel.from_estimates(
+                scorer.column_names, columns, parameters, [0] * len(columns)
+            )
+            networks.append(network_of_model(replace(model, exogenous=outside), scorer.nodes))
+    return networks
 
 
 def draw_coefficients(

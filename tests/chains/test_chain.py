@@ -10,7 +10,7 @@ from states import assert_drawn_from, candidates_of, others, random_scores
 from skbn._chains import chain as module
 from skbn._chains.chain import CHAIN_KERNELS, Chain
 from skbn._core.compile import compile_kernels
-from skbn._posterior.chain_starts import random_network
+from skbn._posterior.sampled_posterior import random_network
 
 M = 5
 

@@ -25,7 +25,7 @@ from skbn import (
     LocalScoreTransformer,
     ParentSetScores,
 )
-from skbn._posterior.probabilities import median_network
+from skbn._posterior.answers import median_network
 from skbn.datasets import make_gaussian_network
 from skbn.exceptions import ApproximateEvidenceWarning, OrderPriorWarning
 

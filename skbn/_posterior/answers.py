@@ -1,0 +1,265 @@
+"""Answers to what users ask of a posterior: probabilities, tables, a network, densities."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import networkx as nx
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import clone
+
+from skbn._chains.convergence import batches_of_states, errors_of_batches
+from skbn._core.arrays import Floats, as_integer, finite_number
+from skbn._core.columns import column_number, parents_in
+from skbn._core.graphs import dag_of
+from skbn._core.resources import Resources
+from skbn._core.subsets import mask_of, members_of
+from skbn._core.text import readable_value
+from skbn._data.sample import Sample
+from skbn._networks.network import GaussianBayesianNetwork
+from skbn._posterior.network_posterior import NetworkPosterior, network_posterior
+from skbn._posterior.order_sums import log_number_of_orders
+from skbn._posterior.sampled_posterior import SampledPosterior
+from skbn._scores.criteria import BGe
+from skbn._scores.local_scores import LocalScores
+from skbn._scores.reprs import ProbableParents, ProbableParentSets
+from skbn._solver.problem import Problem
+from skbn._solver.solve import problem_of
+from skbn.exceptions import ApproximateEvidenceWarning
+
+
+def parent_set_probabilities(
+    posterior: NetworkPosterior | SampledPosterior,
+    columns: list[str | int],
+    child: str | int,
+    k: int,
+) -> ProbableParentSets:
+    """Return the k most probable sets of parents of a column, without those of probability 0."""
+    k = as_integer(k, "k", least=1)
+    x = column_number(columns, child)
+    ranked = sorted(
+        (-float(probability), mask.bit_count(), members_of(mask))
+        for mask, probability in zip(*posterior.top_parent_sets(x, k), strict=True)
+        if probability > 0 and posterior.constraints.allows(x, mask)
+    )
+    return ProbableParentSets(
+        columns[x],
+        [ProbableParents([columns[p] for p in parents], -minus) for minus, _, parents in ranked],
+    )
+
+
+def log_probability(posterior: NetworkPosterior, scores: LocalScores, dag: nx.DiGraph) -> float:
+    """Return the log probability of a network, in nats; -inf if constraints rule it out."""
+    parents = parents_in(dag, scores.columns)
+    masks = [mask_of(each) for each in parents]
+    if not all(posterior.constraints.allows(x, mask) for x, mask in enumerate(masks)):
+        return -math.inf
+    *terms, shared = scores.network_terms(masks)
+    weight = float((sum(terms) + shared)[posterior.constraints.modelled].sum())
+    log_odds = posterior.log_odds
+    if log_odds is not None:
+        weight += sum(float(log_odds[each, x].sum()) for x, each in enumerate(parents))
+    if posterior.prior == "order":
+        weight += sum(
+            log_number_of_orders(masks, group.columns[: group.n_columns])
+            for group in posterior.groups
+        )
+    return min(weight - posterior.log_sum, 0.0)
+
+
+def median_network(problem: Problem, edges: Floats) -> GaussianBayesianNetwork:
+    """Return the network of the edges of probability above 1/2, with fitted parameters.
+
+    The most probable come first; what would close a cycle, or exceed the problem's `max_parents`,
+    is left out. The edges of its graph have the attribute `probability`.
+    """
+    most, names = problem.constraints.max_parents, problem.names
+    dag: nx.DiGraph = nx.DiGraph()
+    dag.add_nodes_from(range(len(edges)))
+    probable = np.argwhere(edges > 0.5)
+    for i, j in probable[np.argsort(-edges[tuple(probable.T)], kind="stable")].tolist():
+        if dag.in_degree(j) < most and not nx.has_path(dag, j, i):
+            dag.add_edge(i, j)
+    network = problem.network([mask_of(dag.predecessors(x)) for x in range(len(edges))])
+    for i, j in dag.edges:
+        network.dag.edges[names[i], names[j]]["probability"] = float(edges[i, j])
+    return network
+
+
+def pair_columns(
+    names: Sequence[Any], edges: Floats, paths: Floats | None, errors: Floats | None
+) -> dict[str, Any]:
+    """Return the columns of a table with a row for each pair, the most probably joined first.
+
+    Parameters
+    ----------
+    names : sequence of m str or int
+    edges, paths : ndarray of shape (m, m)
+        At [i, j], the probability of an edge and of a directed path from i to j; None leaves the
+        paths out.
+    errors : ndarray of shape (m, m), or None
+        The standard errors of the edges, if these are estimates.
+    """
+    first, second = np.triu_indices(len(names), 1)
+    is_backward = edges[second, first] > edges[first, second]
+    parent, child = np.where(is_backward, [second, first], [first, second])
+    # A network has one of the two edges at most, so that rounding alone lifts the sum above 1.
+    joined = np.minimum(edges[parent, child] + edges[child, parent], 1.0)
+    order = np.lexsort((child, parent, -edges[parent, child], -joined))
+    parent, child, joined = parent[order], child[order], joined[order]
+    table = {
+        "parent": [names[x] for x in parent],
+        "child": [names[x] for x in child],
+        "joined": joined,
+        "probability": edges[parent, child],
+        "reverse": edges[child, parent],
+    }
+    if errors is not None:
+        table |= {
+            "standard_error": errors[parent, child],
+            "reverse_standard_error": errors[child, parent],
+        }
+    if paths is not None:
+        table |= {"path": paths[parent, child], "reverse_path": paths[child, parent]}
+    return table
+
+
+# A score of BGe is rounded by about 1e-16 times alpha_w nats: up to this limit, 1e-12.
+_LARGEST_ALPHA_W = 1e4
+
+
+def check_evidence(scores: LocalScores) -> None:
+    """Raise unless exponentials of the scores are marginal likelihoods; warn if approximately."""
+    criterion = scores.criterion
+    name = type(criterion).__name__
+    alpha_w = getattr(criterion, "alpha_w", None)
+    if isinstance(criterion, BGe) and alpha_w is not None and alpha_w > _LARGEST_ALPHA_W:
+        m = len(scores.columns)
+        raise ValueError(
+            f"alpha_w must be more than m + 1 = {m + 1} and at most {_LARGEST_ALPHA_W:g} for a "
+            f"posterior of m = {m} columns; got {readable_value(alpha_w)}. The rounding of BGe's "
+            "scores grows with it, and probabilities would lose digits. Give a smaller alpha_w."
+        )
+    if criterion.marginal_likelihood == "none":
+        raise ValueError(
+            f"criterion={readable_value(criterion)} was asked for, but the exponential of {name} "
+            "is no marginal likelihood, so there are no posterior probabilities. Use "
+            "criterion='bge', or 'bic' for an approximation."
+        )
+    if scores.penalty != 1:
+        raise ValueError(
+            f"The LocalScores were made with penalty={scores.penalty}; the exponential of {name} "
+            "is a marginal likelihood with penalty=1 only. Make them with penalty=1."
+        )
+    if criterion.marginal_likelihood == "approximate":
+        warnings.warn(
+            f"The probabilities are exact sums over all networks, but {name} only approximates "
+            "each network's marginal likelihood. Use criterion='bge' for exact ones.",
+            ApproximateEvidenceWarning,
+            stacklevel=6,
+        )
+
+
+def mean_log_predictive_density(
+    fitted: NetworkPosterior, scores: LocalScores, sample: Sample, resources: Resources
+) -> float:
+    """Return the mean log posterior predictive density of new rows, in nats.
+
+    It is the evidence of all rows divided by that of the fitted ones.
+
+    Parameters
+    ----------
+    fitted : NetworkPosterior
+    scores : LocalScores
+        Those of the fitted rows.
+    sample : Sample
+        The new rows.
+    resources : Resources
+
+    Raises
+    ------
+    ValueError
+        If the criterion is not `BGe`.
+    """
+    criterion = scores.scorer.criterion
+    if not isinstance(criterion, BGe):
+        raise ValueError(
+            f"The posterior predictive density is known for criterion='bge' only; "
+            f"{type(criterion).__name__} is no density of rows. Fit with BGe."
+        )
+    # By default the prior mean is that of the rows; it must not change with the new ones.
+    nu = scores.sample.summary.column_means if criterion.nu is None else criterion.nu
+    both = LocalScores(
+        Sample.of_summary(scores.sample.summary.merge(sample.summary), scores.sample.nodes),
+        clone(criterion).set_params(nu=nu),
+        getattr(scores, "feature_names_in_", None),
+        max_parents=scores.max_parents,
+        n_jobs=resources.n_jobs,
+    )
+    of_both = network_posterior(
+        problem_of(both, fitted.constraints),
+        replace(resources, announce=None),
+        prior=fitted.prior,
+        log_odds=fitted.log_odds,
+        sum_only=True,
+    )
+    return (of_both.log_sum - fitted.log_sum) / sample.summary.n_samples
+
+
+class EstimatedProbability(NamedTuple):
+    """A mean over sampled networks.
+
+    Parameters
+    ----------
+    value : float
+    standard_error : float
+        The mean's, by the spread of the samples; 0 if all of them agree.
+    n_samples : int
+    """
+
+    value: float
+    standard_error: float
+    n_samples: int
+
+
+def estimated_probability(
+    feature: Callable[[nx.DiGraph], Any],
+    columns: list[str | int],
+    parents: npt.NDArray[Any],
+    n_chains: int = 0,
+) -> EstimatedProbability:
+    """Return the mean of a feature over networks, from the masks of each column's parents.
+
+    `n_chains` is the number of Markov chains that the networks were drawn from, chain after chain,
+    or 0 for independent draws.
+    """
+    values = np.empty(len(parents))
+    for i, masks in enumerate(parents.tolist()):
+        value = feature(dag_of(columns, masks))
+        is_bool = isinstance(value, np.bool_)
+        values[i] = finite_number(bool(value) if is_bool else value, "What feature returns")
+    error = float(values.std(ddof=1) / math.sqrt(len(values)))
+    if n_chains:
+        batch = batches_of_states(len(values), n_chains)
+        means = np.bincount(batch, values) / np.bincount(batch)
+        error = float(errors_of_batches(means.reshape(n_chains, -1)))
+    return EstimatedProbability(float(values.mean()), error, len(values))
+
+
+def require_feature(feature: Any) -> None:
+    """Raise unless the feature of networks is a function."""
+    if not callable(feature):
+        raise TypeError(
+            "feature must be a function of a network, such as networkx.is_weakly_connected; "
+            f"got {readable_value(feature)}."
+        )
+
+
+def require_two(n_samples: int) -> None:
+    if as_integer(n_samples, "n_samples") < 2:
+        raise ValueError(f"n_samples must be at least 2 for a standard error; got {n_samples}.")
