@@ -25,7 +25,7 @@ def table_rows(page, heading):
 
 
 PAGES = ["index", "algorithm", "regressions", "families", "search", "proof", "posterior"]
-PAGES += ["sampling", "accuracy"]
+PAGES += ["sampling", "missing", "experiments", "accuracy"]
 
 
 @pytest.mark.parametrize("page", PAGES)
