@@ -35,7 +35,7 @@ _MODULES = (
     "skbn._branch_and_cut.checker_kernels",
     "skbn._core.subsets",
     "skbn._scores.few_parents_kernels",
-    "skbn._orders.subset_kernels",
+    "skbn._orders.regression_kernels",
     "skbn._orders.regression_kernels",
     "skbn._orders.insertion_kernels",
     "skbn._orders.list_kernels",

@@ -11,11 +11,15 @@ from skbn._core.arrays import Booleans, Floats, Integers
 from skbn._core.resources import Threads
 from skbn._orders.family_lists import FamilyLists
 from skbn._orders.growth_kernels import Found, Growth, grow_for_insertions
-from skbn._orders.insertion_kernels import State, choose_families
+from skbn._orders.insertion_kernels import State, choose_families, state_of
 from skbn._orders.list_kernels import Lists
-from skbn._orders.order_state import state_of
-from skbn._orders.regression_kernels import LEAST_PIVOT, Family, Regressions, select_forward
-from skbn._orders.subset_kernels import score_subsets
+from skbn._orders.regression_kernels import (
+    LEAST_PIVOT,
+    Family,
+    Regressions,
+    score_subsets,
+    select_forward,
+)
 
 GROWTH_KERNELS = (choose_families, grow_for_insertions, score_subsets, select_forward)
 

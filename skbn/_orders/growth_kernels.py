@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import boolean, float64, int16, int64, types
+from numba import boolean, float64, int16, int64
 
-from skbn._core.compile import inner_kernel, kernel
+from skbn._core.compile import inner_kernel, kernel, tuple_type
 from skbn._orders.insertion_kernels import STATE, set_available
 from skbn._orders.list_kernels import LISTS, first_fit, has
 from skbn._orders.regression_kernels import (
@@ -71,10 +71,10 @@ class Found(NamedTuple):
     available: npt.NDArray[np.int64]
 
 
-GROWTH = types.NamedTuple(
-    (REGRESSIONS, FAMILY, boolean[::1], int64[::1], int64[::1], int64, float64), Growth
+GROWTH = tuple_type(
+    Growth, REGRESSIONS, FAMILY, boolean[::1], int64[::1], int64[::1], int64, float64
 )
-FOUND = types.NamedTuple((int16[:, ::1], float64[::1], int64[:, ::1]), Found)
+FOUND = tuple_type(Found, int16[:, ::1], float64[::1], int64[:, ::1])
 
 
 @kernel(LISTS, STATE, GROWTH, FOUND, int64, seconds=7)

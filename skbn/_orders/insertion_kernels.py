@@ -9,13 +9,13 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import boolean, float64, int64, types, uint64
+from numba import boolean, float64, int64, uint64
 
 from skbn._core.arrays import Integers
-from skbn._core.compile import inner_kernel, kernel
+from skbn._core.compile import inner_kernel, kernel, tuple_type
 from skbn._core.random_numbers import random_below
 from skbn._core.subsets import popcount
-from skbn._orders.list_kernels import LISTS, first_fit, has
+from skbn._orders.list_kernels import LISTS, Lists, first_fit, has
 
 
 class State(NamedTuple):
@@ -58,10 +58,23 @@ class Limits(NamedTuple):
     least: float
 
 
-STATE = types.NamedTuple(
-    (int64[::1], int64[::1], int64[:, ::1], int64[::1], boolean[::1], int64[::1]), State
+STATE = tuple_type(
+    State, int64[::1], int64[::1], int64[:, ::1], int64[::1], boolean[::1], int64[::1]
 )
-LIMITS = types.NamedTuple((int64, float64), Limits)
+LIMITS = tuple_type(Limits, int64, float64)
+
+
+def state_of(order: Integers, lists: Lists) -> State:
+    """Return the state of an order; `choose_families` sets all but the order."""
+    m, n_words = len(order), lists.sets.shape[1]
+    return State(
+        order.copy(),
+        np.empty(m, dtype=np.int64),
+        np.empty((m + 1, n_words), dtype=np.int64),
+        np.empty(m, dtype=np.int64),
+        np.zeros(m, dtype=np.bool_),
+        np.zeros(m + 1, dtype=np.int64),
+    )
 
 
 @inner_kernel

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import boolean, float64, int16, int32, int64, types
+from numba import boolean, float64, int16, int32, int64
 
 from skbn._core.arrays import Integers
-from skbn._core.compile import inner_kernel, kernel
+from skbn._core.compile import inner_kernel, kernel, tuple_type
 
 # Families in a block, which is skipped as a whole if it has common parents that are not available.
 BLOCK = 16
@@ -50,19 +50,10 @@ class Lists(NamedTuple):
     firsts_in: npt.NDArray[np.int32]
 
 
-LISTS = types.NamedTuple(
-    (
-        int64[::1],
-        int64[:, ::1],
-        int64[:, ::1],
-        float64[::1],
-        int16[:, ::1],
-        int16[:, ::1],
-        int16[:, ::1],
-        int32[:, ::1],
-        int32[:, ::1],
-    ),
+LISTS = tuple_type(
     Lists,
+    *(int64[::1], int64[:, ::1], int64[:, ::1], float64[::1]),
+    *(int16[:, ::1], int16[:, ::1], int16[:, ::1], int32[:, ::1], int32[:, ::1]),
 )
 
 

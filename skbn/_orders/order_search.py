@@ -12,16 +12,22 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from skbn._core.arrays import Integers
 from skbn._core.resources import Threads
 from skbn._orders.family_lists import FamilyLists
 from skbn._orders.growth import FamilyGrowth
-from skbn._orders.insertion_kernels import Limits, State, choose_families, insert_marked
-from skbn._orders.list_kernels import find_dominated
-from skbn._orders.order_state import climb, segment_of, state_of
+from skbn._orders.insertion_kernels import (
+    Limits,
+    State,
+    choose_families,
+    insert_marked,
+    state_of,
+)
+from skbn._orders.list_kernels import Lists, find_dominated
 from skbn._orders.search_kernels import Best, arrange, perturb_and_climb
-from skbn._orders.segment_kernels import improve_segments
+from skbn._orders.segment_kernels import Segment, improve_segments, segment_of
 
 ORDER_KERNELS = (
     arrange,
@@ -337,3 +343,34 @@ class OrderSearch:
             if n == 0:
                 break
             n_in_vain = 0 if self._climb(threads) else n_in_vain + 1
+
+
+def climb(
+    lists: Lists,
+    state: State,
+    segment: Segment,
+    limits: Limits,
+    most: int,
+    random: npt.NDArray[np.uint64],
+    i: int,
+) -> float:
+    """Improve all segments along an order once, and then insert columns; return the score.
+
+    Parameters
+    ----------
+    segment : Segment
+        Without columns, no segments are improved.
+    most : int
+        The largest number of columns to try to insert. If columns are marked in the end, it was
+        reached; otherwise all have been tried since the last gain.
+    random, i
+        Generator i of `random` is used.
+    """
+    if len(segment.columns) > 0:
+        improve_segments(lists, state, segment, limits, random, i)
+    # All columns are tried, those that are marked already in the order of their marks.
+    state.marked[1 + state.marked[0] :] = np.flatnonzero(~state.is_marked)
+    state.marked[0], state.is_marked[:] = len(state.order), True
+    insert_marked(lists, state, limits, most, random, i)
+    # Added up again from the order, so that rounding of the gains does not matter.
+    return float(choose_families(lists, state))

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import float64, int64, types, uint64
+from numba import float64, int64, uint64
 
-from skbn._core.compile import inner_kernel, kernel
+from skbn._core.compile import inner_kernel, kernel, tuple_type
 from skbn._core.random_numbers import random_below, uniform
 from skbn._orders.insertion_kernels import (
     LIMITS,
@@ -56,7 +56,7 @@ class Best(NamedTuple):
     totals: npt.NDArray[np.float64]
 
 
-BEST = types.NamedTuple((STATE, int64[::1], float64[::1]), Best)
+BEST = tuple_type(Best, STATE, int64[::1], float64[::1])
 
 
 @kernel(LISTS, STATE, int64, float64)

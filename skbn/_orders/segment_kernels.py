@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import float64, int64, types, uint64
+from numba import float64, int64, uint64
 
 from skbn._core.arrays import Floats, Integers
-from skbn._core.compile import inner_kernel, kernel
+from skbn._core.compile import inner_kernel, kernel, tuple_type
 from skbn._core.random_numbers import random_below
 from skbn._core.subsets import least_over_subsets
 from skbn._orders.insertion_kernels import LIMITS, STATE, change_family, set_available
-from skbn._orders.list_kernels import BLOCK, LISTS, first_fit, has
+from skbn._orders.list_kernels import BLOCK, LISTS, Lists, first_fit, has
 
 
 class Segment(NamedTuple):
@@ -43,9 +43,22 @@ class Segment(NamedTuple):
     outside: Integers
 
 
-SEGMENT = types.NamedTuple(
-    (float64[:, ::1], float64[::1], int64[::1], int64[::1], int64[::1], int64[::1]), Segment
+SEGMENT = tuple_type(
+    Segment, float64[:, ::1], float64[::1], int64[::1], int64[::1], int64[::1], int64[::1]
 )
+
+
+def segment_of(width: int, lists: Lists) -> Segment:
+    """Return scratch for segments of `width` columns. With one column, there are no segments."""
+    width = width if width > 1 else 0
+    return Segment(
+        np.empty((width, 1 << width)),
+        np.empty(1 << width),
+        np.empty(1 << width, dtype=np.int64),
+        np.empty(width, dtype=np.int64),
+        np.empty(width, dtype=np.int64),
+        np.empty(lists.sets.shape[1], dtype=np.int64),
+    )
 
 
 @kernel(LISTS, STATE, SEGMENT, LIMITS, uint64[::1], int64, seconds=3)

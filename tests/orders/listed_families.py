@@ -7,8 +7,7 @@ import numpy as np
 import reference
 
 from skbn._orders.family_lists import FamilyLists
-from skbn._orders.insertion_kernels import choose_families
-from skbn._orders.order_state import state_of
+from skbn._orders.insertion_kernels import choose_families, state_of
 
 MISSING = -1000.0
 

@@ -5,9 +5,8 @@ import pytest
 import reference
 
 from skbn._orders.family_lists import FamilyLists
-from skbn._orders.insertion_kernels import choose_families
+from skbn._orders.insertion_kernels import choose_families, state_of
 from skbn._orders.list_kernels import BLOCK
-from skbn._orders.order_state import state_of
 
 M = 100
 

@@ -7,10 +7,8 @@ from regressions_of_tables import Table, bic_tables, products_of
 
 from skbn._orders.family_lists import FamilyLists
 from skbn._orders.growth_kernels import Found, Growth, grow_for_insertions
-from skbn._orders.insertion_kernels import choose_families
-from skbn._orders.order_state import state_of
-from skbn._orders.regression_kernels import Regressions, select_forward
-from skbn._orders.subset_kernels import score_subsets
+from skbn._orders.insertion_kernels import choose_families, state_of
+from skbn._orders.regression_kernels import Regressions, score_subsets, select_forward
 
 LEAST = 1e-6
 ROUNDING = 1e-10

@@ -6,9 +6,8 @@ from kernels import callable_from_python
 from listed_families import Listed, fresh
 
 from skbn._orders import insertion_kernels
-from skbn._orders.insertion_kernels import choose_families
+from skbn._orders.insertion_kernels import choose_families, state_of
 from skbn._orders.list_kernels import find_dominated
-from skbn._orders.order_state import state_of
 
 move = callable_from_python(insertion_kernels.move)
 

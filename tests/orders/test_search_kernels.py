@@ -7,9 +7,10 @@ import pytest
 import reference
 from listed_families import MISSING, Listed, random_states
 
-from skbn._orders.insertion_kernels import Limits, choose_families
-from skbn._orders.order_state import climb, segment_of, state_of
+from skbn._orders.insertion_kernels import Limits, choose_families, state_of
+from skbn._orders.order_search import climb
 from skbn._orders.search_kernels import Best, arrange, perturb_and_climb
+from skbn._orders.segment_kernels import segment_of
 
 LEAST = 1e-6
 

@@ -7,7 +7,7 @@ from listed_families import MISSING, Listed, fresh, random_states
 
 from skbn._orders import segment_kernels
 from skbn._orders.insertion_kernels import Limits
-from skbn._orders.order_state import segment_of
+from skbn._orders.segment_kernels import segment_of
 
 improve_segment = callable_from_python(segment_kernels.improve_segment)
 
