@@ -188,7 +188,7 @@ def interrupted(families, n_calls, **options):
     return branch_and_cut(families, start, tolerance=TOLERANCE, tell=tell, **options), calls
 
 
-@pytest.mark.parametrize("n_calls", [1, 4, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n_calls", [1, 4])
 def test_interruption_that_ends_the_search(n_calls):
     families = ring(10)
     result, calls = interrupted(families, n_calls, ends_on_interrupt=True)
@@ -206,9 +206,7 @@ def test_interruption_that_is_raised(n_calls):
         interrupted(ring(10), n_calls)
 
 
-@pytest.mark.parametrize(
-    "n_calls", [1, 16, 25, *(pytest.param(n, marks=pytest.mark.slow) for n in (5, 10, 20, 30))]
-)
+@pytest.mark.parametrize("n_calls", [1, 16, 25])
 @pytest.mark.usefixtures("branches_early")
 def test_interruption_within_the_tree(n_calls):
     families = ring(8)

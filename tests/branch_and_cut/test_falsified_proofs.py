@@ -127,12 +127,9 @@ def proof_of(seed):
 
 
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
-@pytest.mark.parametrize(
-    ("seeds", "least"), [([1, 4], 2), pytest.param(range(5), 3, marks=pytest.mark.slow)]
-)
-def test_trees_that_show_less_are_refused(change, seeds, least):
+def test_trees_that_show_less_are_refused(change):
     n_refused = 0
-    for seed in seeds:
+    for seed in (1, 4):
         families, proof = proof_of(seed)
         for i in range(len(list(nodes_of(proof.root)))):
             root = copy.deepcopy(proof.root)
@@ -142,7 +139,7 @@ def test_trees_that_show_less_are_refused(change, seeds, least):
                 n_refused += 1
             else:
                 certified_bound(as_arrays(families), proof._replace(root=root))
-    assert n_refused >= least
+    assert n_refused >= 2
 
 
 @pytest.mark.parametrize("seed", range(13))

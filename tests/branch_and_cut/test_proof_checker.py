@@ -33,9 +33,7 @@ def assert_refused(families, proof, match=None):
 # Bounds
 
 
-@pytest.mark.parametrize(
-    "seed", [*range(9), *(pytest.param(s, marks=pytest.mark.slow) for s in range(9, 20))]
-)
+@pytest.mark.parametrize("seed", range(9))
 def test_bound_of_a_tree(seed):
     families, proof, cheapest = random_proof(
         seed, share_of_clusters=[0.2, 1.0][seed % 2], noise=[0.0, 0.3, 1.0][seed % 3]
@@ -111,9 +109,7 @@ def test_rounding_of_the_sum_of_cuts_never_raises_a_bound(seed):
     assert exact - Fraction(1e-14) <= Fraction(bound) <= exact
 
 
-@pytest.mark.parametrize(
-    "seed", [*range(2), *(pytest.param(s, marks=pytest.mark.slow) for s in range(2, 5))]
-)
+@pytest.mark.parametrize("seed", range(2))
 def test_rounding_of_a_sum_of_coefficients_never_raises_a_bound(seed):
     families = [[(0.0, frozenset())], [(0.0, frozenset())]]
     rng = np.random.default_rng(seed)

@@ -144,10 +144,9 @@ def test_progress_bar_of_a_pipeline(screen, learner):
 
 
 @needs_callbacks
-@pytest.mark.parametrize("n_jobs", [None, pytest.param(2, marks=pytest.mark.slow)])
-def test_progress_bar_of_a_grid_search(screen, n_jobs):
+def test_progress_bar_of_a_grid_search(screen):
     pipeline = make_pipeline(StandardScaler(), LocalScoreTransformer(), GaussianBNLearner())
-    search = GridSearchCV(pipeline, {"localscoretransformer__penalty": [1, 2]}, cv=2, n_jobs=n_jobs)
+    search = GridSearchCV(pipeline, {"localscoretransformer__penalty": [1, 2]}, cv=2)
     search.set_callbacks(ProgressBar(max_propagation_depth=None)).fit(table(5))
     lines = bars(screen)
     assert lines[0] == "GridSearchCV - fit"

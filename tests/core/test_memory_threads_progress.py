@@ -91,8 +91,6 @@ def settings_of(remedy, settings, m):
     [
         pytest.param({}, marks=pytest.mark.slow),
         pytest.param({"max_parents": 2}, marks=pytest.mark.slow),
-        pytest.param({"max_parents": 7}, marks=pytest.mark.slow),
-        pytest.param({"max_parents": 11}, marks=pytest.mark.slow),
         {"tiers": [range(4), range(4, 12)]},
         pytest.param({"tiers": [range(6), range(6, 12)], "max_parents": 9}, marks=pytest.mark.slow),
         {"tiers": [[x] for x in range(12)]},

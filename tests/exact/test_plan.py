@@ -153,10 +153,7 @@ def test_plans_in_words(folder):
     ("n_outer", "n_varying", "is_file"),
     [
         (1, 1, False),
-        pytest.param(3, 1, False, marks=pytest.mark.slow),
-        pytest.param(3, 2, False, marks=pytest.mark.slow),
         (2, 2, True),
-        pytest.param(3, 1, True, marks=pytest.mark.slow),
         pytest.param(3, 3, True, marks=pytest.mark.slow),
     ],
 )

@@ -16,7 +16,7 @@ from skbn._exact.dense_families import (
     parents_that_reach,
 )
 from skbn._exact.listed_families import ListedFamilies
-from skbn._exact.plan import SearchPlan, plan_search
+from skbn._exact.plan import SearchPlan
 from skbn._exact.recurrences import best_scores, exact_search
 from skbn._exact.stores import ArrayStore
 from skbn._regressions.set_function import SetWeights
@@ -51,21 +51,6 @@ def local_scores(log_det, tables, m):
     return scores
 
 
-@pytest.mark.parametrize("kind", TABLES)
-@pytest.mark.parametrize("m", range(2, 9))
-def test_optimum_is_that_of_the_dynamic_program(m, kind):
-    log_det, tables = random_log_det(m), TABLES[kind](m)
-    scores = local_scores(log_det, tables, m)
-    result = search(log_det, tables, SearchPlan(m, 0))
-    assert result.score == pytest.approx(
-        reference.best_score_by_dynamic_program(scores, m), rel=1e-12
-    )
-    parents = tuple(tuple(members_of(mask)) for mask in result.parents)
-    assert reference.is_acyclic(parents)
-    own = sum(scores[x, ps] for x, ps in enumerate(parents))
-    assert own == pytest.approx(result.score, rel=1e-12)
-
-
 @pytest.mark.parametrize("m", [4, 9, 12])
 def test_plan_changes_no_bit(m, monkeypatch):
     log_det, tables = random_log_det(m), TABLES["all varying"](m)
@@ -84,15 +69,6 @@ class FixedPlan(SearchPlan):
     def __init__(self, n_columns, n_outer, block_bits, n_others=0):
         super().__init__(n_columns, n_outer, n_others)
         object.__setattr__(self, "block_bits", block_bits)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("n_outer", range(5))
-def test_plan_changes_no_bit_of_many_columns(n_outer):
-    m = 18
-    log_det, tables = random_log_det(m), TABLES["all varying"](m)
-    expected = search(log_det, tables, SearchPlan(m, 0))
-    assert search(log_det, tables, SearchPlan(m, n_outer), n_jobs=2) == expected
 
 
 @pytest.mark.parametrize("n_outer", [0, 1, 3])
@@ -280,12 +256,6 @@ def test_search_of_listed_families():
     assert 20 < infeasible < 200
 
 
-def test_lean_plans_take_less_memory():
-    sizes = [SearchPlan(26, n_outer).n_bytes for n_outer in range(7)]
-    assert sizes == sorted(sizes, reverse=True)
-    assert SearchPlan(3, 0).n_bytes == 8 * (8 + 8 + 3 * 4)
-
-
 @pytest.mark.parametrize("n_outer", [0, 2, 4, 8])
 def test_the_search_takes_the_memory_that_its_plan_says(n_outer):
     m = 18
@@ -298,12 +268,3 @@ def test_the_search_takes_the_memory_that_its_plan_says(n_outer):
     peak = tracemalloc.get_traced_memory()[1] + log_det.nbytes
     tracemalloc.stop()
     assert peak < 1.05 * plan.n_bytes + 1_000_000
-
-
-def test_plan_fits_the_memory_or_says_what_is_missing():
-    roomy = plan_search(26, 2**40)
-    tight = plan_search(26, roomy.n_bytes - 1)
-    assert tight.n_outer > roomy.n_outer
-    assert tight.n_bytes < roomy.n_bytes
-    with pytest.raises(ValueError, match=r"40 columns needs 18\.4 TB .* 1\.0 kB are"):
-        plan_search(40, 1000)

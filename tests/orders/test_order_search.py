@@ -111,7 +111,6 @@ def assert_no_insertion_betters(table, search, found, max_parents):
     [
         (12, {"is_bge": True, "has_units": True}, 11),
         (18, {"share_forbidden": 0.2}, 3),
-        pytest.param(60, {}, 59, marks=pytest.mark.slow),
         pytest.param(100, {}, 10, marks=pytest.mark.slow),
     ],
 )

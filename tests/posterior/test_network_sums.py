@@ -1,7 +1,6 @@
 """The sums over all networks against recurrences to 40 digits."""
 
 import functools
-import math
 
 import mpmath
 import numpy as np
@@ -95,17 +94,13 @@ def assert_agree(problem, tolerance=1e-12):
     return found
 
 
-@pytest.mark.parametrize(
-    "m", [*range(2, 7), *(pytest.param(m, marks=pytest.mark.slow) for m in (7, 8))]
-)
+@pytest.mark.parametrize("m", range(2, 7))
 @pytest.mark.parametrize("spread", [0.5, 5.0, 300.0])
 def test_sums_agree_with_forty_digits(m, spread):
     assert_agree(random_problem(m, spread))
 
 
-@pytest.mark.parametrize(
-    "n_inner", [1, 3, 5, *(pytest.param(n, marks=pytest.mark.slow) for n in (2, 4))]
-)
+@pytest.mark.parametrize("n_inner", [1, 3, 5])
 def test_columns_may_be_split_anywhere(n_inner, monkeypatch):
     monkeypatch.setattr(module, "_inner_columns", lambda m: n_inner)
     assert_agree(random_problem(6))
@@ -131,7 +126,6 @@ def test_weights_far_beyond_float64():
     assert_agree(problem, 1e-11)
 
 
-@pytest.mark.parametrize("n_inner", [3, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 5))])
 @pytest.mark.parametrize(
     ("spread", "p_missing", "required"),
     [
@@ -141,8 +135,8 @@ def test_weights_far_beyond_float64():
         (5.0, 0.0, [0b111110, 0b111100, 0b111000, 0b110000, 0b100000, 0]),
     ],
 )
-def test_networks_without_weight(n_inner, spread, p_missing, required, monkeypatch):
-    monkeypatch.setattr(module, "_inner_columns", lambda m: n_inner)
+def test_networks_without_weight(spread, p_missing, required, monkeypatch):
+    monkeypatch.setattr(module, "_inner_columns", lambda m: 3)
     rng = np.random.default_rng(3)
     weights = reference.random_log_weights(rng, 6, spread)
     needed = [0] * 6 if required is None else required
@@ -152,14 +146,6 @@ def test_networks_without_weight(n_inner, spread, p_missing, required, monkeypat
     ]
     found = assert_agree(Problem(reference.restricted(kept, required)))
     assert np.isfinite(found.paths).all()
-
-
-def test_equal_weights_count_networks():
-    m = 8
-    found = Problem(
-        [dict.fromkeys(reference.subsets_of(reference.others_of(x, m)), 0.0) for x in range(m)]
-    )
-    assert found.sums().log_total == pytest.approx(math.log(reference.number_of_dags(m)), rel=1e-15)
 
 
 def test_probabilities_of_non_descendants():

@@ -126,7 +126,7 @@ def test_tiers_are_groups_whose_orders_are_counted_apart(prior):
 
 
 @pytest.mark.parametrize("prior", PRIORS)
-@pytest.mark.parametrize("m", [3, 4, pytest.param(5, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("m", [3, 4])
 @pytest.mark.parametrize("knowledge", [{}, {"max_parents": 2}, {"forbidden_edges": [(0, 1)]}])
 def test_prior_odds_of_edges_weigh_families(prior, m, knowledge):
     rng = np.random.default_rng(m)

@@ -153,13 +153,6 @@ def test_all_networks_have_their_frequencies(prior, m):
     assert_frequencies(group.sample(prior, 30_000), group.probabilities(prior))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("prior", PRIORS)
-def test_all_networks_of_five_columns_have_their_frequencies(prior):
-    group = Group(scores_of(5, n_rows=30))
-    assert_frequencies(group.sample(prior, 2_000_000), group.probabilities(prior))
-
-
 @pytest.mark.parametrize("prior", PRIORS)
 @pytest.mark.parametrize("n_rows", [2, 100_000])
 def test_flat_and_steep_scores(prior, n_rows):
@@ -244,11 +237,9 @@ def posterior_of(scores, prior, **knowledge):
     ("m", "knowledge"),
     [
         (2, {}),
-        pytest.param(10, {}, marks=pytest.mark.slow),
         (10, {"max_parents": 2, "required_edges": [(0, 3), (3, 5)], "forbidden_edges": [(1, 2)]}),
         (10, {"tiers": [[2], [4, 6, 8], ...]}),
         (9, {"tiers": [[5, 6], [1, 2, 3], [0], [4], ...], "max_parents": 3}),
-        pytest.param(13, {}, marks=pytest.mark.slow),
     ],
 )
 def test_edges_and_paths_have_their_frequencies(prior, m, knowledge):

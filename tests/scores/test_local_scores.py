@@ -22,7 +22,7 @@ def scores(rows):
     return LocalScoreTransformer().fit_transform(pd.DataFrame(rows, columns=list("abcdef")))
 
 
-@pytest.mark.parametrize("m", [*range(2, 10), pytest.param(10, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("m", range(2, 10))
 def test_every_family_equals_least_squares(m):
     rows = make_gaussian_network(m, n_samples=3 * m + 20, random_state=m)[0]
     scores = LocalScoreTransformer().fit_transform(rows)

@@ -55,10 +55,7 @@ def give(monkeypatch, search):
 # Against dynamic programming
 
 
-@pytest.mark.parametrize(
-    "seed",
-    [pytest.param(s, marks=[pytest.mark.slow] if s in (3, 4, 8, 9) else []) for s in range(12)],
-)
+@pytest.mark.parametrize("seed", [0, 1, 2, 5, 6, 7, 10, 11])
 def test_the_network_scores_as_that_of_dynamic_programming(monkeypatch, seed):
     rng = np.random.default_rng(seed)
     m = int(rng.integers(6, 9))

@@ -59,11 +59,7 @@ def random_case(seed):
 
 
 @pytest.mark.parametrize(
-    "seed",
-    [
-        pytest.param(s, marks=[pytest.mark.slow] if s > 9 or s in (2, 4, 8) else [])
-        for s in range(30)
-    ],
+    "seed", [0, 1, 3, 5, 6, 7, 9, *(pytest.param(s, marks=pytest.mark.slow) for s in (2, 4, 8))]
 )
 def test_few_columns_have_the_best_network(seed):
     rows, weight, options = random_case(seed)
@@ -153,7 +149,7 @@ def nearly_collinear(residual):
     return rows
 
 
-@pytest.mark.parametrize("residual", [1e-5, pytest.param(1e-7, marks=pytest.mark.slow), 1e-8])
+@pytest.mark.parametrize("residual", [1e-5, 1e-8])
 @pytest.mark.parametrize(
     "required",
     [
@@ -198,7 +194,7 @@ def listed_scores(tmp_path, rows, **limits):
     return ParentSetScores.from_jkl(path)
 
 
-@pytest.mark.parametrize("seed", [0, 2, *(pytest.param(s, marks=pytest.mark.slow) for s in (1, 3))])
+@pytest.mark.parametrize("seed", [0, 2])
 def test_listed_families_have_the_best_network(tmp_path, seed):
     rng = np.random.default_rng(seed)
     scores = listed_scores(tmp_path, drawn_rows(8, seed=seed), max_parents=4)
@@ -295,10 +291,9 @@ def test_a_network_is_found_if_all_but_one_column_are_tied_down():
     assert {*found.dag_.edges} == {("b", "a")}
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(s, marks=pytest.mark.slow) for s in (1, 2))])
-def test_a_chain_that_only_one_order_fits_is_found(seed):
+def test_a_chain_that_only_one_order_fits_is_found():
     """Random orders of 40 columns leave nearly all of them without a listed family."""
-    order = np.random.default_rng(seed).permutation(40)
+    order = np.random.default_rng(0).permutation(40)
     families = [([[-1]], [0.0])] * 40
     for before, x in pairwise(order.tolist()):
         families[x] = [[before]], [-1e9 * (x % 3) - x]
@@ -308,7 +303,7 @@ def test_a_chain_that_only_one_order_fits_is_found(seed):
         assert found.dag_.number_of_edges() == 39
 
 
-@pytest.mark.parametrize("factor", [1e9, pytest.param(1e100, marks=pytest.mark.slow), 1e299])
+@pytest.mark.parametrize("factor", [1e9, 1e299])
 def test_large_scores_are_no_trouble(factor):
     local = np.random.default_rng(0).uniform(-1, 1, size=(12, 12))
     one, large = (
