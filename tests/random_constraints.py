@@ -28,12 +28,15 @@ def random_constraints(rng, m):
 
 
 def is_allowed(x, parents, settings):
-    tier_of = {c: i for i, tier in enumerate(settings.get("tiers") or []) for c in tier}
+    """Columns that no tier names come last."""
+    tiers = settings.get("tiers") or []
+    tier_of = {c: i for i, tier in enumerate(tiers) if tier is not ... for c in tier}
+    tier = tier_of.get(x, len(tiers))
+    forbidden = settings.get("forbidden_edges") or []
+    required = nx.DiGraph(settings.get("required_edges")).edges
     return (
-        all((p, x) not in (settings["forbidden_edges"] or []) for p in parents)
-        and all(
-            p in parents for p, child in nx.DiGraph(settings["required_edges"]).edges if child == x
-        )
+        all((p, x) not in forbidden for p in parents)
+        and all(p in parents for p, child in required if child == x)
         and len(parents) <= settings.get("max_parents", np.inf)
-        and all(tier_of.get(p, 0) <= tier_of.get(x, 0) for p in parents)
+        and all(tier_of.get(p, len(tiers)) <= tier for p in parents)
     )

@@ -8,6 +8,7 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
+from agreement import assert_same_network
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.pipeline import make_pipeline
@@ -75,12 +76,6 @@ def assert_same_statistics(scores, expected, accuracy=1e-12):
     np.testing.assert_allclose(a.scale, b.scale, rtol=accuracy)
     assert a.n_samples == b.n_samples
     assert scores.shape[1] == expected.shape[1]
-
-
-def assert_same_network(learner, expected):
-    assert list(learner.dag_.edges) == list(expected.dag_.edges)
-    assert learner.network_score_ == pytest.approx(expected.network_score_, rel=1e-12)
-    np.testing.assert_allclose(learner.network_.coef_, expected.network_.coef_, atol=1e-10)
 
 
 @pytest.fixture

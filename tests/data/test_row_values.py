@@ -9,6 +9,7 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
+from agreement import assert_same_network
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
@@ -38,22 +39,13 @@ def weighted_table(seed, m=4, n=30):
     return rows, rng.integers(0, 4, n)
 
 
-def assert_same_network(a, b):
-    assert set(a.dag_.edges) == set(b.dag_.edges)
-    assert a.network_score_ == pytest.approx(b.network_score_, rel=1e-9)
-    for name in ("coef_", "intercept_", "noise_variance_", "mean_"):
-        np.testing.assert_allclose(
-            getattr(a.network_, name), getattr(b.network_, name), rtol=1e-7, atol=1e-9
-        )
-
-
 @given(st.integers(0, 10_000), st.sampled_from(CRITERIA), st.sampled_from([None, 1, 2]))
 def test_weights_are_repeats(seed, criterion, max_parents):
     rows, weight = weighted_table(seed)
     learner = GaussianBNLearner(criterion, max_parents=max_parents)
     weighted = learner.fit(rows, sample_weight=weight)
     repeated = GaussianBNLearner(criterion, max_parents=max_parents).fit(rows.repeat(weight, 0))
-    assert_same_network(weighted, repeated)
+    assert_same_network(weighted, repeated, rtol=1e-7, score_rtol=1e-9)
     test, test_weight = weighted_table(seed + 1)
     held_out = weighted.score(test, sample_weight=test_weight)
     assert held_out == pytest.approx(repeated.score(test.repeat(test_weight, 0)), rel=1e-9)

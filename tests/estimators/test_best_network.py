@@ -4,12 +4,6 @@ import numpy as np
 import pytest
 
 from skbn import GaussianBNLearner, LocalScoreTransformer, ParentSetScores, best_network
-from skbn.datasets import make_gaussian_network
-
-
-@pytest.fixture
-def rows():
-    return make_gaussian_network(7, n_samples=80, random_state=3)[0]
 
 
 @pytest.mark.parametrize(

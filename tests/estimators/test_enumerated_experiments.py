@@ -1,13 +1,13 @@
 """Interventions and exogenous columns, against an enumeration of all networks."""
 
 import warnings
-from collections import defaultdict
 from math import inf
 
 import hypothesis.strategies as st
 import numpy as np
 import pytest
 import reference
+from enumerated_networks import check_lists, parents_of, ranking
 from experiment_tables import TARGETS, experiment
 from hypothesis import given
 from numpy.testing import assert_allclose
@@ -37,16 +37,6 @@ CASES = {
 }
 
 
-def masks_of(parents):
-    return [sum(1 << p for p in ps) for ps in parents]
-
-
-def parents_of(network):
-    """The parents of each column, as a tuple of tuples."""
-    dag = network.dag
-    return tuple(tuple(sorted(dag.predecessors(x))) for x in range(len(dag)))
-
-
 def scores_of(rows, is_set, exogenous, criterion="bic"):
     """The score of each family; that of exogenous columns is 0."""
     scores = {}
@@ -60,70 +50,6 @@ def scores_of(rows, is_set, exogenous, criterion="bic"):
     return scores
 
 
-def is_allowed(x, parents, knowledge):
-    tier_of = {
-        c: i for i, tier in enumerate(knowledge.get("tiers", [])) if tier is not ... for c in tier
-    }
-    last = len(knowledge.get("tiers", []))
-    return (
-        all((p, x) not in knowledge.get("forbidden_edges", []) for p in parents)
-        and all(p in parents for p, child in knowledge.get("required_edges", []) if child == x)
-        and len(parents) <= knowledge.get("max_parents", inf)
-        and all(tier_of.get(p, last) <= tier_of.get(x, last) for p in parents)
-    )
-
-
-def ranking(scores, m, knowledge):
-    """All networks that are allowed and their scores, the best first."""
-    allowed = {
-        key: score for key, score in scores.items() if is_allowed(*key, knowledge) and score > -inf
-    }
-    found = [
-        (sum(allowed[x, p] for x, p in enumerate(parents)), parents)
-        for parents in reference.all_dags(m)
-        if all((x, p) in allowed for x, p in enumerate(parents))
-    ]
-    return sorted(found, key=lambda each: -each[0])
-
-
-def check_lists(learner, expected, targets):
-    """All networks are listed in order, each once, and all classes with their members."""
-    networks = learner.near_optimal(10**6, equivalence_classes=False)
-    assert networks.is_complete
-    score_of = {parents: score for score, parents in expected}
-    found = [parents_of(network) for network in networks]
-    assert {*found} == {*score_of}
-    assert len(found) == len(score_of)
-    assert_allclose(networks.scores, [score for score, _ in expected], atol=1e-8)
-    assert_allclose(networks.scores, [score_of[each] for each in found], atol=1e-8)
-
-    classes = defaultdict(list)
-    for score, parents in expected:
-        classes[reference.interventional_class(parents, targets)].append((score, parents))
-    listed = learner.near_optimal(10**6)
-    assert listed.is_complete
-    assert len(listed) == len(classes)
-    assert_allclose(
-        listed.scores, sorted((max(m)[0] for m in classes.values()), reverse=True), atol=1e-8
-    )
-    n_members = list(listed.to_frame()["n_members"])
-    for network, score, n in zip(listed, listed.scores, n_members, strict=True):
-        members = classes.pop(reference.interventional_class(parents_of(network), targets))
-        assert max(members)[0] == pytest.approx(score, abs=1e-8)
-        assert n == len(members)
-        if not learner.tiers and not learner.forbidden_edges and learner.max_parents is None:
-            shared, joined = reference.essential_edges([parents for _, parents in members])
-            pattern = network.cpdag()
-            assert {*pattern.edges} >= shared
-            undirected = {
-                frozenset((a, b))
-                for a, b, is_undirected in pattern.edges(data="undirected")
-                if is_undirected
-            }
-            assert undirected == joined - {frozenset(edge) for edge in shared}
-    assert not classes
-
-
 def check(m, targets, exogenous, settings, criterion):
     rows, is_set = experiment(m, targets, seed=m)
     scores = scores_of(rows, is_set, exogenous, criterion)
@@ -132,7 +58,7 @@ def check(m, targets, exogenous, settings, criterion):
         knowledge["tiers"] = [each if each is ... else [*each] for each in knowledge["tiers"]]
         if exogenous:
             knowledge["tiers"] = [[*exogenous], *knowledge["tiers"]]
-    expected = ranking(scores, m, knowledge)
+    expected = ranking(scores, m, **knowledge)
     learner = GaussianBNLearner(criterion, exogenous=exogenous or None, **settings)
     learner.fit(rows, interventions=is_set)
     best, _ = expected[0]
@@ -181,7 +107,7 @@ def test_all_networks_of_five_columns(case):
 def test_an_exogenous_column_may_be_set_in_all_rows():
     rows, is_set = experiment(4, [{0}, {1, 2}])
     is_set[:, 3] = True
-    expected = ranking(scores_of(rows, is_set, [3]), 4, {})
+    expected = ranking(scores_of(rows, is_set, [3]), 4)
     learner = GaussianBNLearner(exogenous=[3]).fit(rows, interventions=is_set)
     assert learner.network_score_ == pytest.approx(expected[0][0], abs=1e-8)
     check_lists(learner, expected, [{0}, {1, 2}])

@@ -3,20 +3,15 @@
 import joblib
 import numpy as np
 import pytest
-from scipy.stats import loguniform
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.model_selection import (
     GridSearchCV,
     HalvingGridSearchCV,
     KFold,
     ParameterGrid,
-    RandomizedSearchCV,
     cross_val_score,
-    cross_validate,
     train_test_split,
-    validation_curve,
 )
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -30,10 +25,6 @@ GRIDS = {
     "criterion": {"criterion": CRITERIA},
     "a criterion's parameter": {"criterion": [EBIC()], "criterion__gamma": [0, 2]},
     "max_parents": {"max_parents": [0, 2, None]},
-}
-TABLES = {
-    "breast cancer": load_breast_cancer(as_frame=True).data.iloc[:, :8],
-    "diabetes": load_diabetes(as_frame=True).data,
 }
 
 
@@ -79,18 +70,6 @@ def test_a_grid_search_is_a_loop_over_folds(wine, grid_and_means, step):
     assert search.score_samples(wine).mean() == pytest.approx(search.score(wine))
 
 
-@pytest.mark.filterwarnings("ignore::skbn.exceptions.DataWarning")
-@pytest.mark.parametrize("table", TABLES)
-def test_other_tables(table):
-    rows = TABLES[table]
-    grid = {"penalty": [0.5, 4.0], "criterion": ["bic", EBIC(gamma=1.0)]}
-    pipeline = make_pipeline(StandardScaler(), GaussianBNLearner())
-    search = GridSearchCV(pipeline, prefixed(grid, "gaussianbnlearner"), cv=FOLDS).fit(rows)
-    means = held_out_means(GaussianBNLearner(), grid, rows)
-    np.testing.assert_allclose(search.cv_results_["mean_test_score"], means, rtol=1e-12)
-    assert search.best_index_ == means.argmax()
-
-
 def test_the_penalty_is_that_of_the_learner_that_cross_validates(wine):
     penalties = [0.25, 1.0, 4.0]
     pipeline = make_pipeline(StandardScaler(), GaussianBNLearner())
@@ -124,20 +103,6 @@ def test_any_backend_gives_the_same(wine, search_alone, backend):
     assert list(search.predict(wine).edges(data=True)) == list(alone.predict(wine).edges(data=True))
 
 
-def test_randomized_search(wine):
-    distributions = {"penalty": loguniform(0.1, 30), "max_parents": [1, 2, None]}
-    search = RandomizedSearchCV(
-        GaussianBNLearner(), distributions, n_iter=6, cv=FOLDS, random_state=0
-    ).fit(wine)
-    for i, parameters in enumerate(search.cv_results_["params"]):
-        means = cross_val_score(GaussianBNLearner(**parameters), wine, cv=FOLDS)
-        np.testing.assert_array_equal(
-            [search.cv_results_[f"split{j}_test_score"][i] for j in range(3)], means
-        )
-    best = GaussianBNLearner(**search.best_params_).fit(wine)
-    assert search.score(wine) == best.score(wine)
-
-
 @pytest.mark.parametrize("is_table", [True, False])
 def test_halving_search(wine, is_table):
     """Of a table, and of its local scores, whose settings hold in all parts of it."""
@@ -155,24 +120,6 @@ def test_halving_search(wine, is_table):
     assert search.best_params_["max_parents"] > 0
 
 
-def test_cross_validate_returns_fitted_learners(wine):
-    results = cross_validate(
-        make_pipeline(StandardScaler(), GaussianBNLearner()),
-        wine,
-        cv=FOLDS,
-        return_train_score=True,
-        return_estimator=True,
-        return_indices=True,
-    )
-    for i, pipeline in enumerate(results["estimator"]):
-        train, test = (wine.iloc[results["indices"][kind][i]] for kind in ("train", "test"))
-        assert results["test_score"][i] == pipeline.score(test)
-        assert results["train_score"][i] == pipeline.score(train)
-        alone = GaussianBNLearner().fit(StandardScaler().fit_transform(train))
-        assert pipeline[-1].network_score_ == alone.network_score_
-    assert results["train_score"].mean() > results["test_score"].mean()
-
-
 def test_a_scoring_of_ones_own(wine):
     def n_edges(learner, X, y=None):
         return learner.dag_.number_of_edges()
@@ -182,14 +129,6 @@ def test_a_scoring_of_ones_own(wine):
     ).fit(wine)
     assert fewest.best_params_ == {"penalty": 1}
     assert fewest.best_score_ > GaussianBNLearner(penalty=3).fit(wine).dag_.number_of_edges()
-
-
-def test_validation_curve(wine):
-    train, test = validation_curve(
-        GaussianBNLearner(), wine, None, param_name="penalty", param_range=[0, 1, 10], cv=FOLDS
-    )
-    assert (np.diff(train.mean(axis=1)) < 0).all()  # a penalty costs likelihood where it is fitted
-    np.testing.assert_array_equal(test[1], cross_val_score(GaussianBNLearner(), wine, cv=FOLDS))
 
 
 # Local scores in the place of the table

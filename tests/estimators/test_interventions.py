@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import reference
+from agreement import assert_same_bits
 from experiment_tables import experiment
 from hypothesis import given
 from sklearn import config_context
@@ -41,26 +42,17 @@ def fitted():
     return GaussianBNLearner().fit(TABLE, interventions=IS_SET)
 
 
-def assert_same(found, expected):
-    """Two learners have the same network, to the last bit."""
-    dag, other = found.network_.dag_, expected.network_.dag_
-    assert {*dag.edges} == {*other.edges}
-    assert dict(dag.nodes(data=True)) == dict(other.nodes(data=True))
-    assert all(dag.edges[edge] == other.edges[edge] for edge in dag.edges)
-    assert found.network_score_ == expected.network_score_
-
-
 @pytest.mark.parametrize(
     "interventions",
     [NAMED, pd.DataFrame(IS_SET, columns=NAMES)[["c", "a", "b", "d"]], IS_SET.tolist()],
 )
 def test_forms_of_interventions(fitted, interventions):
-    assert_same(GaussianBNLearner().fit(TABLE, interventions=interventions), fitted)
+    assert_same_bits(GaussianBNLearner().fit(TABLE, interventions=interventions), fitted)
     scores = LocalScoreTransformer().fit_transform(TABLE)
-    assert_same(GaussianBNLearner().fit(scores, interventions=interventions), fitted)
+    assert_same_bits(GaussianBNLearner().fit(scores, interventions=interventions), fitted)
     made = LocalScoreTransformer().fit_transform(TABLE, interventions=interventions)
-    assert_same(GaussianBNLearner().fit(made), fitted)
-    assert_same(GaussianBNLearner().fit(made, interventions=IS_SET), fitted)
+    assert_same_bits(GaussianBNLearner().fit(made), fitted)
+    assert_same_bits(GaussianBNLearner().fit(made, interventions=IS_SET), fitted)
 
 
 def test_labels_match_rows(fitted):
@@ -70,7 +62,7 @@ def test_labels_match_rows(fitted):
     frame = pd.DataFrame(IS_SET, columns=NAMES, index=labels).iloc[shuffled]
     series = pd.Series(NAMED, index=labels).iloc[shuffled]
     for interventions in (frame, series):
-        assert_same(GaussianBNLearner().fit(table, interventions=interventions), fitted)
+        assert_same_bits(GaussianBNLearner().fit(table, interventions=interventions), fitted)
 
 
 def test_targets_and_fixed_edges(fitted):
@@ -91,9 +83,9 @@ def test_targets_and_fixed_edges(fitted):
 @pytest.mark.parametrize("nothing", [[None] * N, np.zeros((N, 4), bool), [()] * N])
 def test_no_intervention_changes_no_bit(nothing):
     plain = GaussianBNLearner().fit(TABLE)
-    assert_same(GaussianBNLearner().fit(TABLE, interventions=nothing), plain)
+    assert_same_bits(GaussianBNLearner().fit(TABLE, interventions=nothing), plain)
     few = GaussianBNLearner(max_parents=2).fit(TABLE)
-    assert_same(GaussianBNLearner(max_parents=2).fit(TABLE, interventions=nothing), few)
+    assert_same_bits(GaussianBNLearner(max_parents=2).fit(TABLE, interventions=nothing), few)
 
 
 @given(st.permutations(range(N)))
@@ -106,10 +98,10 @@ def test_rows_in_another_order(order):
 
 
 def test_threads_copies_and_pickles(fitted):
-    assert_same(GaussianBNLearner(n_jobs=2).fit(TABLE, interventions=IS_SET), fitted)
-    assert_same(GaussianBNLearner(n_jobs=1).fit(TABLE, interventions=IS_SET), fitted)
+    assert_same_bits(GaussianBNLearner(n_jobs=2).fit(TABLE, interventions=IS_SET), fitted)
+    assert_same_bits(GaussianBNLearner(n_jobs=1).fit(TABLE, interventions=IS_SET), fitted)
     copy = pickle.loads(pickle.dumps(fitted))
-    assert_same(copy, fitted)
+    assert_same_bits(copy, fitted)
     assert copy.targets_ == fitted.targets_
     assert list(copy.near_optimal(3).scores) == list(fitted.near_optimal(3).scores)
     again = clone(fitted)
@@ -121,7 +113,7 @@ def test_threads_copies_and_pickles(fitted):
 
 def test_searches_of_other_kinds(fitted, tmp_path):
     scratch = GaussianBNLearner(scratch=str(tmp_path)).fit(TABLE, interventions=IS_SET)
-    assert_same(scratch, fitted)
+    assert_same_bits(scratch, fitted)
     few = GaussianBNLearner(max_parents=2).fit(TABLE, interventions=IS_SET)
     order = GaussianBNLearner(search="order", max_parents=2, random_state=0)
     order.fit(TABLE, interventions=IS_SET)
@@ -336,9 +328,9 @@ def test_categories_that_were_set_are_held_out():
 def test_pipelines(fitted):
     piped = make_pipeline(LocalScoreTransformer(), GaussianBNLearner())
     piped.fit(TABLE, localscoretransformer__interventions=NAMED)
-    assert_same(piped[-1], fitted)
+    assert_same_bits(piped[-1], fitted)
     piped.fit(TABLE, gaussianbnlearner__interventions=NAMED)
-    assert_same(piped[-1], fitted)
+    assert_same_bits(piped[-1], fitted)
     scaled = make_pipeline(StandardScaler().set_output(transform="pandas"), GaussianBNLearner())
     scaled.fit(TABLE, gaussianbnlearner__interventions=NAMED)
     assert {*scaled[-1].dag_.edges} == {*fitted.dag_.edges}
@@ -347,7 +339,7 @@ def test_pipelines(fitted):
         learner = GaussianBNLearner().set_fit_request(interventions=False)
         piped = make_pipeline(transformer, learner.set_score_request(interventions=True))
         piped.fit(TABLE, interventions=NAMED)
-        assert_same(piped[-1], fitted)
+        assert_same_bits(piped[-1], fitted)
 
 
 # Resamples

@@ -1,12 +1,12 @@
 """Lists of near-optimal networks, against an enumeration of all networks."""
 
-from collections import defaultdict
 from math import inf, log
 
 import networkx as nx
 import numpy as np
 import pytest
 import reference
+from enumerated_networks import check_lists, parents_of, ranking
 from numpy.testing import assert_allclose
 from sklearn.datasets import load_diabetes, load_iris, load_wine
 
@@ -23,51 +23,6 @@ from skbn._networks.class_members import number_of_members
 ROWS = np.random.default_rng(0).normal(size=(60, 5)) @ np.triu(np.ones((5, 5)))
 
 
-def parents_of(network):
-    """The parents of each column, as a tuple of frozen sets."""
-    dag = network.dag
-    return tuple(frozenset(dag.predecessors(x)) for x in range(len(dag)))
-
-
-def ranking(scores, m, is_allowed=lambda parents: True):
-    """All networks, the best first, and their scores."""
-    scored = [
-        (sum(scores[x, p] for x, p in enumerate(parents)), tuple(map(frozenset, parents)))
-        for parents in reference.all_dags(m)
-        if is_allowed(parents)
-    ]
-    return sorted((each for each in scored if each[0] > -np.inf), key=lambda each: -each[0])
-
-
-def best_of_classes(networks):
-    """The best score of each equivalence class, and how many networks it has."""
-    classes = defaultdict(list)
-    for score, parents in networks:
-        classes[reference.equivalence_class(parents)].append(score)
-    return classes
-
-
-def check_networks(near, expected):
-    """A list of networks has the expected ones in order, each once."""
-    assert_allclose(near.scores, [score for score, _ in expected], atol=1e-8)
-    assert len(near) == len(expected)
-    found = [parents_of(network) for network in near]
-    assert len(set(found)) == len(found)
-    score_of = {parents: score for score, parents in expected}
-    assert_allclose(near.scores, [score_of[parents] for parents in found], atol=1e-8)
-
-
-def check_classes(near, expected):
-    """A list of classes has the expected ones in order, each once, with their sizes."""
-    classes = best_of_classes(expected)
-    best = sorted((max(scores) for scores in classes.values()), reverse=True)
-    assert_allclose(near.scores, best, atol=1e-8)
-    found = [reference.equivalence_class(parents_of(network)) for network in near]
-    assert len(set(found)) == len(found)
-    assert_allclose(near.scores, [max(classes[each]) for each in found], atol=1e-8)
-    assert list(near.to_frame()["n_members"]) == [len(classes[each]) for each in found]
-
-
 @pytest.mark.parametrize(
     ("m", "criterion"),
     [(2, "bic"), (3, "bge"), (4, "bge"), pytest.param(5, "bic", marks=pytest.mark.slow)],
@@ -80,19 +35,13 @@ def test_all_networks_and_all_classes_are_listed_in_order(m, criterion):
         else reference.all_local_scores(rows)
     )
     expected = ranking(scores, m)
-    assert len(expected) == {2: 3, 3: 25, 4: 543, 5: 29281}[m]
+    n = {2: 3, 3: 25, 4: 543, 5: 29281}[m]
+    assert len(expected) == n
     learner = GaussianBNLearner(criterion).fit(rows)
-    networks = learner.near_optimal(len(expected) - 1, equivalence_classes=False)
-    assert not networks.is_complete
-    networks = learner.near_optimal(len(expected), equivalence_classes=False)
-    assert networks.is_complete
-    networks = learner.near_optimal(10**6, equivalence_classes=False)
-    assert networks.is_complete
-    check_networks(networks, expected)
-    classes = learner.near_optimal(within=inf)
-    assert classes.is_complete
-    assert len(classes) == {2: 2, 3: 11, 4: 185, 5: 8782}[m]
-    check_classes(classes, expected)
+    assert not learner.near_optimal(n - 1, equivalence_classes=False).is_complete
+    assert learner.near_optimal(n, equivalence_classes=False).is_complete
+    assert len(learner.near_optimal(within=inf)) == {2: 2, 3: 11, 4: 185, 5: 8782}[m]
+    check_lists(learner, expected)
 
 
 CONSTRAINTS = {
@@ -115,14 +64,7 @@ CONSTRAINTS = {
 def test_constraints_hold_for_all_networks(constraints, criterion):
     rows = ROWS[:, [4, 0, 3, 1]]
     learner = GaussianBNLearner(criterion, **constraints).fit(rows)
-    known = learner._searched_.constraints
-
-    def is_allowed(parents):
-        return all(known.allows(x, mask_of(p)) for x, p in enumerate(parents))
-
-    expected = ranking(reference.all_local_scores(rows, criterion), 4, is_allowed)
-    check_networks(learner.near_optimal(10**6, equivalence_classes=False), expected)
-    check_classes(learner.near_optimal(10**6), expected)
+    check_lists(learner, ranking(reference.all_local_scores(rows, criterion), 4, **constraints))
 
 
 def listed_scores(rng, m):
@@ -144,16 +86,14 @@ def test_listed_families_with_ties(seed):
     learner = GaussianBNLearner().fit(listed)
     expected = ranking(scores, 4)
     near = learner.near_optimal(10**6, equivalence_classes=False)
-    number = {name: i for i, name in enumerate(listed.columns)}
-    found = [
-        tuple(frozenset(number[p] for p in network.dag.predecessors(x)) for x in listed.columns)
-        for network in near
-    ]
-    assert sorted(map(str, found)) == sorted(str(parents) for _, parents in expected)
+    found = [nx.relabel_nodes(network.dag, lambda name: int(name[1:])) for network in near]
+    parents = [tuple(tuple(sorted(dag.predecessors(x))) for x in range(4)) for dag in found]
+    assert sorted(parents) == sorted(parents for _, parents in expected)
     assert_allclose(near.scores, [score for score, _ in expected])
-    classes = learner.near_optimal(10**6)
-    best = sorted((max(each) for each in best_of_classes(expected).values()), reverse=True)
-    assert_allclose(classes.scores, best)
+    classes, best = learner.near_optimal(10**6), {}
+    for score, parents in expected:  # the best of a class comes first
+        best.setdefault(reference.equivalence_class(parents), score)
+    assert_allclose(classes.scores, [*best.values()])
     with pytest.raises(ValueError, match="may rule out some members"):
         classes.edge_frequencies(weighted=False)
     assert "n_members" not in classes.to_frame()
@@ -191,7 +131,7 @@ def networks_within(scores, m, bound):
                     yield from extend(rest, later, more, {**parents, x: mask})
 
     for parents in extend((1 << m) - 1, 0, 0.0, {}):
-        yield tuple(frozenset(members_of(parents[x])) for x in range(m))
+        yield tuple(tuple(members_of(parents[x])) for x in range(m))
 
 
 TABLES = {
@@ -248,10 +188,9 @@ def test_a_limited_list_begins_like_a_longer_one_and_says_so():
     assert_allclose(learner.near_optimal().scores, long.scores[long.scores >= long.scores[0] - 3])
 
 
-def test_the_first_is_the_network_of_the_learner():
-    rows = load_wine().data
+def test_the_first_is_the_network_of_the_learner(wine):
     for learner in (GaussianBNLearner("bge"), GaussianBNLearnerCV(cv=3)):
-        near = learner.fit(rows).near_optimal(2)
+        near = learner.fit(wine).near_optimal(2)
         assert near[0].dag.edges == learner.dag_.edges
         assert_allclose(near[0].coef_, learner.network_.coef_)
         assert near.scores[0] == pytest.approx(learner.network_score_, abs=1e-6)
@@ -285,8 +224,8 @@ def refuse(n_bytes, purpose, remedy):
     raise ValueError(f"{purpose} needs {n_bytes}; {remedy(0)}")
 
 
-def test_jobs_and_column_order_do_not_change_the_list():
-    rows = load_wine().data[:, :9]
+def test_jobs_and_column_order_do_not_change_the_list(wine):
+    rows = wine.to_numpy()[:, :9]
     order = np.random.default_rng(0).permutation(9)
     one = GaussianBNLearner(n_jobs=1).fit(rows).near_optimal(200)
     two = GaussianBNLearner(n_jobs=2).fit(rows).near_optimal(200)
@@ -298,7 +237,6 @@ def test_jobs_and_column_order_do_not_change_the_list():
 def test_the_frame_describes_each_network():
     near = GaussianBNLearner().fit(ROWS).near_optimal(20)
     frame = near.to_frame()
-    best = near.cpdags[0]
     for i, network in enumerate(near):
         assert frame["n_edges"][i] == network.dag.number_of_edges()
         distance = network.structural_hamming_distance(near[0], cpdag=True)
@@ -308,7 +246,7 @@ def test_the_frame_describes_each_network():
         assert frame["n_members"][i] == number_of_members(
             [mask_of(parents) for parents in parents_of(network)]
         )
-    assert best.number_of_edges() == frame["n_edges"][0]
+    assert near.cpdags[0].number_of_edges() == frame["n_edges"][0]
     networks = GaussianBNLearner().fit(ROWS).near_optimal(20, equivalence_classes=False)
     assert "n_members" not in networks.to_frame()
     distances = [network.structural_hamming_distance(networks[0]) for network in networks]

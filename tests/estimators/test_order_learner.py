@@ -9,9 +9,7 @@ import pytest
 from random_constraints import is_allowed, random_constraints
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from sklearn.model_selection import GridSearchCV, KFold
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.model_selection import KFold
 
 from skbn import (
     BootstrapBNLearner,
@@ -29,11 +27,6 @@ FOLDS = KFold(3, shuffle=True, random_state=0)
 
 def order_learner(**settings):
     return GaussianBNLearner(**{"search": "order", "random_state": 0} | settings)
-
-
-@pytest.fixture(scope="module")
-def rows():
-    return make_gaussian_network(6, n_samples=200, random_state=0)[0]
 
 
 @pytest.fixture
@@ -156,23 +149,6 @@ def test_a_warning_says_if_one_start_alone_came_near_its_network(rows, monkeypat
     with pytest.warns(ConvergenceWarning, match="Of 3 starts") as told:
         GaussianBNLearnerCV([1], cv=FOLDS, search="order", random_state=0).fit(rows)
     assert [each.filename for each in told] == [__file__]
-
-
-def test_parameters_come_and_go(rows):
-    learner = GaussianBNLearner()
-    settings = {"search": "order", "time_limit": 30.0, "random_state": 3}
-    assert {name: learner.get_params()[name] for name in settings} == {
-        "search": "exact",
-        "time_limit": None,
-        "random_state": None,
-    }
-    one = clone(learner.set_params(**settings))
-    assert {name: one.get_params()[name] for name in settings} == settings
-    assert repr(one) == "GaussianBNLearner(random_state=3, search='order', time_limit=30.0)"
-    other = GaussianBNLearner(**settings)
-    assert list(one.fit(rows).dag_.edges) == list(other.fit(rows).dag_.edges)
-    with pytest.raises(TypeError, match="positional"):
-        GaussianBNLearner("bic", "order")
 
 
 # Seeds
@@ -315,9 +291,7 @@ def test_families_of_which_no_network_consists():
         GaussianBNLearner().fit(scores)
 
 
-def test_fewer_than_two_columns(rows):
-    with pytest.raises(ValueError, match=r"minimum of 2 is required by GaussianBNLearner"):
-        order_learner().fit(rows[:, :1])
+def test_fewer_than_two_columns():
     alone = ParentSetScores(["a"], [([[-1]], [0.0])])
     with pytest.raises(ValueError, match="needs at least 2 columns; the ParentSetScores have 1"):
         order_learner().fit(alone)
@@ -390,14 +364,6 @@ def test_constraints_hold(seed):
     assert learner.network_score_ <= exact.network_score_ + 1e-6
 
 
-def test_sample_weights(rows):
-    weight = np.random.default_rng(0).integers(0, 4, len(rows))
-    learner = order_learner().fit(rows, sample_weight=weight)
-    scores = LocalScoreTransformer().fit_transform(np.repeat(rows, weight, axis=0))
-    assert learner.network_score_ == pytest.approx(scores.network_score(learner.dag_), abs=1e-6)
-    assert learner.network_score_ != order_learner().fit(rows).network_score_
-
-
 def test_parent_set_scores():
     rng = np.random.default_rng(0)
     local = {}
@@ -421,24 +387,6 @@ def test_parent_set_scores():
     assert exact.is_optimal_ is True
     assert learner.network_score_ <= exact.network_score_ + 1e-9
     assert learner.criterion_ is None
-
-
-@pytest.mark.slow
-def test_pipelines_and_grid_searches(rows):
-    table = StandardScaler().fit_transform(rows)
-    pipeline = make_pipeline(StandardScaler(), LocalScoreTransformer(), order_learner())
-    assert list(pipeline.fit(rows)[-1].dag_.edges) == list(order_learner().fit(table).dag_.edges)
-    assert pipeline.score(rows) == pytest.approx(order_learner().fit(table).score(table))
-    penalties = [1, 4, 16]
-    search = GridSearchCV(pipeline, {"localscoretransformer__penalty": penalties}, cv=FOLDS)
-    search.fit(rows)
-    alone = GridSearchCV(order_learner(), {"penalty": penalties}, cv=FOLDS).fit(table)
-    cv = GaussianBNLearnerCV(penalties, cv=FOLDS, search="order", random_state=0).fit(table)
-    assert cv.penalty_ == alone.best_params_["penalty"]
-    np.testing.assert_allclose(
-        cv.cv_results_["mean_test_score"], alone.cv_results_["mean_test_score"]
-    )
-    assert search.best_estimator_[-1].is_optimal_ is False
 
 
 def test_verbose_says_what_is_searched(rows, capsys):

@@ -10,7 +10,6 @@ import joblib
 import networkx as nx
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 from sklearn import config_context
 from sklearn.base import clone
@@ -49,11 +48,6 @@ TABLES = {
 CV = GaussianBNLearnerCV([0.5, 4], cv=KFold(2, shuffle=True, random_state=0))
 
 
-@pytest.fixture
-def wine():
-    return WINE.copy()
-
-
 def edges(learner):
     return list(learner.dag_.edges(data=True))
 
@@ -69,6 +63,7 @@ def test_a_pipeline_finds_what_the_learner_finds(table, learner):
     assert len(edges(alone)) > len(alone.dag_)
     assert edges(piped[-1]) == edges(alone)
     assert piped[-1].network_score_ == alone.network_score_
+    assert list(piped[:-1].get_feature_names_out()) == list(TABLES[table])
     assert piped.score(TABLES[table]) == alone.score(rows)
     np.testing.assert_array_equal(piped.score_samples(TABLES[table]), alone.score_samples(rows))
     again = clone(pipeline).fit_predict(TABLES[table])
@@ -109,23 +104,6 @@ def test_names_reach_the_nodes_with_set_output(wine, learner, container):
         alone = make_pipeline(scaler, *map(clone, steps[1:]), clone(learner)).fit(wine)
         assert list(alone[-1].dag_) == expected
         assert np.isfinite(alone.score(wine))
-
-
-@pytest.mark.parametrize("container", [pd.DataFrame, pl.DataFrame])
-def test_names_of_a_frame_are_those_of_the_nodes(wine, container):
-    frame = container({name: wine[name].to_numpy() for name in wine})
-    expected = edges(GaussianBNLearner().fit(wine))
-    assert edges(GaussianBNLearner().fit(frame)) == expected
-    piped = make_pipeline(LocalScoreTransformer(), GaussianBNLearner()).fit(frame)
-    assert edges(piped[-1]) == expected
-    assert list(piped.feature_names_in_) == list(wine.columns)
-    with pytest.raises(ValueError, match="feature names should match"):
-        piped.score(frame[list(reversed(frame.columns))])
-
-
-def test_names_out(wine):
-    piped = make_pipeline(StandardScaler(), LocalScoreTransformer()).fit(wine)
-    assert list(piped.get_feature_names_out()) == list(wine.columns)
 
 
 @pytest.mark.parametrize("verbose", [True, False])
@@ -383,31 +361,7 @@ def test_clones_have_the_parameters_alone(wine):
     assert criterion.alpha_mu == 0.5
 
 
-# Processes and threads
-
-
-def found(learner, rows):
-    return edges(learner.fit(rows)), learner.score(rows)
-
-
-@pytest.mark.usefixtures("two_blas_threads")
-@pytest.mark.parametrize("options", [{"prefer": "processes"}, {"prefer": "threads"}, {}])
-def test_processes_and_threads_give_the_same(wine, options):
-    learners = [GaussianBNLearner(n_jobs=2), clone(CV).set_params(n_jobs=2)]
-    parts = [(clone(learner), wine[i::2]) for learner in learners for i in range(2)]
-    expected = [found(*part) for part in parts]
-    calls = [joblib.delayed(found)(*part) for part in parts]
-    assert joblib.Parallel(n_jobs=2, **options)(calls) == expected
-    assert expected[0] != expected[1]
-
-
-def test_scores_go_to_processes_and_back(wine):
-    transformer = LocalScoreTransformer("aic", n_jobs=2)
-    calls = [joblib.delayed(transformer.fit_transform)(wine[i::2]) for i in range(2)]
-    for i, scores in enumerate(joblib.Parallel(n_jobs=2, prefer="processes")(calls)):
-        expected = clone(transformer).fit_transform(wine[i::2])
-        assert repr(scores) == repr(expected)
-        np.testing.assert_array_equal(scores.to_array(), expected.to_array())
+# Attributes of the network
 
 
 @pytest.mark.parametrize(

@@ -28,19 +28,7 @@ from skbn._solver.branch_engine import branch_and_cut_bytes
 from skbn.datasets import make_gaussian_network
 
 FOLDS = KFold(2, shuffle=True, random_state=0)
-PROOF = {
-    "is_optimal_",
-    "score_bound_",
-    "optimality_gap_",
-    "n_iter_",
-    "n_nodes_",
-    "start_scores_",
-}
-
-
-@pytest.fixture(scope="module")
-def rows():
-    return make_gaussian_network(6, n_samples=200, random_state=0)[0]
+PROOF = {"is_optimal_", "score_bound_", "optimality_gap_", "n_iter_", "n_nodes_", "start_scores_"}
 
 
 @pytest.fixture(scope="module")

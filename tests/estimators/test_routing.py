@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from agreement import assert_same_network
 from sklearn import config_context
 from sklearn.exceptions import UnsetMetadataPassedError
 from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, cross_validate
@@ -46,14 +47,6 @@ def transformer(*, weighted=True):
 
 def scaler():
     return StandardScaler().set_fit_request(sample_weight=True)
-
-
-def assert_same_network(found, expected):
-    assert list(found.dag_) == list(expected.dag_)
-    assert {*found.dag_.edges} == {*expected.dag_.edges}
-    for *edge, coefficient in expected.dag_.edges(data="weight"):
-        assert found.dag_.edges[edge]["weight"] == pytest.approx(coefficient, rel=1e-8)
-    assert found.network_score_ == pytest.approx(expected.network_score_, rel=1e-12)
 
 
 # Without routing: by the steps' names

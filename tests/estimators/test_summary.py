@@ -2,22 +2,16 @@
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_wine
 from sklearn.exceptions import NotFittedError
 
-from skbn import (
-    GaussianBNLearner,
-    GaussianBNLearnerCV,
-    LocalScoreTransformer,
-    ParentSetScores,
-)
+from skbn import GaussianBNLearner, GaussianBNLearnerCV, LocalScoreTransformer, ParentSetScores
 
 pytestmark = pytest.mark.filterwarnings("ignore::skbn.exceptions.DataWarning")
 
 
 @pytest.fixture(scope="module")
-def wine():
-    return load_wine(as_frame=True).data.iloc[:, :5]
+def wine(wine):
+    return wine.iloc[:, :5]
 
 
 def lines_of(learner):
