@@ -11,8 +11,8 @@ import networkx as nx
 import numpy as np
 
 from skbn._core.arrays import Floats, as_integer, finite_number
+from skbn._core.estimator import random_generator
 from skbn._core.resources import require_memory
-from skbn._networks.inference import random_generator
 from skbn._networks.network import GaussianBayesianNetwork
 
 __all__ = ["make_gaussian_network"]

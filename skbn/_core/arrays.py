@@ -21,6 +21,8 @@ ShortIntegers = npt.NDArray[np.int16]
 
 BYTES = 8  # of a float64 or an int64
 
+Random = np.random.Generator | np.random.RandomState
+
 
 def finite_number(value: Any, name: str) -> float:
     """Return a number, or an array of no dimensions that holds one, as a float.
@@ -84,3 +86,9 @@ def as_integer(value: int, name: str, least: float = -math.inf) -> int:
     if number < least:
         raise ValueError(f"{name} must be at least {least}; got {number}.")
     return number
+
+
+def random_seeds(random: Random, n: int) -> list[int]:
+    """Draw n whole numbers below 2**31, for other generators to begin with."""
+    draw = random.integers if isinstance(random, np.random.Generator) else random.randint
+    return [int(seed) for seed in draw(1 << 31, size=n)]

@@ -22,9 +22,11 @@ from typing import Any, Literal, Self, TypeVar, cast
 import numpy as np
 from sklearn import get_config
 from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
 
+from skbn._core.arrays import Random
 from skbn._core.resources import Listener, say, telling_listener
-from skbn._core.text import bytes_of
+from skbn._core.text import bytes_of, readable_value
 
 _logger = logging.getLogger("skbn")
 
@@ -187,6 +189,14 @@ _KINDS = {
         f"{_NOT_NEGATIVE}, {_BOOLEAN}",
         lambda value: isinstance(value, bool | np.bool_) or _NOT_NEGATIVE.allows(value),
     ),
+    "random_state": _Kind(
+        "None, an integer from 0 to 2**32 - 1, or a Generator or RandomState of numpy.random",
+        lambda value: (
+            value is None
+            or isinstance(value, Random)
+            or (isinstance(value, Integral) and 0 <= int(value) < 2**32)
+        ),
+    ),
     "cv_object": _Kind(
         f"{_TWO_OR_MORE}, an object implementing 'split' and 'get_n_splits', an iterable or None",
         lambda value: (
@@ -203,8 +213,9 @@ def check_parameters(estimator: BaseEstimator) -> None:
     """Raise if a parameter has a value that its class does not allow.
 
     For each parameter, ``_allowed_values`` has a list. It may hold `Interval`, `StrOptions`, types,
-    None, and the names "array-like", "boolean", "verbose" and "cv_object". A parameter without a
-    list is not checked. With ``sklearn.set_config(skip_parameter_validation=True)`` nothing is.
+    None, and the names "array-like", "boolean", "verbose", "random_state" and "cv_object". A
+    parameter without a list is not checked. With
+    ``sklearn.set_config(skip_parameter_validation=True)`` nothing is.
 
     Raises
     ------
@@ -265,6 +276,22 @@ def _as_kind(allowed: Any) -> Interval | StrOptions | MemorySize | _Kind:
         return _Kind(f"an instance of {name!r}", lambda value: isinstance(value, allowed))
     kind: Interval | StrOptions | MemorySize = allowed
     return kind
+
+
+def random_generator(random_state: Any) -> Random:
+    """Return the generator to draw from, a new one for a seed, and NumPy's global one for None.
+
+    Raises
+    ------
+    ValueError
+        If `random_state` is not a seed, a generator of NumPy's, or None.
+    """
+    kind = _KINDS["random_state"]
+    if not kind.allows(random_state):
+        raise ValueError(f"random_state must be {kind}; got {readable_value(random_state)}.")
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    return check_random_state(random_state)
 
 
 class NetworkHintMixin:

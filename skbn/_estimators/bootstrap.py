@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from skbn._core.arrays import Floats
+from skbn._core.arrays import Floats, Random
 from skbn._core.estimator import (
     N_WRAPPERS,
     Interval,
@@ -180,6 +180,7 @@ class BootstrapBNLearner(OneNetworkEstimator):
         "replace": ["boolean"],
         "block_length": [Interval(Integral, 1, None, closed="left"), None],
         "time_limit": [Interval(Real, 0, None, closed="neither"), None],
+        "random_state": ["random_state"],
         "n_jobs": PARAMETER_CONSTRAINTS["n_jobs"],
         "verbose": ["verbose"],
     }
@@ -202,7 +203,7 @@ class BootstrapBNLearner(OneNetworkEstimator):
         replace: bool = True,
         block_length: int | None = None,
         time_limit: float | None = None,
-        random_state: Any = None,
+        random_state: int | Random | None = None,
         n_jobs: int | None = None,
         verbose: bool | int = False,
     ) -> None:

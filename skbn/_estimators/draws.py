@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from skbn._core.arrays import Floats, Integers
+from skbn._core.estimator import random_generator
 from skbn._core.text import readable_value
 from skbn._data.row_values import no_weight, read_row_groups
 from skbn._data.sample import Sample
-from skbn._networks.inference import random_generator
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,6 @@ def plan_draws(
             f"{what} draws all of them, so that without replacement all resamples are the same "
             "rows. Set a smaller sample_fraction, such as 0.5, or replace=True."
         )
-    # Both kinds of numpy's generators have this method.
     entropy = int.from_bytes(random_generator(random_state).bytes(16), "little")
     seeds = np.random.SeedSequence(entropy).spawn(n_resamples)
     drawn = [*n_drawn.values()]

@@ -7,8 +7,7 @@ from dataclasses import replace
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
-import numpy as np
-
+from skbn._core.arrays import Random
 from skbn._core.estimator import Interval, StrOptions, all_or_nothing, fit_method, fit_task
 from skbn._core.resources import Resources
 from skbn._displays.frames import frame_of
@@ -98,7 +97,7 @@ None, default=None
         means that it ends by itself. With a limit, Ctrl-C ends it in the same way; without one,
         Ctrl-C leaves the learner unfitted. Dynamic programming ignores the limit, because it has no
         network before it is finished; with `verbose`, it tells how long it takes.
-    random_state : int, RandomState or None, default=None
+    random_state : int, RandomState, Generator or None, default=None
         The seed of the order search and of branch and cut, or a generator of numpy.random to draw
         it from. With a number, each fit without `time_limit` finds the same network, whatever
         `n_jobs`. With None, an exact search always has the same seed. No seed changes the score of
@@ -264,7 +263,7 @@ None, default=None
         search: str = "exact",
         tol: float = 1e-6,
         time_limit: float | None = None,
-        random_state: int | np.random.RandomState | None = None,
+        random_state: int | Random | None = None,
         n_jobs: int | None = None,
         max_memory: float | str | None = None,
         scratch: str | os.PathLike[str] | None = None,

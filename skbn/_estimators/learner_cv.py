@@ -12,7 +12,7 @@ from sklearn import get_config
 from sklearn.model_selection import KFold, check_cv
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 
-from skbn._core.arrays import Floats
+from skbn._core.arrays import Floats, Random
 from skbn._core.compile import compile_kernels
 from skbn._core.estimator import N_WRAPPERS, StrOptions, all_or_nothing, fit_method, fit_task
 from skbn._core.resources import say
@@ -83,7 +83,7 @@ None, default=None
     time_limit : float or None, default=None
         After how many seconds each search ends: that of one penalty in one fold, and the last one
         of all rows. Dynamic programming ignores it, as in `GaussianBNLearner`.
-    random_state : int, RandomState or None, default=None
+    random_state : int, RandomState, Generator or None, default=None
         As in `GaussianBNLearner`. All searches of a fit have the same seed.
     n_jobs : int or None, default=None
         Number of threads, by joblib's rules. As many folds are searched at the same time as fit
@@ -179,7 +179,7 @@ None, default=None
         search: str = "exact",
         tol: float = 1e-6,
         time_limit: float | None = None,
-        random_state: int | np.random.RandomState | None = None,
+        random_state: int | Random | None = None,
         n_jobs: int | None = None,
         max_memory: float | str | None = None,
         verbose: bool | int = False,

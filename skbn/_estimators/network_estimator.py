@@ -16,10 +16,17 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state, check_scalar
+from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from skbn._core.arrays import Booleans, Floats, as_integer, finite_number
+from skbn._core.arrays import (
+    Booleans,
+    Floats,
+    Random,
+    as_integer,
+    finite_number,
+    random_seeds,
+)
 from skbn._core.estimator import (
     N_WRAPPERS,
     CallbackSupportMixin,
@@ -28,6 +35,7 @@ from skbn._core.estimator import (
     NetworkHintMixin,
     StrOptions,
     listeners_of,
+    random_generator,
 )
 from skbn._core.graphs import GraphStateMixin, dag_of
 from skbn._core.resources import Progress, Resources, say
@@ -679,16 +687,12 @@ class NetworkLearner(OneNetworkEstimator):
         "search": [StrOptions({"exact", "order"})],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "time_limit": [Interval(Real, 0, None, closed="neither"), None],
-        "random_state": [
-            Interval(Integral, 0, 2**32 - 1, closed="both"),
-            np.random.RandomState,
-            None,
-        ],
+        "random_state": ["random_state"],
     }
     search: str
     tol: float
     time_limit: float | None
-    random_state: int | np.random.RandomState | None
+    random_state: int | Random | None
     network_score_: float
     is_optimal_: bool
     score_bound_: float
@@ -709,7 +713,7 @@ class NetworkLearner(OneNetworkEstimator):
         """
         is_exact, seed = self.search == "exact", 0
         if not is_exact or self.random_state is not None:
-            seed = int(check_random_state(self.random_state).randint(2**31))
+            (seed,) = random_seeds(random_generator(self.random_state), 1)
         return SearchSettings(is_exact, seed, float(self.tol))
 
     def _resources(self, context: Any = None) -> Resources:

@@ -13,11 +13,16 @@ import networkx as nx
 import numpy as np
 import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from skbn._chains.convergence import chains_to_compare
-from skbn._core.arrays import Booleans, Floats, as_integer
+from skbn._core.arrays import (
+    Booleans,
+    Floats,
+    Random,
+    as_integer,
+    random_seeds,
+)
 from skbn._core.columns import column_number
 from skbn._core.estimator import (
     Interval,
@@ -25,6 +30,7 @@ from skbn._core.estimator import (
     all_or_nothing,
     fit_method,
     fit_task,
+    random_generator,
 )
 from skbn._core.graphs import dag_of
 from skbn._core.resources import Resources
@@ -36,7 +42,6 @@ from skbn._displays.frames import frame_of
 from skbn._estimators.network_estimator import (
     PARAMETER_CONSTRAINTS,
     NetworkEstimator,
-    NetworkLearner,
     check_settings,
     targets_of,
 )
@@ -136,7 +141,7 @@ class GaussianBNPosterior(NetworkEstimator):
         nearly half as many, to learn which columns to move together.
     time_limit : float or None, default=None
         How long the chains run, in seconds, instead of `n_samples`. Ctrl-C ends them earlier.
-    random_state : int, RandomState or None, default=None
+    random_state : int, RandomState, Generator or None, default=None
         The seed of draws of missing values, and of Markov chains.
     required_edges : collection of (parent, child), table or networkx.DiGraph, default=None
         Edges that every network has, as for `GaussianBNLearner`: all else is conditional on them.
@@ -262,7 +267,7 @@ class GaussianBNPosterior(NetworkEstimator):
         "n_chains": [Interval(Integral, 2, None, closed="left")],
         "n_samples": [Interval(Integral, 100, None, closed="left")],
         "time_limit": [Interval(Real, 0, None, closed="neither"), None],
-        "random_state": NetworkLearner._allowed_values["random_state"],
+        "random_state": ["random_state"],
         "edge_prior": [
             Interval(Real, 0, None, closed="left"),
             "array-like",
@@ -296,7 +301,7 @@ class GaussianBNPosterior(NetworkEstimator):
         n_chains: int = 4,
         n_samples: int = 2000,
         time_limit: float | None = None,
-        random_state: int | np.random.RandomState | None = None,
+        random_state: int | Random | None = None,
         required_edges: Any = None,
         forbidden_edges: Any = None,
         tiers: Any = None,
@@ -442,7 +447,7 @@ class GaussianBNPosterior(NetworkEstimator):
             posterior_of,
             resources,
             n_tables=self.n_imputations,
-            random_state=check_random_state(self.random_state),
+            random_state=random_generator(self.random_state),
         )
 
     def _samples(self, problem: Problem, resources: Resources) -> bool:
@@ -476,8 +481,7 @@ class GaussianBNPosterior(NetworkEstimator):
     def _sampled_posterior(
         self, problem: Problem, log_odds: Floats | None, resources: Resources
     ) -> SampledPosterior:
-        random_state = check_random_state(self.random_state)
-        seed = np.random.SeedSequence(random_state.randint(1 << 31, size=4).tolist())
+        seed = np.random.SeedSequence(random_seeds(random_generator(self.random_state), 4))
         settings = ChainSettings(self.n_chains, self.n_samples, seed)
         posterior = sampled_posterior(
             problem, replace(resources, time_limit=self.time_limit), settings, log_odds
@@ -730,7 +734,7 @@ class GaussianBNPosterior(NetworkEstimator):
         Parameters
         ----------
         n_samples : int, default=1
-        random_state : int, numpy.random.RandomState or None, default=None
+        random_state : int, RandomState, Generator or None, default=None
 
         Returns
         -------
@@ -759,10 +763,10 @@ class GaussianBNPosterior(NetworkEstimator):
         """Return the masks of each column's parents in sampled networks, (n_samples, m)."""
         check_is_fitted(self)
         n_samples = _number_of_samples(n_samples)
-        random_state = check_random_state(random_state)
+        random_state = random_generator(random_state)
         if not isinstance(self.posterior_, NetworkPosterior):
             return self.posterior_.sampled(n_samples, random_state)
-        rng = np.random.default_rng(random_state.randint(1 << 31, size=4))
+        rng = np.random.default_rng(random_seeds(random_state, 4))
         return sample_networks(self.posterior_, n_samples, rng, self.n_jobs)
 
     def sample_networks(
@@ -776,7 +780,7 @@ class GaussianBNPosterior(NetworkEstimator):
         Parameters
         ----------
         n_samples : int, default=1
-        random_state : int, numpy.random.RandomState or None, default=None
+        random_state : int, RandomState, Generator or None, default=None
 
         Returns
         -------
@@ -799,7 +803,7 @@ class GaussianBNPosterior(NetworkEstimator):
         99
         """
         check_is_fitted(self)
-        random_state = check_random_state(random_state)
+        random_state = random_generator(random_state)
         if isinstance(self.posterior_, AugmentedPosterior):
             return self.posterior_.networks(_number_of_samples(n_samples), random_state)
         parents = self._sampled(n_samples, random_state)
@@ -822,7 +826,7 @@ class GaussianBNPosterior(NetworkEstimator):
             Called with the networkx.DiGraph of each sampled network; returns a bool or a number.
         n_samples : int, default=1000
             At least 2.
-        random_state : int, numpy.random.RandomState or None, default=None
+        random_state : int, RandomState, Generator or None, default=None
 
         Returns
         -------
@@ -877,7 +881,7 @@ class GaussianBNPosterior(NetworkEstimator):
             Two columns, by name or number.
         n_samples : int, default=10_000
             At least 2. The standard error of the mean falls with its square root.
-        random_state : int, numpy.random.RandomState or None, default=None
+        random_state : int, RandomState, Generator or None, default=None
 
         Returns
         -------
@@ -926,7 +930,7 @@ class GaussianBNPosterior(NetworkEstimator):
         ----------
         n_samples : int, default=10_000
             At least 2. They take 8 bytes times the number of columns squared each.
-        random_state : int, numpy.random.RandomState or None, default=None
+        random_state : int, RandomState, Generator or None, default=None
 
         Returns
         -------
@@ -968,7 +972,7 @@ class GaussianBNPosterior(NetworkEstimator):
 
     def _effects(self, causes: Sequence[int], n_samples: int, random_state: Any) -> TotalEffects:
         require_two(n_samples)
-        random_state = check_random_state(random_state)
+        random_state = random_generator(random_state)
         parents = self._sampled(n_samples, random_state)
         scorer = self.local_scores_.scorer
         posterior = self._one_table("The posterior of an effect")

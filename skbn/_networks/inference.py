@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 from sklearn import get_config
-from sklearn.utils import check_random_state
 
 from skbn._core.arrays import Floats
 from skbn._core.columns import named_nodes
+from skbn._core.estimator import random_generator
 from skbn._core.text import readable_value
 from skbn._data.table import Table, read_columns
 from skbn._networks.distribution import GaussianDistribution
@@ -49,25 +49,6 @@ def sample(
         n_samples = len(exogenous)
     noise = random_generator(random_state).standard_normal((n_samples, len(model.nodes)))
     return _in_container(model.draw(noise, exogenous), model.nodes, container)
-
-
-def random_generator(random_state: Any) -> np.random.Generator | np.random.RandomState:
-    """Return the generator to draw from, a new one for a seed, and NumPy's global one for None.
-
-    Raises
-    ------
-    ValueError
-        If `random_state` is not a seed, a generator of NumPy's, or None.
-    """
-    if isinstance(random_state, np.random.Generator):
-        return random_state
-    try:
-        return check_random_state(random_state)
-    except (TypeError, ValueError):
-        raise ValueError(
-            "random_state must be None, an integer from 0 to 2**32 - 1, or a Generator or "
-            f"RandomState of numpy.random; got {readable_value(random_state)}."
-        ) from None
 
 
 def check_container(name: Any) -> None:

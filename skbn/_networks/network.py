@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_array
 
 from skbn._core.arrays import Booleans, Floats, numbers_in
 from skbn._core.columns import known_values, named_values
-from skbn._core.estimator import CallbackSupportMixin, fit_method, fit_task
+from skbn._core.estimator import CallbackSupportMixin, fit_method, fit_task, random_generator
 from skbn._core.graphs import (
     GraphStateMixin,
     check_dag,
@@ -978,7 +978,7 @@ class GaussianBayesianNetwork(
         """
         rows = self._rows_of(X)
         self._check_drawable(rows)
-        rng = inference.random_generator(random_state)
+        rng = random_generator(random_state)
         return self._with_holes_filled(X, rows, partial_rows.drawn(self._model(), rows, rng))
 
     def residuals(self, X: Any) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from skbn._core.arrays import Booleans, Floats
+from skbn._core.arrays import Booleans, Floats, Random
 from skbn._core.resources import one_blas_thread
 from skbn._data.containers import array_of, as_numpy, missing_in
 from skbn._data.nodes import Nodes
@@ -59,9 +59,7 @@ def filled(model: LinearGaussianModel, rows: Floats) -> Floats:
 
 
 @one_blas_thread()
-def drawn(
-    model: LinearGaussianModel, rows: Floats, rng: np.random.Generator | np.random.RandomState
-) -> Floats:
+def drawn(model: LinearGaussianModel, rows: Floats, rng: Random) -> Floats:
     """Return rows, (n, m), with draws from the conditional distributions in place of NaN."""
     result = rows.copy()
     noise: Floats = np.asarray(

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from skbn._core.arrays import Floats, Integers
+from skbn._core.arrays import Floats, Integers, Random, random_seeds
 from skbn._core.resources import Progress, Resources
 from skbn._data.sample import Sample
 from skbn._missing.em import saturated
@@ -87,13 +87,11 @@ class AugmentedPosterior:
         rows = np.vstack([table.sample.rows for table in self.tables])
         return Sample(rows, np.full(len(rows), 1 / len(self.tables)))
 
-    def sampled(self, n: int, random_state: np.random.RandomState) -> Integers:
+    def sampled(self, n: int, random_state: Random) -> Integers:
         """Return the masks of the parents in n networks, (n, m); none twice before all are."""
         return self._with_tables(n, random_state)[0]
 
-    def _with_tables(
-        self, n: int, random_state: np.random.RandomState
-    ) -> tuple[Integers, Integers]:
+    def _with_tables(self, n: int, random_state: Random) -> tuple[Integers, Integers]:
         """Return the same masks, and the tables that the networks are of."""
         n_tables, n_networks, m = self.parents.shape
         size = n_tables * n_networks
@@ -102,9 +100,7 @@ class AugmentedPosterior:
         )
         return self.parents.reshape(size, m)[chosen], chosen // n_networks
 
-    def networks(
-        self, n: int, random_state: np.random.RandomState
-    ) -> list[GaussianBayesianNetwork]:
+    def networks(self, n: int, random_state: Random) -> list[GaussianBayesianNetwork]:
         """Return n networks with parameters drawn from the posterior of their tables."""
         parents, table = self._with_tables(n, random_state)
         found: dict[int, GaussianBayesianNetwork] = {}
@@ -122,7 +118,7 @@ def augmented_posterior(
     resources: Resources,
     *,
     n_tables: int,
-    random_state: np.random.RandomState,
+    random_state: Random,
 ) -> AugmentedPosterior:
     """Return the mean posterior over a chain of completed tables.
 
@@ -136,7 +132,7 @@ def augmented_posterior(
         Its progress is advanced by one for each table. The first plan is announced.
     n_tables : int
         How many tables the chain goes on for after its burn-in.
-    random_state : RandomState
+    random_state : numpy.random.RandomState or Generator
     """
     rows = scores.sample.rows
     complete = drawn(_saturated_model(rows), rows, random_state)
@@ -148,9 +144,8 @@ def augmented_posterior(
         posterior = posterior_of(table, resources.reporting(Progress()))
         resources = replace(resources, announce=None)
         is_kept = step >= _BURN_IN
-        seed = random_state.randint(1 << 31, size=4)
         n_networks = _NETWORKS_A_TABLE if is_kept else 1
-        rng = np.random.default_rng(seed)
+        rng = np.random.default_rng(random_seeds(random_state, 4))
         networks = sample_networks(posterior, n_networks, rng, resources.n_jobs)
         if is_kept:
             edges.append(posterior.edges)

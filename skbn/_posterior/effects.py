@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from skbn._chains.convergence import batches_of_states, errors_of_batches
-from skbn._core.arrays import Booleans, Floats, Integers
+from skbn._core.arrays import Booleans, Floats, Integers, Random
 from skbn._core.columns import column_number
 from skbn._core.compile import compile_kernels
 from skbn._core.resources import one_blas_thread, require_memory
@@ -473,7 +473,7 @@ def total_effects(
     groups: Sequence[GroupStatistics],
     criterion: Criterion,
     networks: Integers,
-    rng: np.random.Generator | np.random.RandomState,
+    rng: Random,
     known_paths: Floats,
     causes: Sequence[int],
     n_chains: int = 0,

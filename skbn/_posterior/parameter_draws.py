@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from skbn._core.arrays import Floats, Integers
+from skbn._core.arrays import Floats, Integers, Random
 from skbn._core.subsets import members_of, parents_of_masks
 from skbn._core.text import readable_value
 from skbn._data.statistics import GroupStatistics, SampleStatistics
@@ -148,7 +148,7 @@ def draw_parameters(
     groups: Sequence[GroupStatistics],
     criterion: Criterion,
     dags: Sequence[Sequence[int]] | Integers,
-    rng: np.random.Generator | np.random.RandomState,
+    rng: Random,
 ) -> list[NetworkParameters]:
     """Draw the parameters of each network from their posterior, given its graph.
 
@@ -188,7 +188,7 @@ def draw_parameters(
 def with_parameters(
     scores: LocalScores,
     parents: npt.NDArray[Any],
-    random_state: np.random.RandomState,
+    random_state: Random,
     exogenous: int = 0,
 ) -> list[GaussianBayesianNetwork]:
     """Return networks with parameters drawn from their posterior.
@@ -217,7 +217,7 @@ def draw_coefficients(
     groups: Sequence[GroupStatistics],
     criterion: Criterion,
     dags: Sequence[Sequence[int]] | Integers,
-    rng: np.random.Generator | np.random.RandomState,
+    rng: Random,
 ) -> CoefficientDraws:
     """Draw the coefficients of each network; the arguments are those of `draw_parameters`.
 

@@ -19,7 +19,7 @@ from skbn._chains.candidates import Candidates
 from skbn._chains.chain import CHAIN_KERNELS, Batch, Chain, empty_tables, fill_tables, table_bytes
 from skbn._chains.convergence import Agreement, agreement_of, differences_of
 from skbn._chains.run import ChainRun
-from skbn._core.arrays import Floats, Integers
+from skbn._core.arrays import Floats, Integers, Random
 from skbn._core.compile import compile_kernels
 from skbn._core.resources import Progress, Resources, largest_that_fits, one_blas_thread
 from skbn._core.subsets import members_of
@@ -278,12 +278,12 @@ class SampledPosterior:
             )
         return " ".join(complaints)
 
-    def sampled(self, n: int, random_state: np.random.RandomState) -> Integers:
+    def sampled(self, n: int, random_state: Random) -> Integers:
         """Return the masks of the parents in n networks, shape (n, m), evenly from all chains.
 
         They are in the order of the chains. None is there twice before all are.
         """
-        n_chains, start = self.n_chains, random_state.random_sample()
+        n_chains, start = self.n_chains, random_state.random()
         drawn = []
         for c, networks in enumerate(self.parents):
             own = n * (c + 1) // n_chains - n * c // n_chains
