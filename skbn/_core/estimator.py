@@ -36,7 +36,6 @@ try:
     from sklearn.callback import CallbackSupportMixin as SklearnCallbackSupportMixin
     from sklearn.callback import with_callbacks
 except ImportError:  # scikit-learn 1.6 to 1.8
-    N_WRAPPERS = 1
 
     class CallbackSupportMixin:
         """An estimator without callbacks."""
@@ -46,7 +45,6 @@ except ImportError:  # scikit-learn 1.6 to 1.8
         return method
 
 else:
-    N_WRAPPERS = 2  # the number of functions that `fit_method` puts around a method
 
     class CallbackSupportMixin(SklearnCallbackSupportMixin):  # type: ignore[no-redef]
         """An estimator that knows whether it has callbacks.

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import sys
+import warnings
 from collections.abc import Hashable, Iterable, Sequence
 from decimal import Decimal
 from itertools import islice
@@ -12,6 +14,8 @@ from typing import Any
 import numpy as np
 
 _MOST_DIGITS = 15  # longer counts are written as powers of ten: nobody reads them digit by digit
+# A warning is given for the line that called none of these.
+_NOT_USERS = ("skbn.", "sklearn.", "joblib.", "contextlib")
 # Limits that keep an error message to a few lines.
 _FEW = 5
 _MOST_ITEMS = 20
@@ -207,3 +211,12 @@ def text_table(rows: Sequence[Sequence[str]], alignments: str, header: Sequence[
         for line in lines
     ]
     return "\n".join(text.rstrip() for text in texts)
+
+
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the user's line, which called the library, perhaps through scikit-learn."""
+    frame: Any = sys._getframe(1)
+    level = 2
+    while frame.f_back is not None and frame.f_globals["__name__"].startswith(_NOT_USERS):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)

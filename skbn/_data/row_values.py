@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import warnings
 from collections.abc import Mapping
 from numbers import Real
 from typing import Any
@@ -13,7 +11,7 @@ import numpy.typing as npt
 
 from skbn._core.arrays import Floats, Integers
 from skbn._core.columns import is_series
-from skbn._core.text import readable_value
+from skbn._core.text import readable_value, warn
 from skbn._data.containers import missing_in
 from skbn.exceptions import SampleWeightWarning
 
@@ -21,8 +19,6 @@ from skbn.exceptions import SampleWeightWarning
 _SMALLEST_SUM, _LARGEST_SUM = 1e-300, 1e300
 # Weights that were scaled to sum to the rows, perhaps as float32, may be off by this share.
 _ROUNDING = 1e-5
-# The warning is given for the line that called none of these.
-_NOT_USERS = ("skbn.", "sklearn.", "joblib.", "contextlib")
 # Whole weights that sum to more than this times the rows are not always counts.
 _MOST_TIMES = 10
 
@@ -225,18 +221,14 @@ def warn_unless_counts(weight: Floats, n_rows: int) -> None:
     is_whole = bool((np.abs(weight - np.rint(weight)) <= _ROUNDING * weight).all())
     if total <= n_rows * (_MOST_TIMES if is_whole else 1 + _ROUNDING):
         return
-    level = 2
-    while sys._getframe(level - 1).f_globals["__name__"].startswith(_NOT_USERS):
-        level += 1
     kind = "" if is_whole else ", and not all are whole numbers"
     counts = " If they count the rows of an aggregated table, ignore this warning." * is_whole
-    warnings.warn(
+    warn(
         f"sample_weight sums to {total:.6g} over {n_rows} rows of X{kind}. A weight says how often "
         "its row counts: edges and probabilities are as certain as in a table of that many rows. "
         "Scale survey weights or inverse-probability weights to sum to the number of rows: pass "
         f"sample_weight * len(X) / sample_weight.sum().{counts}",
         SampleWeightWarning,
-        stacklevel=level,
     )
 
 

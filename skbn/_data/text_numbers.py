@@ -6,14 +6,13 @@ As a category, such a column would have a level for nearly every number.
 from __future__ import annotations
 
 import re
-import warnings
 from collections import Counter
 from collections.abc import Hashable
 from decimal import Decimal
 from numbers import Real
 from typing import Any
 
-from skbn._core.text import readable_value
+from skbn._core.text import readable_value, warn
 from skbn.exceptions import NumericTextWarning
 
 _FORMS = {  # the first that matches, of a text without spaces around it, nor a currency
@@ -86,7 +85,7 @@ def check_is_category(values: list[Any], label: Hashable, library: str) -> None:
     message = numeric_text(values, label, library)
     if not is_whole or len(numbers) < len(counts):
         raise ValueError(message)
-    warnings.warn(message, NumericTextWarning, stacklevel=2)
+    warn(message, NumericTextWarning)
 
 
 def numeric_text(values: list[Any], label: Hashable, library: str) -> str:

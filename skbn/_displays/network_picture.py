@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
-import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,6 +11,7 @@ import networkx as nx
 import numpy as np
 
 from skbn._core.graphs import is_parametrised
+from skbn._core.text import warn
 from skbn._displays.appearance import (
     Edge,
     EdgeLook,
@@ -48,15 +47,6 @@ _SHORTEST_LINES = 9  # the same where the picture must be narrow
 
 def _rounded_up(inches: float) -> str:
     return f"{math.ceil(10 * inches) / 10:g}"
-
-
-def _outside() -> int:
-    """Return the `stacklevel` of a warning, for its caller, that shows the line of the user."""
-    frame: Any = sys._getframe(1)
-    level = 1
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("skbn."):
-        frame, level = frame.f_back, level + 1
-    return level
 
 
 _NO_EMPHASIS = Emphasis(set(), set(), set())
@@ -248,14 +238,12 @@ class _Drawn:
         smallest = self.contents.min_font_size
         more = smallest / drawn.contents.smallest_font / 72
         other = "top-bottom" if self.picture.is_sideways else "left-right"
-        warnings.warn(
+        warn(
             f"Names are drawn at {math.floor(10 * drawn.font_size) / 10:g} pt, less than "
             f"min_font_size={smallest:g}. A figure of {_rounded_up(more * width)} x "
             f"{_rounded_up(more * height)} inches has room for that size. You can also try "
             f"orientation={other!r}, shorter names (labels=), fewer nodes (nodes=) or "
             "legend=False, or lower min_font_size.",
-            UserWarning,
-            stacklevel=_outside(),
         )
 
     def draw(self, ax: Any, composition: Composition) -> Artists:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-import warnings
 from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -15,7 +14,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from skbn._core.arrays import Floats, Random
 from skbn._core.estimator import (
-    N_WRAPPERS,
     Interval,
     all_or_nothing,
     check_parameters,
@@ -25,7 +23,7 @@ from skbn._core.estimator import (
 )
 from skbn._core.graphs import fixed_parent_masks, parent_masks
 from skbn._core.resources import say
-from skbn._core.text import readable_value
+from skbn._core.text import readable_value, warn
 from skbn._data.sample import Sample
 from skbn._estimators.draws import Draws, plan_draws
 from skbn._estimators.learner import GaussianBNLearner
@@ -347,11 +345,10 @@ class BootstrapBNLearner(OneNetworkEstimator):
                 f"time_limit={self.time_limit:g} seconds ended the bootstrap with {n} of "
                 f"{self.n_resamples} resamples; it needs two. Raise it, or take a faster estimator."
             )
-        warnings.warn(
+        warn(
             f"{ended_by} ended the bootstrap after {n} of {self.n_resamples} resamples, of which "
             f"all shares are. The standard error of a support of 0.5 is {0.5 / n**0.5:.2f}.",
             ConvergenceWarning,
-            stacklevel=4 + N_WRAPPERS,  # in the user's line, which calls fit, which calls _fit
         )
 
     def _warn_of_repeats(self, draws: Draws, m: int, networks: Sequence[Any] = ()) -> None:
@@ -367,11 +364,10 @@ class BootstrapBNLearner(OneNetworkEstimator):
             if mean - of_all < max(of_all / 2, 5):
                 return
             found = f"Resamples have {mean:.0f} edges, on average, and all rows {of_all}: they"
-        warnings.warn(
+        warn(
             f"{found} make edges of chance from rows that are drawn more than once. Half-samples, "
             "by replace=False and sample_fraction=0.5, make fewer, usually in less time.",
             RepeatedRowsWarning,
-            stacklevel=4 + N_WRAPPERS,
         )
 
     @property

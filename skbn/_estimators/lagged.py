@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from itertools import permutations
 from numbers import Integral
@@ -12,7 +11,7 @@ import numpy as np
 
 from skbn._core.arrays import Integers
 from skbn._core.estimator import Interval, StrOptions, check_values
-from skbn._core.text import readable_value
+from skbn._core.text import readable_value, warn
 from skbn._data.containers import array_of, check_labels, frame_labels, is_dask, row_labels
 from skbn._data.lags import beside_lags, column_values, has_unit_root, rows_of_lags
 from skbn._data.row_values import read_row_groups
@@ -423,13 +422,12 @@ def _warn_of_unit_roots(
     if hasattr(values, "iloc") and (groups is None or isinstance(groups, str)):
         by, rest = ("", ".iloc[1:]") if groups is None else (f".groupby({groups!r})", ".tail(-1)")
         changes = f"X.assign(**X{by}[{found!r}].diff()){by}{rest}"
-    warnings.warn(
+    warn(
         f"Columns look like random walks or trends, {readable_value(found)}: each follows its own "
         "last value so closely that a Dickey-Fuller test does not reject a unit root. Such columns "
         f"depend on each other by chance, and edges among them may be false. Pass {changes} "
         "in place of X.",
         NonstationaryWarning,
-        stacklevel=3,
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, ClassVar, Self
@@ -14,9 +13,9 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 
 from skbn._core.arrays import Floats, Random
 from skbn._core.compile import compile_kernels
-from skbn._core.estimator import N_WRAPPERS, StrOptions, all_or_nothing, fit_method, fit_task
+from skbn._core.estimator import StrOptions, all_or_nothing, fit_method, fit_task
 from skbn._core.resources import say
-from skbn._core.text import readable_value
+from skbn._core.text import readable_value, warn
 from skbn._data.row_values import in_order_of_rows
 from skbn._estimators.held_out import HeldOutScores, Split, read_splits
 from skbn._estimators.network_estimator import NetworkLearner, check_settings
@@ -315,11 +314,10 @@ None, default=None
         if is_level or least == most or best == 0 or not (is_most or best == least):
             return
         end, more = ("largest", (2, 4)) if is_most else ("smallest", (0.25, 0.5))
-        warnings.warn(
+        warn(
             f"The penalty with the best mean score, {best:g}, is the {end} of penalties, and one "
             f"beyond it may be better. Add {best * more[0]:g} and {best * more[1]:g} to penalties.",
             PenaltyRangeWarning,
-            stacklevel=4 + N_WRAPPERS,
         )
 
     def get_metadata_routing(self) -> MetadataRouter:

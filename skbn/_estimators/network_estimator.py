@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -28,7 +27,6 @@ from skbn._core.arrays import (
     random_seeds,
 )
 from skbn._core.estimator import (
-    N_WRAPPERS,
     CallbackSupportMixin,
     Interval,
     MemorySize,
@@ -40,7 +38,7 @@ from skbn._core.estimator import (
 from skbn._core.graphs import GraphStateMixin, dag_of
 from skbn._core.resources import Progress, Resources, say
 from skbn._core.subsets import members_of
-from skbn._core.text import readable_value
+from skbn._core.text import readable_value, warn
 from skbn._data.containers import is_dask, row_labels
 from skbn._data.dask_rows import read_dask_rows
 from skbn._data.encoding import encoded_rows, learn_nodes
@@ -247,7 +245,7 @@ def check_columns(estimator: BaseEstimator, names: Sequence[str] | None, n_colum
         has, was = ("has", "without") if fitted is None else ("does not have valid", "with")
         if names is not fitted:  # only one has names
             message = f"X {has} feature names, but {estimator_name} was fitted {was} feature names"
-            warnings.warn(message, stacklevel=3)
+            warn(message)
     elif list(names) != list(fitted):
         raise ValueError(_difference(list(names), list(fitted)))
     if n_columns != estimator.n_features_in_:
@@ -649,12 +647,6 @@ _WITHIN = 3.0
 _LESS_TO_PROVE = (
     "Raise time_limit, lower max_parents, or raise tol to what differences in score do not matter."
 )
-# Calls from `_warn` up to the user's line: _warn_about_proof, _fit and fit, and the wrappers.
-_STACK_LEVEL = 5 + N_WRAPPERS
-
-
-def _warn(message: str, stack_level: int = _STACK_LEVEL) -> None:
-    warnings.warn(message, ConvergenceWarning, stacklevel=stack_level)
 
 
 def network_of(solution: Solution) -> GaussianBayesianNetwork:
@@ -732,31 +724,34 @@ class NetworkLearner(OneNetworkEstimator):
             self._warn_about_starts()
             return
         if n_unproven:
-            _warn(
+            warn(
                 f"{n_unproven} searches of folds ended before they proved that their networks are "
-                f"the best. {_LESS_TO_PROVE}"
+                f"the best. {_LESS_TO_PROVE}",
+                ConvergenceWarning,
             )
         if not self.is_optimal_ and self._is_finished_:
-            _warn(
+            warn(
                 f"Rounding hides differences between scores of up to {self.optimality_gap_:.3g} "
                 "nats: another network may score so much higher. Raise tol to more than that, or "
-                "leave out families whose scores are far below those of others."
+                "leave out families whose scores are far below those of others.",
+                ConvergenceWarning,
             )
         elif not self.is_optimal_:
-            _warn(
+            warn(
                 "The search ended before it proved that its network is the best: another one may "
-                f"score up to {self.optimality_gap_:.3g} nats higher. {_LESS_TO_PROVE}"
+                f"score up to {self.optimality_gap_:.3g} nats higher. {_LESS_TO_PROVE}",
+                ConvergenceWarning,
             )
 
     def _warn_about_missing(self, remarks: list[str]) -> None:
         """Warn of what a table with missing values lacks, and of a time limit that was reached."""
         for remark in remarks:
-            warnings.warn(remark, MissingValuesWarning, stacklevel=_STACK_LEVEL)
+            warn(remark, MissingValuesWarning)
         if not self._is_finished_:
-            _warn(
+            warn(
                 "time_limit ended structural EM before it had scored all candidates, or while the "
                 "score still rose. Raise it, or lower n_candidates.",
-                6 + N_WRAPPERS,
+                ConvergenceWarning,
             )
 
     def _warn_about_starts(self) -> None:
@@ -765,12 +760,12 @@ class NetworkLearner(OneNetworkEstimator):
         if starts is None or len(starts) == 1 or starts[0] - starts[1] <= _WITHIN:
             return
         more = "raise time_limit, or " if self.time_limit is not None else ""
-        _warn(
+        warn(
             f"Of {len(starts)} starts of the order search, one alone came within {_WITHIN:g} nats "
             f"of the best network; the next is {starts[0] - starts[1]:.3g} nats below it. There "
             f"may be a better network: {more}fit with other values of random_state, and keep the "
             "highest network_score_.",
-            6 + N_WRAPPERS,
+            ConvergenceWarning,
         )
 
     def _keep(self, solution: Solution, problem: Problem, **learned: Any) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -34,7 +33,7 @@ from skbn._core.estimator import (
 )
 from skbn._core.graphs import dag_of
 from skbn._core.resources import Resources
-from skbn._core.text import readable_value
+from skbn._core.text import readable_value, warn
 from skbn._data.degenerate_columns import raise_joined
 from skbn._data.experiments import ExperimentalSample, require_no_interventions
 from skbn._data.sample import Sample
@@ -415,13 +414,12 @@ class GaussianBNPosterior(NetworkEstimator):
                 instead=[f"set method to 'sampling'{uniform}, for estimates by Markov chains"],
             )
         if self.structure_prior == "auto" and posterior.prior == "order":
-            warnings.warn(
+            warn(
                 "structure_prior='auto' took the order prior, which favours networks with "
                 "few edges: for this many columns the uniform prior takes too long, or too much "
                 "memory. Set structure_prior to 'order' to accept this, or leave out columns or "
                 "give tiers of fewer columns for the uniform prior.",
                 OrderPriorWarning,
-                stacklevel=5,
             )
         network = median_network(problem, posterior.edges)
         self.__dict__.update(self._learned(posterior, problem, network))
@@ -469,12 +467,11 @@ class GaussianBNPosterior(NetworkEstimator):
                 "that has no order prior. Leave structure_prior at 'auto', or set method='exact' "
                 "to see what would fit."
             )
-        warnings.warn(
+        warn(
             f"method='auto' took method='sampling': sums over the networks of "
             f"{len(problem.names)} columns take too much memory, or too long. The probabilities "
             "are estimates, with edge_standard_errors_. Set method to 'sampling' to accept this.",
             SamplingWarning,
-            stacklevel=6,
         )
         return True
 
@@ -488,7 +485,7 @@ class GaussianBNPosterior(NetworkEstimator):
         )
         complaint = posterior.complaint(problem.names)
         if complaint:
-            warnings.warn(complaint, ConvergenceWarning, stacklevel=6)
+            warn(complaint, ConvergenceWarning)
         return posterior
 
     def _learned(
@@ -545,10 +542,9 @@ class GaussianBNPosterior(NetworkEstimator):
         counts: Booleans = np.logical_not(np.isnan(sample.rows).all(axis=1))
         if not counts.all():
             n_empty = int(np.count_nonzero(~counts))
-            warnings.warn(
+            warn(
                 f"{n_empty} of {len(counts)} rows of X have no value and are ignored.",
                 MissingValuesWarning,
-                stacklevel=6,
             )
         if sample.weight is not None:
             counts &= sample.weight > 0

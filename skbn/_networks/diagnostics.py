@@ -10,7 +10,6 @@ columns may have many parents, and a limit below that can cost hundreds of nats.
 from __future__ import annotations
 
 import inspect
-import warnings
 from collections.abc import Callable, Hashable
 from contextlib import nullcontext
 from typing import Any
@@ -19,10 +18,10 @@ import networkx as nx
 import numpy as np
 
 from skbn._core.arrays import Floats
-from skbn._core.estimator import N_WRAPPERS
 from skbn._core.graphs import dag_of
 from skbn._core.resources import one_blas_thread
 from skbn._core.subsets import mask_of, members_of
+from skbn._core.text import warn
 from skbn._data.sample import Sample
 from skbn._networks.gaussian import LinearGaussianModel
 from skbn._regressions.set_function import local_score_terms
@@ -65,8 +64,6 @@ _SMALLEST_RESIDUAL = 1e-12
 _LARGEST_IN_ONE_THREAD = 1 << 16
 _ROWS_PER_BLOCK = 1024  # temporary arrays stay small
 _FIRST_ROWS = 64  # most columns of many values show more than four of them in these
-# Calls from here up to the user's line: a learner's _fit and fit, and the wrappers around fit.
-_STACK_LEVEL = 4 + N_WRAPPERS
 
 # Kinds of warnings, with their columns, already given for a fold of a search.
 _told_of_folds: set[tuple[type[DataWarning], tuple[Hashable, ...]]] = set()
@@ -138,7 +135,7 @@ def _warn(model: LinearGaussianModel, category: type[DataWarning], message: str)
         _told_of_folds.add(fold)
         first, _, _ = message.partition(":")
         message = f"{first}, in a fold of a search. Fit the learner to the table to see which."
-    warnings.warn(message, category, stacklevel=_STACK_LEVEL + 1)
+    warn(message, category)
 
 
 def _is_in_fold() -> bool:
@@ -342,13 +339,12 @@ def warn_about_limit(
     gains = gains_of_one_more_parent(scorer, model.parents, possible, full)
     gain = float(np.maximum(gains, 0).sum())
     if gain >= _SMALLEST_GAIN:
-        warnings.warn(
+        warn(
             f"{len(full)} of the {m} columns have as many parents as max_parents={max_parents} "
             "allows. With one more parent for each, and no other change, the score would be up to "
             f"{gain:.3g} nats higher. Raise max_parents (of the LocalScoreTransformer, if there is "
             'one). With more rows than columns, GaussianBNLearner(search="order") needs no limit.',
             MaxParentsWarning,
-            stacklevel=_STACK_LEVEL,
         )
 
 

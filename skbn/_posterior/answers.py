@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -19,7 +18,7 @@ from skbn._core.columns import column_number, parents_in
 from skbn._core.graphs import dag_of
 from skbn._core.resources import Resources
 from skbn._core.subsets import mask_of, members_of
-from skbn._core.text import readable_value
+from skbn._core.text import readable_value, warn
 from skbn._data.sample import Sample
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._posterior.network_posterior import NetworkPosterior, network_posterior
@@ -157,11 +156,10 @@ def check_evidence(scores: LocalScores) -> None:
             "is a marginal likelihood with penalty=1 only. Make them with penalty=1."
         )
     if criterion.marginal_likelihood == "approximate":
-        warnings.warn(
+        warn(
             f"The probabilities are exact sums over all networks, but {name} only approximates "
             "each network's marginal likelihood. Use criterion='bge' for exact ones.",
             ApproximateEvidenceWarning,
-            stacklevel=6,
         )
 
 
