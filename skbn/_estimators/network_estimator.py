@@ -347,12 +347,11 @@ class NetworkEstimator(
     _network_class = GaussianBayesianNetwork
     criterion: str | Criterion | None
     max_parents: int | None
-    nodes: Any = None
-    missing: str = "error"
+    nodes: Any
     required_edges: Any
     forbidden_edges: Any
     tiers: Any
-    exogenous: Any = None
+    exogenous: Any
     n_jobs: int | None
     max_memory: float | str | None
     verbose: bool | int
@@ -372,7 +371,7 @@ class NetworkEstimator(
     @property
     def _may_miss(self) -> bool:
         """Whether values may be missing."""
-        return self.missing != "error"
+        return vars(self).get("missing", "error") != "error"
 
     def predict(self, X: Any = None) -> nx.DiGraph:
         """Return the graph of the fitted network.

@@ -107,3 +107,10 @@ def test_every_estimator_is_checked():
     # The graph that it is made with fixes the columns, and the checks bring others.
     estimators -= {skbn.GaussianBayesianNetwork, skbn.GaussianBlockNetwork}
     assert estimators == {type(configuration) for configuration in CONFIGURATIONS}
+
+
+@pytest.mark.parametrize("estimator", CONFIGURATIONS, ids=lambda each: type(each).__name__)
+def test_what_an_estimator_has_besides_its_parameters_is_fitted_or_a_method(estimator):
+    own = {name for name in dir(estimator) if name[0] != "_" and name[-1] != "_"}
+    values = {name for name in own if not callable(getattr(type(estimator), name, None))}
+    assert values == set(estimator.get_params(deep=False))
