@@ -94,12 +94,12 @@ class GaussianBNPosterior(NetworkEstimator):
 
     Parameters
     ----------
-    criterion : {"bge", "bic", "ebic"}, Criterion or None, default="bge"
+    criterion : {"bge", "bic", "ebic"}, Criterion or None, default=None
         Its exponential is the marginal likelihood of a network: exactly with `BGe`,
         approximately with `BIC` and `EBIC`, with a warning. Others are refused, unless one of
         your own sets ``Criterion.marginal_likelihood``. None means "bge" for a table, and the
-        criterion of the LocalScores if `fit` is given those. The `alpha_w` of a `BGe` may be 1e4
-        at most, as rounding errors of the scores grow with it.
+        criterion of the LocalScores if `fit` is given those; any other must be theirs. The
+        `alpha_w` of a `BGe` may be 1e4 at most, as rounding errors of the scores grow with it.
     method : {"exact", "sampling", "auto"}, default="exact"
         "exact" sums over all networks, and raises an error if that does not fit in memory: with
         more than some 28 columns whose order is free. "sampling" draws networks by Markov chains,
@@ -288,7 +288,7 @@ class GaussianBNPosterior(NetworkEstimator):
 
     def __init__(
         self,
-        criterion: str | Criterion | None = "bge",
+        criterion: str | Criterion | None = None,
         *,
         method: str = "exact",
         structure_prior: str = "auto",

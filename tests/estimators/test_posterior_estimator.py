@@ -18,6 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skbn import (
+    BIC,
     BGe,
     Criterion,
     GaussianBNLearner,
@@ -266,9 +267,9 @@ def test_local_scores_take_the_place_of_the_table(wine, fitted):
         GaussianBNPosterior(BGe(alpha_mu=2)).fit(scores)
     penalised = LocalScoreTransformer("bic", penalty=2).fit_transform(wine)
     with pytest.raises(ValueError, match=r"penalty=2.* Make them with penalty=1"):
-        GaussianBNPosterior(None).fit(penalised)
+        GaussianBNPosterior().fit(penalised)
     with pytest.raises(TypeError, match=r"ParentSetScores leave families out"):
-        GaussianBNPosterior(None).fit(ParentSetScores(["a", "b"], [([[-1]], [0.0])] * 2))
+        GaussianBNPosterior().fit(ParentSetScores(["a", "b"], [([[-1]], [0.0])] * 2))
 
 
 def test_criterion_of_weighted_scores_is_compared_too(wine):
@@ -277,10 +278,19 @@ def test_criterion_of_weighted_scores_is_compared_too(wine):
         GaussianBNPosterior("bge").fit(scores, sample_weight=np.ones(len(wine)))
 
 
-def test_no_criterion_means_bge_for_a_table(wine, fitted):
-    found = GaussianBNPosterior(None).fit(wine)
+def test_without_a_criterion_a_table_is_scored_by_bge(wine, fitted):
+    found = GaussianBNPosterior("bge").fit(wine)
     assert isinstance(found.criterion_, BGe)
     np.testing.assert_array_equal(found.edge_probabilities_, fitted.edge_probabilities_)
+
+
+def test_without_a_criterion_scores_keep_theirs(wine):
+    with pytest.warns(ApproximateEvidenceWarning):
+        found = GaussianBNPosterior().fit(LocalScoreTransformer().fit_transform(wine))
+    with pytest.warns(ApproximateEvidenceWarning):
+        expected = GaussianBNPosterior("bic").fit(wine)
+    assert isinstance(found.criterion_, BIC)
+    np.testing.assert_array_equal(found.edge_probabilities_, expected.edge_probabilities_)
 
 
 def test_methods_use_what_fit_was_given(wine):
