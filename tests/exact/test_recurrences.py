@@ -42,15 +42,6 @@ def search(log_det, tables, plan, n_jobs=None):
     return exact_search(dense_families(log_det, tables, plan), plan, n_jobs)
 
 
-def local_scores(log_det, tables, m):
-    scores = {}
-    for x, parents in reference.families(m):
-        subset = mask_of(parents)
-        c, a0, a1 = tables[:, len(parents)]
-        scores[x, parents] = c + a0 * log_det[subset] + a1 * log_det[subset | 1 << x]
-    return scores
-
-
 @pytest.mark.parametrize("m", [4, 9, 12])
 def test_plan_changes_no_bit(m, monkeypatch):
     log_det, tables = random_log_det(m), TABLES["all varying"](m)
@@ -94,7 +85,7 @@ def test_threads_change_no_bit(n_outer):
 @pytest.mark.parametrize("n_outer", [0, 2])
 def test_best_local_scores(m, n_outer):
     log_det, tables = random_log_det(m), TABLES["all varying"](m)
-    scores = local_scores(log_det, tables, m)
+    scores = reference.scores_by_tables(tables, log_det)
     plan = SearchPlan(m, n_outer)
     with Threads(1, m) as threads:
         families = dense_families(log_det, tables, plan)
@@ -108,7 +99,7 @@ def test_first_parents_that_reach(is_shuffled):
     m = 7
     log_det, tables = random_log_det(m).round(1), TABLES["as BIC"](m)
     functions = SetWeights(tables).of_all(log_det)
-    scores = local_scores(log_det, tables, m)
+    scores = reference.scores_by_tables(tables, log_det)
     several = 0
     numbers = np.random.default_rng(0).permutation(m) + 3 if is_shuffled else np.arange(m)
     for child, candidates in reference.families(m):
@@ -129,7 +120,7 @@ def test_best_parents_and_those_that_reach_a_threshold():
     m = 6
     log_det, tables = random_log_det(m), TABLES["all varying"](m)
     functions = SetWeights(tables).of_all(log_det)
-    scores = local_scores(log_det, tables, m)
+    scores = reference.scores_by_tables(tables, log_det)
     required = 1 << 2
     for child, candidates in reference.families(m):
         for must in (0, required):
@@ -181,25 +172,12 @@ def constrained_case(rng):
         required.append(mask_of(must))
     scores = {
         (x, parents): score
-        for (x, parents), score in local_scores(log_det, tables, m).items()
+        for (x, parents), score in reference.scores_by_tables(tables, log_det).items()
         if x < n_children
         and not mask_of(parents) & ~allowed[x]
         and not required[x] & ~mask_of(parents)
     }
     return m, n_children, log_det, tables, allowed, required, scores
-
-
-def best_by_order(scores, n_children):
-    """The best score over all orders of the children; others come before all of them."""
-    best = {0: 0.0}
-    for columns in reference.subsets(range(n_children))[1:]:
-        reached = [
-            best[mask_of(columns) ^ 1 << x] + score
-            for (x, parents), score in scores.items()
-            if x in columns and all(p in columns or p >= n_children for p in parents)
-        ]
-        best[mask_of(columns)] = max(reached, default=-np.inf)
-    return best[(1 << n_children) - 1]
 
 
 def check_network(result, scores, n_children, expected):
@@ -220,7 +198,7 @@ def test_constrained_search_among_others():
             block_bits = int(rng.integers(2, plan.n_inner + 1))
             plan = FixedPlan(n_children, n_outer, block_bits, m - n_children)
         families = dense_families(log_det, tables, plan, allowed, required)
-        expected = best_by_order(scores, n_children)
+        expected = reference.best_score_by_dynamic_program(scores, n_children)
         check_network(exact_search(families, plan), scores, n_children, expected)
 
 
@@ -245,7 +223,7 @@ def test_search_of_listed_families():
         result = exact_search(
             ListedFamilies(numbers[:n_children].tolist(), rows, values, plan, lambda *_: 1.0), plan
         )
-        expected = best_by_order(kept, n_children)
+        expected = reference.best_score_by_dynamic_program(kept, n_children)
         if expected == -np.inf:
             assert result[:2] == ([], -np.inf)
             infeasible += 1

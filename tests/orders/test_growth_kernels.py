@@ -241,27 +241,6 @@ def test_growth_finds_what_plain_growth_finds(kind, max_parents):
     assert n_known > 0
 
 
-@pytest.mark.parametrize("kind", GROWN)
-def test_growth_ends_when_the_lists_have_what_it_finds(kind):
-    rng = np.random.default_rng(5)
-    table = Table(rng, 10, **GROWN[kind])
-    listed, _ = drawn_lists(table, rng, 1)
-    order = rng.permutation(10).tolist()
-    n_rounds = 0
-    while True:
-        arrays, n_found = listed.arrays(), 0
-        for x in range(10):
-            for parents, score in grown(table, arrays, order, x, 9):
-                columns = sorted(parents)
-                listed.add(x, columns, np.ones((1, len(columns)), dtype=bool), np.array([score]))
-                n_found += 1
-        if n_found == 0:
-            break
-        n_rounds += 1
-        assert n_rounds < 50
-    assert n_rounds > 0
-
-
 def test_no_more_families_are_found_than_there_is_room_for():
     rng = np.random.default_rng(1)
     table = Table(rng, 10)

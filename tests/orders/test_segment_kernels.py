@@ -54,14 +54,6 @@ def test_no_permutation_of_a_segment_scores_higher(name, width):
         assert max(gains) > 0.1
 
 
-def test_a_segment_of_all_columns_is_the_best_order():
-    listed = Listed(7, m=6, n=12)
-    state = listed.start()
-    improved(listed, state, 0, 6, random_states(0))
-    best = reference.best_segment(listed.families, list(range(6)), 0, 6, MISSING)
-    assert listed.score(state.order) == pytest.approx(best)
-
-
 def test_ties_are_broken_at_random():
     """Of columns without families all orders are equally good, and all are drawn."""
     listed, random = Listed(0, m=3, n=0), random_states(1)

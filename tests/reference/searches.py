@@ -3,17 +3,37 @@
 import math
 from itertools import permutations
 
-from reference.networks import subsets
+from reference.networks import families, ordered_partitions, subsets
+
+
+def scores_by_tables(tables, log_det):
+    """The score of each family: c + a0 * log det of the parents + a1 * log det of the family.
+
+    The log-determinants are by mask.
+    """
+    scores = {}
+    for x, parents in families(tables.shape[1]):
+        mask = sum(1 << p for p in parents)
+        c, a0, a1 = tables[:, len(parents)]
+        scores[x, parents] = c + a0 * log_det[mask] + a1 * log_det[mask | 1 << x]
+    return scores
 
 
 def best_score_by_dynamic_program(scores, m):
-    """The best network's score, by the best last column of each set of columns."""
+    """The best network's score, by the best last column of each set of columns.
+
+    Families may be missing, and have parents beside the m columns.
+    """
+    among = {}
+    for (x, parents), score in scores.items():
+        family = x, tuple(p for p in parents if p < m)
+        among[family] = max(score, among.get(family, -math.inf))
     best_parents = {}
     for x in range(m):
         for candidates in subsets(v for v in range(m) if v != x):
             fewer = (tuple(v for v in candidates if v != c) for c in candidates)
             best_parents[x, candidates] = max(
-                [scores[x, candidates], *(best_parents[x, some] for some in fewer)]
+                [among.get((x, candidates), -math.inf), *(best_parents[x, some] for some in fewer)]
             )
     best = {(): 0.0}
     for columns in subsets(range(m))[1:]:
@@ -50,6 +70,11 @@ def sums_over_orders(values, m):
         )
         for columns in subsets(range(m))
     }
+
+
+def weights_of_partitions(values, m):
+    """The weight of each ordered partition of the columns."""
+    return {each: weight_of_partition(values, each) for each in ordered_partitions(range(m))}
 
 
 def weight_of_partition(values, layers):

@@ -10,7 +10,7 @@ from block_tables import indicators
 from experiment_tables import TARGETS, experiment
 from numpy.testing import assert_allclose, assert_array_equal
 
-from skbn import AIC, BIC, EBIC, BGe, GaussianBNLearner, LocalScoreTransformer, LogLikelihood
+from skbn import EBIC, BGe, GaussianBNLearner, LocalScoreTransformer
 
 M = 4
 
@@ -155,12 +155,3 @@ def test_threads_change_no_bit():
     rows, is_set = experiment(M, TARGETS[6])
     one, two = (scores_of(rows, is_set, n_jobs=n).to_array() for n in (1, 2))
     assert_array_equal(one, two)
-
-
-@pytest.mark.parametrize("criterion", [BIC(), AIC(), LogLikelihood()])
-def test_criteria_as_objects(criterion):
-    rows, is_set = experiment(M, TARGETS[1])
-    name = {"BIC": "bic", "AIC": "aic", "LogLikelihood": "loglik"}[type(criterion).__name__]
-    assert_scores(
-        scores_of(rows, is_set, criterion), reference.all_experimental_scores(rows, is_set, name)
-    )

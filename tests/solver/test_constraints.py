@@ -268,6 +268,7 @@ def test_groups_are_what_no_constraint_puts_in_order():
 BAD_CONSTRAINTS = [
     ({"required_edges": [("a", "x")]}, "There is no column 'x'"),
     ({"required_edges": [(0, 7)]}, "There is no column 7"),
+    ({"required_edges": nx.DiGraph({"a": ["b"], "z": []})}, "There is no column 'z'"),
     ({"forbidden_edges": [("a", "a")]}, "forbidden_edges has an edge from column 'a' to itself"),
     (
         {"required_edges": [("a", "b"), ("b", "c"), ("c", "a")]},
@@ -320,6 +321,20 @@ def test_contradictions_are_named(settings, message):
         ({"tiers": [["a", ...]]}, r"`\.\.\.` is a tier by itself"),
         ({"required_edges": np.zeros((1, 2))}, r"by its name or its number; got 0\.0\."),
         ({"required_edges": [(np.float64(0.0), 1)]}, r"or its number; got 0\.0\."),
+        # What has no order, or comes only once.
+        ({"required_edges": [{"a", "b"}]}, r"must hold pairs \(parent, child\)"),
+        ({"required_edges": (edge for edge in [("a", "b")])}, r"iterator .*Wrap it in list\(\)"),
+        ({"forbidden_edges": zip("ab", "bc", strict=True)}, r"iterator \(zip\), .*in list\(\)"),
+        ({"tiers": (tier for tier in [["a"], list("bcde")])}, r"iterator .*Wrap it in list\(\)"),
+        ({"tiers": [iter("ab"), ...]}, r"One of the tiers is an iterator .*Wrap it in list\(\)"),
+        ({"required_edges": EDGES.itertuples()}, r"list\(\), or give a data frame's two columns"),
+        ({"required_edges": list(EDGES.itertuples())}, "got Pandas.* index, by index=False"),
+        ({"required_edges": EDGES.to_records()}, r"got \(0, 'd', 'a'\).* index, by index=False"),
+        ({"tiers": {("a",), tuple("bcde")}}, "tiers must be a list of lists"),
+        ({"tiers": {("a",): 1, tuple("bcde"): 0}}, "tiers must be a list of lists"),
+        ({"tiers": pd.Series([["a"], list("bcde")], [1, 0])}, r"do not ascend.*sort_index\(\)"),
+        ({"tiers": pd.Series({"b": 1, "a": 0})}, "must be a list of lists .* one of them is 1"),
+        ({"forbidden_edges": {("a", "b"): True, ("b", "a"): False}}, "must be a list of pairs"),
     ],
 )
 def test_other_types(settings, message):
@@ -357,38 +372,6 @@ def test_scores_of_fewer_parents_than_asked_for():
     assert one.network_score_ == GaussianBNLearner(max_parents=1).fit(rows).network_score_
     assert max(degree for _, degree in one.dag_.in_degree) <= 1
     assert GaussianBNLearner("bic").fit(scores).criterion_.get_params() == BIC().get_params()
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"required_edges": [{"a", "b"}]}, r"must hold pairs \(parent, child\)"),
-        ({"required_edges": (edge for edge in [("a", "b")])}, r"iterator .*Wrap it in list\(\)"),
-        ({"forbidden_edges": zip("ab", "bc", strict=True)}, r"iterator \(zip\), .*in list\(\)"),
-        ({"tiers": (tier for tier in [["a"], list("bcde")])}, r"iterator .*Wrap it in list\(\)"),
-        ({"tiers": [iter("ab"), ...]}, r"One of the tiers is an iterator .*Wrap it in list\(\)"),
-        ({"required_edges": EDGES.itertuples()}, r"list\(\), or give a data frame's two columns"),
-        ({"required_edges": list(EDGES.itertuples())}, "got Pandas.* index, by index=False"),
-        ({"required_edges": EDGES.to_records()}, r"got \(0, 'd', 'a'\).* index, by index=False"),
-        ({"tiers": {("a",), tuple("bcde")}}, "tiers must be a list of lists"),
-        ({"tiers": {("a",): 1, tuple("bcde"): 0}}, "tiers must be a list of lists"),
-        ({"tiers": pd.Series([["a"], list("bcde")], [1, 0])}, r"do not ascend.*sort_index\(\)"),
-        ({"tiers": pd.Series({"b": 1, "a": 0})}, "must be a list of lists .* one of them is 1"),
-        ({"forbidden_edges": {("a", "b"): True, ("b", "a"): False}}, "must be a list of pairs"),
-    ],
-)
-def test_what_has_no_order_or_comes_only_once(settings, message):
-    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(20, 5)), columns=COLUMNS)
-    with pytest.raises(TypeError, match=message):
-        GaussianBNLearner(**settings).fit(frame)
-
-
-def test_a_graph_with_other_nodes():
-    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(20, 5)), columns=COLUMNS)
-    graph = nx.DiGraph([("a", "b")])
-    graph.add_node("z")
-    with pytest.raises(ValueError, match="There is no column 'z'"):
-        GaussianBNLearner(required_edges=graph).fit(frame)
 
 
 def test_many_columns_with_many_parents_say_what_they_need():
