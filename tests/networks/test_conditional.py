@@ -6,6 +6,7 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
+import reference
 from experiment_tables import experiment
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import multivariate_normal, norm
@@ -30,13 +31,10 @@ def fitted(seed=0, outside=OUTSIDE):
 
 def conditional(joint, row, wanted, given):
     """The mean and covariance of some nodes given others, by the joint distribution."""
-    mean = pd.Series(np.asarray(joint.mean_), NAMES)
-    covariance = pd.DataFrame(np.asarray(joint.covariance_), NAMES, NAMES)
-    slopes = covariance.loc[wanted, given] @ np.linalg.inv(covariance.loc[given, given])
-    centre = mean[wanted] + slopes.to_numpy() @ (row[given] - mean[given]).to_numpy()
-    return centre, covariance.loc[wanted, wanted] - slopes.to_numpy() @ covariance.loc[
-        given, wanted
-    ].to_numpy()
+    both = [NAMES.index(node) for node in (*wanted, *given)]
+    mean, covariance = joint.mean_[both], joint.covariance_[np.ix_(both, both)]
+    places = list(range(len(wanted), len(both)))
+    return reference.conditional(mean, covariance, places, row[given].to_numpy())
 
 
 def density(joint, row, outside=OUTSIDE):
@@ -98,7 +96,7 @@ def test_conditional_distributions_and_predictions():
     assert_allclose(found.mean, mean)
     assert_allclose(found.covariance, covariance, atol=1e-12)
     for given in (["b", "d"], ["b", "d", "e"], ["a", "b", "d", "e"]):
-        expected = [conditional(joint, row, ["c"], given)[0].iloc[0] for _, row in rows.iterrows()]
+        expected = [conditional(joint, row, ["c"], given)[0][0] for _, row in rows.iterrows()]
         assert_allclose(network.predict(rows[given], "c"), expected)
 
 
@@ -158,12 +156,13 @@ def test_samples_and_interventions():
 
 def test_one_row_is_drawn_for_each():
     network, _, rows = fitted()
-    with pytest.raises(ValueError, match="n_samples=3 was given"):
-        network.sample(3, exogenous=rows)
-    with pytest.raises(ValueError, match=r"'d'"):
-        network.sample(exogenous=rows[["b"]])
-    with pytest.raises(ValueError, match=r"table of exogenous values .* missing values"):
-        network.sample(exogenous=rows.assign(b=np.nan))
+    for n_samples, table, message in [
+        (3, rows, "n_samples=3 was given"),
+        (1, rows[["b"]], "'d'"),
+        (1, rows.assign(b=np.nan), "table of exogenous values .* missing values"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            network.sample(n_samples, exogenous=table)
     with pytest.raises(TypeError, match=r"exogenous must be a table .* Pass pandas\.DataFrame"):
         network.sample(exogenous={"b": [1.0], "d": [2.0]})
     with pytest.raises(ValueError, match="no exogenous nodes"):

@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import reference
 from hypothesis import given
 from hypothesis import strategies as st
 from incomplete_tables import correlated_rows, with_holes
-from scipy.stats import multivariate_normal
 
 from skbn import GaussianBayesianNetwork, GaussianBNLearner
 
@@ -24,29 +24,17 @@ def fitted(seed=0, m=5, n=80, scale=None):
     return network, holes * scale
 
 
-def moments(network):
-    return np.asarray(network.mean_), np.asarray(network.covariance_)
-
-
 def by_hand(network, row):
     """The mean and covariance of what is missing in a row."""
-    mean, covariance = moments(network)
-    seen, hidden = np.flatnonzero(~np.isnan(row)), np.flatnonzero(np.isnan(row))
-    slopes = covariance[np.ix_(hidden, seen)] @ np.linalg.inv(covariance[np.ix_(seen, seen)])
-    left = covariance[np.ix_(hidden, hidden)] - slopes @ covariance[np.ix_(seen, hidden)]
-    return mean[hidden] + slopes @ (row[seen] - mean[seen]), left
+    seen = np.flatnonzero(~np.isnan(row))
+    return reference.conditional(network.mean_, network.covariance_, seen, row[seen])
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_log_densities_are_those_of_what_is_observed(seed):
     network, rows = fitted(seed)
-    mean, covariance = moments(network)
-    expected = [
-        multivariate_normal(mean[seen], covariance[np.ix_(seen, seen)]).logpdf(row[seen])
-        if (seen := ~np.isnan(row)).any()
-        else 0.0
-        for row in rows
-    ]
+    moments = network.mean_, network.covariance_
+    expected = [reference.observed_log_likelihood(row[np.newaxis], *moments) for row in rows]
     np.testing.assert_allclose(network.logpdf(rows), expected, rtol=1e-9)
     np.testing.assert_array_equal(network.score_samples(rows), network.logpdf(rows))
     assert network.score(rows) == pytest.approx(np.mean(expected))
@@ -67,16 +55,10 @@ def test_units_do_not_cost_digits():
 
 @given(st.integers(0, 10**6), st.permutations(range(5)))
 def test_the_order_of_columns_does_not_matter(seed, order):
-    network, rows = fitted(seed, n=30)
+    _, rows = fitted(seed, n=30)
     frame = pd.DataFrame(rows, columns=list("abcde"))
-    named = GaussianBayesianNetwork(network.dag)
-    named = (
-        GaussianBNLearner()
-        .fit(
-            pd.DataFrame(correlated_rows(5, 50, np.random.default_rng(seed)), columns=list("abcde"))
-        )
-        .network_
-    )
+    table = pd.DataFrame(correlated_rows(5, 50, np.random.default_rng(seed)), columns=frame.columns)
+    named = GaussianBNLearner().fit(table).network_
     shuffled = frame.iloc[:, list(order)]
     np.testing.assert_allclose(named.logpdf(shuffled), named.logpdf(frame))
     pd.testing.assert_frame_equal(named.impute(shuffled)[list("abcde")], named.impute(frame))

@@ -31,15 +31,6 @@ def table(n=40, seed=0):
     return rows
 
 
-def test_errors_by_the_inverse_of_the_normal_equations():
-    rows = table()
-    frame = GaussianBayesianNetwork(DAG).fit(rows).to_frame()
-    for row in frame.to_dict("records"):
-        parents = sorted(DAG.predecessors(row["child"]))
-        errors = reference.standard_errors(rows, row["child"], parents)
-        assert row["std_err"] == pytest.approx(errors[parents.index(row["parent"])], rel=1e-9)
-
-
 @pytest.mark.parametrize("weight", [None, np.arange(40) % 4])
 def test_errors_of_statsmodels(weight):
     sm = pytest.importorskip("statsmodels.api")

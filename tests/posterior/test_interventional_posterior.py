@@ -57,27 +57,16 @@ def expected_posterior(weights, exogenous, prior, knowledge, odds=None):
         allowed[b] &= ~(1 << a)
     if odds is not None:
         weights = reference.with_edge_odds(weights, odds)
-    found = reference.posterior_by_enumeration(weights, "uniform", required, allowed)
+    # Each network counts once, or once for each order of the columns that are modelled.
+    group = sum(1 << x for x in range(m) if x not in exogenous)
     ones = reference.all_ones(weights)
     if odds is not None:
         ones = reference.with_edge_odds(ones, odds)
-    flat = reference.posterior_by_enumeration(ones, "uniform", required, allowed)
-    if prior == "uniform":
-        return found, found.log_evidence - flat.log_evidence
-    # Each network counts once for each order of the columns that are modelled.
-    inner = [x for x in range(m) if x not in exogenous]
-    copies = np.zeros(len(found.networks))
-    for k in np.flatnonzero(found.probabilities):
-        masks = found.networks[k]
-        parents = [[inner.index(p) for p in inner if masks[x] >> p & 1] for x in inner]
-        copies[k] = reference.number_of_orders(parents)
-    sums = [each.probabilities @ copies for each in (found, flat)]
-    evidence = found.log_evidence + log(sums[0]) - flat.log_evidence - log(sums[1])
-    found.probabilities = found.probabilities * copies / sums[0]
-    is_edge = np.stack([found.networks >> p & 1 for p in range(m)], axis=1)
-    found.edges = np.tensordot(found.probabilities, is_edge, axes=1)
-    found.paths = np.tensordot(found.probabilities, reference.dag_table(m).is_path, axes=1)
-    return found, evidence
+    found, flat = (
+        reference.posterior_by_enumeration(each, prior, required, allowed, [group])
+        for each in (weights, ones)
+    )
+    return found, found.log_evidence - flat.log_evidence
 
 
 def check(m, targets, exogenous, prior, knowledge, criterion="bge", odds=None):

@@ -94,16 +94,10 @@ class Group:
 
     def probabilities(self, prior):
         """The probability of each network that has one, by the tuple of its parents' masks."""
-        posterior = reference.posterior_by_enumeration(self.log_weights, "uniform")
-        probabilities = posterior.probabilities.copy()
-        networks = posterior.networks[:, : self.n]
-        if prior == "order":  # only the group's columns are ordered
-            dags = reference.dag_table(self.n)
-            inner = dict(zip(map(tuple, dags.parents.tolist()), dags.n_orders, strict=True))
-            own = (networks & (1 << self.n) - 1).tolist()
-            probabilities *= [inner[tuple(parents)] for parents in own]
-            probabilities /= probabilities.sum()
-        pairs = zip(map(tuple, networks.tolist()), probabilities, strict=True)
+        own = [(1 << self.n) - 1]  # only the group's columns are ordered
+        found = reference.posterior_by_enumeration(self.log_weights, prior, groups=own)
+        networks = found.networks[:, : self.n].tolist()
+        pairs = zip(map(tuple, networks), found.probabilities, strict=True)
         return {parents: p for parents, p in pairs if p > 0}
 
 

@@ -135,12 +135,18 @@ class Posterior:
     probabilities: np.ndarray
 
 
-def posterior_by_enumeration(log_weights, prior, required=None, allowed=None):
-    """The posterior of at most 5 columns; with prior "order", each DAG counts once per order."""
+def posterior_by_enumeration(log_weights, prior, required=None, allowed=None, groups=None):
+    """The posterior of at most 5 columns; with prior "order", each DAG counts once per order.
+
+    Orders are those of all columns, or of each of some groups of them, given as masks.
+    """
     log_weights = restricted(log_weights, required, allowed)
     m = len(log_weights)
     dags = dag_table(m)
-    copies = {"uniform": np.ones(len(dags.parents)), "order": dags.n_orders}[prior]
+    copies = np.ones(len(dags.parents))
+    if prior == "order":
+        for group in [(1 << m) - 1] if groups is None else groups:
+            copies = copies * orders_within(dags.parents, group)
 
     table = np.full((m, 1 << m), -np.inf)
     for x, families in enumerate(log_weights):
@@ -223,20 +229,24 @@ def dag_table(m):
             placed |= (parents[:, x] & ~placed == 0).astype(np.int64) << x
     parents = parents[placed == (1 << m) - 1]
 
-    # Every order of a set ends with a column whose parents are all in the rest of the set.
-    n_orders = np.zeros((1 << m, len(parents)))
-    n_orders[0] = 1
-    for columns in range(1, 1 << m):
-        for x in members_of(columns):
-            rest = columns & ~(1 << x)
-            n_orders[columns] += n_orders[rest] * (parents[:, x] & ~rest == 0)
-
     is_path = np.stack([parents >> p & 1 for p in range(m)], axis=1).astype(bool)
     for via in range(m):
         is_path |= is_path[:, :, [via]] & is_path[:, [via], :]
     bits = 1 << np.arange(m)
     non_descendants = (1 << m) - 1 - bits - is_path @ bits
-    return DagTable(parents, non_descendants, n_orders[-1], is_path)
+    return DagTable(parents, non_descendants, orders_within(parents, (1 << m) - 1), is_path)
+
+
+def orders_within(parents, group):
+    """In how many orders of some columns parents come before their children, in each network."""
+    n_orders = {0: np.ones(len(parents))}
+    for columns in subsets_of(group)[1:]:
+        # An order ends with a column whose parents in the group are all in the rest of the set.
+        rests = [(x, columns & ~(1 << x)) for x in members_of(columns)]
+        n_orders[columns] = sum(
+            n_orders[rest] * (parents[:, x] & group & ~rest == 0) for x, rest in rests
+        )
+    return n_orders[group]
 
 
 # Recurrences over sets of columns, to 40 digits
@@ -404,16 +414,11 @@ def _without(x, m, value):
 # Closed forms
 
 
-def number_of_dags(m):
-    """Robinson's recurrence (1973): 1, 3, 25, 543, 29281, 3781503 for 1 to 6 columns."""
-    return weight_of_dags(m, 1)
-
-
-def weight_of_dags(m, odds):
+def weight_of_dags(m, odds=1):
     """The sum over all DAGs of odds ** number of edges; exact if the odds are a whole number.
 
-    By the k columns without children, with inclusion and exclusion: each of the other columns is
-    or is not a parent of each of these.
+    Robinson's recurrence (1973), by the k columns without children, with inclusion and exclusion:
+    each of the other columns is or is not a parent of each of these.
     """
     weights = [1]
     for n in range(1, m + 1):
@@ -426,12 +431,7 @@ def weight_of_dags(m, odds):
     return weights[m]
 
 
-def number_of_ordered_dags(m):
-    """The number of pairs of a DAG and one of its topological orders."""
-    return weight_of_ordered_dags(m, 1)
-
-
-def weight_of_ordered_dags(m, odds):
+def weight_of_ordered_dags(m, odds=1):
     """The same sum with each DAG counted once per order: in an order, all edges are free."""
     return math.factorial(m) * (1 + odds) ** (m * (m - 1) // 2)
 
