@@ -5,10 +5,12 @@ from functools import cache
 from itertools import combinations
 
 import numpy as np
+import pytest
 import reference
 from scipy.optimize import linprog
 
 from skbn._branch_and_cut.proof import Branch, ClusterCut, FamilyCosts, LocalCut, Node, Proof, Step
+from skbn._branch_and_cut.proof_checker import ProofError, certified_bound
 
 SIZES = {4: 7, 5: 5, 6: 4}  # columns, and families of each
 
@@ -72,17 +74,23 @@ def plain(cut):
     return cut.columns.tolist(), cut.table.tolist(), cut.bound
 
 
-def dual_multipliers(families, cuts):
-    """The optimal multipliers of cuts, by a linear program over all families."""
+def solved_program(families, cuts, is_allowed=None):
+    """The linear program over all families that are allowed, with the reference's cuts."""
     listed = [(x, *family) for x in range(len(families)) for family in families[x]]
     rows = [[-reference.coefficient(cut, x, parents) for x, _, parents in listed] for cut in cuts]
-    result = linprog(
+    return linprog(
         [cost for _, cost, _ in listed],
-        A_ub=np.array(rows),
-        b_ub=[-cut[2] for cut in cuts],
+        A_ub=np.array(rows) if rows else None,
+        b_ub=[-cut[2] for cut in cuts] or None,
         A_eq=[[float(x == child) for x, _, _ in listed] for child in range(len(families))],
         b_eq=np.ones(len(families)),
+        bounds=None if is_allowed is None else [(0, None if each else 0) for each in is_allowed],
     )
+
+
+def dual_multipliers(families, cuts):
+    """The optimal multipliers of cuts."""
+    result = solved_program(families, cuts)
     if result.status != 0:  # no choice of families satisfies the cuts
         return np.full(len(cuts), 10.0)
     return np.maximum(0.0, -result.ineqlin.marginals)
@@ -134,6 +142,11 @@ def random_proof(seed, share_of_clusters=1.0, noise=0.0, depth=3, cutoff=None):
     cuts = random_cuts(rng, m, 6, share_of_clusters)
     root = grow(rng, families, list(map(plain, cuts)), cutoff, depth, noise)
     return families, Proof(cuts, root, float(cutoff), -math.inf), cheapest
+
+
+def assert_refused(families, proof, match=None):
+    with pytest.raises(ProofError, match=match):
+        certified_bound(as_arrays(families), proof)
 
 
 def nodes_of(node):

@@ -10,17 +10,11 @@ import reference
 from random_proofs import as_arrays, nodes_of, random_families
 
 from skbn._branch_and_cut import branch_and_cut as module
-from skbn._branch_and_cut.branch_and_cut import BRANCH_AND_CUT_KERNELS, branch_and_cut
+from skbn._branch_and_cut.branch_and_cut import branch_and_cut
 from skbn._branch_and_cut.proof_checker import certified_bound
-from skbn._core.compile import compile_kernels
 
 SEEDS = pytest.mark.parametrize("seed", range(6))
 TOLERANCE = 1e-6
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _compiled():
-    compile_kernels(BRANCH_AND_CUT_KERNELS)
 
 
 @cache
@@ -73,7 +67,7 @@ def bits(result):
 
 @SEEDS
 def test_cheapest_network_and_its_proof(seed):
-    """A search that begins with the empty network."""
+    """A search that begins with the empty network, and another with the optimum."""
     _, families, cheapest = instance(seed)
     result = branch_and_cut(families, empty_network(families), tolerance=TOLERANCE)
     assert result.is_finished
@@ -82,13 +76,7 @@ def test_cheapest_network_and_its_proof(seed):
     assert cheapest - 2 * TOLERANCE <= result.proof.bound <= result.proof.cutoff <= cheapest
     certified = certified_bound(families, result.proof)
     assert result.proof.bound - 1e-6 <= certified <= cheapest
-
-
-@SEEDS
-def test_begun_with_the_optimum(seed):
-    _, families, cheapest = instance(seed)
-    first = branch_and_cut(families, empty_network(families), tolerance=TOLERANCE)
-    again = branch_and_cut(families, first.chosen, tolerance=TOLERANCE, seed=1)
+    again = branch_and_cut(families, result.chosen, tolerance=TOLERANCE, seed=1)
     assert again.cost == pytest.approx(cheapest)
     assert again.is_finished
     assert certified_bound(families, again.proof) == pytest.approx(cheapest, abs=1e-5)
@@ -101,8 +89,12 @@ def branches_early(monkeypatch):
 
 
 @SEEDS
+@pytest.mark.parametrize("has_clusters", [True, False])
 @pytest.mark.usefixtures("branches_early")
-def test_tree(seed):
+def test_tree(seed, has_clusters, monkeypatch):
+    """Nodes are closed by bounds, or when each column has one family left."""
+    if not has_clusters:
+        monkeypatch.setattr(module._Search, "_violated", lambda *_: [])
     _, families, cheapest = instance(seed)
     result = branch_and_cut(families, empty_network(families), tolerance=TOLERANCE)
     assert result.is_finished
@@ -118,17 +110,6 @@ def test_trees_are_branched():
         result = branch_and_cut(families, empty_network(families), tolerance=TOLERANCE)
         nodes.append(result.n_nodes)
     assert max(nodes) > 2
-
-
-@SEEDS
-def test_branching_without_cuts(seed, monkeypatch):
-    """Nodes are closed by bounds, or when each column has one family left."""
-    monkeypatch.setattr(module._Search, "_violated", lambda *_: [])
-    _, families, cheapest = instance(seed)
-    result = branch_and_cut(families, empty_network(families), tolerance=TOLERANCE)
-    assert result.is_finished
-    assert result.cost == pytest.approx(cheapest)
-    assert certified_bound(families, result.proof) == pytest.approx(cheapest, abs=1e-5)
 
 
 def test_threads_change_no_bit():

@@ -14,14 +14,8 @@ from skbn._branch_and_cut.cut_kernels import (
     violations,
 )
 from skbn._branch_and_cut.separation import arrays_of
-from skbn._core.compile import compile_kernels
 
 SEEDS = pytest.mark.parametrize("seed", range(4))
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _compiled():
-    compile_kernels([count_coefficients, list_coefficients, price, violations])
 
 
 def instance(seed, m=6):

@@ -7,16 +7,10 @@ from functools import cache
 import numpy as np
 import pytest
 import reference
-from random_proofs import as_arrays, nodes_of, plain, random_families, random_proof
+from random_proofs import as_arrays, assert_refused, nodes_of, plain, random_families, random_proof
 
 from skbn._branch_and_cut.proof import Branch, ClusterCut, LocalCut, Node, Proof, Step
-from skbn._branch_and_cut.proof_checker import ProofError, certified_bound
-
-
-def assert_refused(families, proof, match=None):
-    with pytest.raises(ProofError, match=match):
-        certified_bound(as_arrays(families), proof)
-
+from skbn._branch_and_cut.proof_checker import certified_bound
 
 # Cuts
 

@@ -6,20 +6,12 @@ import sys
 import numpy as np
 import pytest
 import reference
-from random_proofs import as_arrays, plain, random_cuts, random_families
-from scipy.optimize import linprog
+from random_proofs import as_arrays, plain, random_cuts, random_families, solved_program
 
 from skbn._branch_and_cut import relaxation as relaxation_module
-from skbn._branch_and_cut.branch_and_cut import BRANCH_AND_CUT_KERNELS
 from skbn._branch_and_cut.relaxation import Relaxation
-from skbn._core.compile import compile_kernels
 
 SEEDS = pytest.mark.parametrize("seed", range(5))
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _compiled():
-    compile_kernels(BRANCH_AND_CUT_KERNELS)
 
 
 class Instance:
@@ -36,16 +28,7 @@ class Instance:
 
     def optimum(self, cuts, allowed):
         """What the cheapest point costs."""
-        families = [(x, *family) for x, own in enumerate(self.listed) for family in own]
-        rows = [[-reference.coefficient(plain(c), x, p) for x, _, p in families] for c in cuts]
-        result = linprog(
-            self.families.cost,
-            A_ub=rows or None,
-            b_ub=[-plain(cut)[2] for cut in cuts] or None,
-            A_eq=[[float(x == y) for x, _, _ in families] for y in range(len(self.listed))],
-            b_eq=np.ones(len(self.listed)),
-            bounds=[(0, None if is_allowed else 0) for is_allowed in allowed],
-        )
+        result = solved_program(self.listed, list(map(plain, cuts)), allowed)
         assert result.status == 0
         return result.fun
 

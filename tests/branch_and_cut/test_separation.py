@@ -6,23 +6,16 @@ import reference
 from windows import largest_violation, mixture, networks_of, random_weights, random_window
 
 from skbn._branch_and_cut.separation import (
-    SEPARATION_KERNELS,
     Point,
     clusters_of_cycles,
     local_cuts,
     separate,
 )
 from skbn._branch_and_cut.window_kernels import WindowFamilies
-from skbn._core.compile import compile_kernels
 from skbn._core.resources import Threads
 
 # Weights are perturbed by up to that, which hides violations that are smaller.
 PERTURBATION = 1.5e-3
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _compiled():
-    compile_kernels(SEPARATION_KERNELS)
 
 
 def separated(window, weights, least, accept, seed=0):

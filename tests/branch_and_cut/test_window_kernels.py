@@ -16,19 +16,23 @@ WIDTHS = pytest.mark.parametrize("w", [3, 4, 5])
 SEEDS = pytest.mark.parametrize("seed", range(3))
 
 
-def random_coefficients(rng, window):
-    """Some are equal, and some are 0."""
-    return rng.integers(0, 5, size=window.masks.size) / 4 + 0.1 * rng.random(window.masks.size)
+def instance(w, seed):
+    """A window, coefficients of which some are equal and some 0, and the costs that follow."""
+    rng = np.random.default_rng(seed)
+    window = random_window(rng, w, 5)
+    n = window.masks.size
+    coefficients, costs = (
+        rng.integers(0, 5, size=n) / 4 + 0.1 * rng.random(n),
+        np.empty((w, 1 << w)),
+    )
+    costs_by_predecessors(window.starts, window.masks, coefficients, costs)
+    return rng, window, coefficients, costs
 
 
 @WIDTHS
 @SEEDS
 def test_costs_by_predecessors(w, seed):
-    rng = np.random.default_rng(seed)
-    window = random_window(rng, w, 5)
-    coefficients = random_coefficients(rng, window)
-    costs = np.empty((w, 1 << w))
-    costs_by_predecessors(window.starts, window.masks, coefficients, costs)
+    _, window, coefficients, costs = instance(w, seed)
     for x in range(w):
         own = slice(window.starts[x], window.starts[x + 1])
         for s in range(1 << w):
@@ -40,13 +44,9 @@ def test_costs_by_predecessors(w, seed):
 @WIDTHS
 @SEEDS
 def test_cheapest_network_with_each_column_last(w, seed):
-    rng = np.random.default_rng(seed)
-    window = random_window(rng, w, 5)
-    coefficients = random_coefficients(rng, window)
-    networks, found = np.empty((w, w), dtype=np.int64), np.empty(w)
-    costs, forward = np.empty((w, 1 << w)), np.empty(1 << w)
+    _, window, coefficients, costs = instance(w, seed)
+    networks, found, forward = np.empty((w, w), dtype=np.int64), np.empty(w), np.empty(1 << w)
     families = WindowFamilies(window.starts, window.masks, coefficients)
-    costs_by_predecessors(window.starts, window.masks, coefficients, costs)
     cost = cost_of_cheapest(costs, forward)
     fill_cheapest(families, coefficients, costs, forward, networks, found)
     totals = coefficients[window.networks].sum(axis=1)
@@ -64,13 +64,9 @@ def test_cheapest_network_with_each_column_last(w, seed):
 @WIDTHS
 @SEEDS
 def test_lifted_cut_is_valid_and_no_coefficient_can_be_lower(w, seed):
-    rng = np.random.default_rng(seed)
-    window = random_window(rng, w, 5)
-    coefficients = random_coefficients(rng, window)
-    costs, forward = np.empty((w, 1 << w)), np.empty(1 << w)
-    costs_by_predecessors(window.starts, window.masks, coefficients, costs)
+    rng, window, coefficients, costs = instance(w, seed)
     before = costs.copy()
-    first = cost_of_cheapest(costs, forward)
+    first = cost_of_cheapest(costs, np.empty(1 << w))
     weights = random_weights(rng, window)
     families, order = WindowFamilies(window.starts, window.masks, weights), np.arange(w)
     random = rng.integers(2**63, size=1, dtype=np.uint64)

@@ -37,24 +37,21 @@ def apply_unary(a, results):
         vectors.store(results[2], i, vectors.logarithm(x))
 
 
+def entries(places, a, b):
+    """The entries of each vector of one array at these places, then those of the other."""
+    return np.hstack([each.reshape(-1, 4)[:, places] for each in (a, b)]).ravel()
+
+
 BINARY = {
     "plus": np.add,
     "minus": np.subtract,
     "times": np.multiply,
     "over": np.divide,
     "larger": np.maximum,
-    "even_entries": lambda a, b: np.hstack(
-        [a.reshape(-1, 4)[:, ::2], b.reshape(-1, 4)[:, ::2]]
-    ).ravel(),
-    "odd_entries": lambda a, b: np.hstack(
-        [a.reshape(-1, 4)[:, 1::2], b.reshape(-1, 4)[:, 1::2]]
-    ).ravel(),
-    "first_halves": lambda a, b: np.hstack(
-        [a.reshape(-1, 4)[:, :2], b.reshape(-1, 4)[:, :2]]
-    ).ravel(),
-    "second_halves": lambda a, b: np.hstack(
-        [a.reshape(-1, 4)[:, 2:], b.reshape(-1, 4)[:, 2:]]
-    ).ravel(),
+    "even_entries": lambda a, b: entries([0, 2], a, b),
+    "odd_entries": lambda a, b: entries([1, 3], a, b),
+    "first_halves": lambda a, b: entries([0, 1], a, b),
+    "second_halves": lambda a, b: entries([2, 3], a, b),
     "without_bit_0": lambda a, b: a[np.arange(a.size) & ~1],
     "without_bit_1": lambda a, b: a[np.arange(a.size) & ~2],
 }

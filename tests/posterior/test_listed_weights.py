@@ -272,25 +272,17 @@ def test_dependent_columns_of_a_family_are_named():
         posterior.fit(rows)
 
 
-def refusal(m, n_bytes, prior="auto", **knowledge):
-    """The message of a plan that does not fit, and the constraints that it is about."""
-    names = list(range(m))
-    constraints = read_constraints(names, **{"max_parents": m - 1, **knowledge})
-    with pytest.raises(ValueError, match="of memory") as error:
-        planned(constraints, prior, n_bytes)
-    return str(error.value)
-
-
-def fits(m, n_bytes, prior="auto", **knowledge):
-    names = list(range(m))
-    constraints = read_constraints(names, **{"max_parents": m - 1, **knowledge})
-    return planned(constraints, prior, n_bytes)
-
-
-def planned(constraints, prior, n_bytes):
-    m = len(constraints.allowed)
+def planned(m, n_bytes, prior="auto", **knowledge):
+    constraints = read_constraints(list(range(m)), **{"max_parents": m - 1, **knowledge})
     shape = Shape(AllFamilies(m), constraints)
     return planning.plan_posterior(shape, prior, resources(n_bytes, n_jobs=1), range(m))
+
+
+def refusal(*given, **knowledge):
+    """The message of a plan that does not fit."""
+    with pytest.raises(ValueError, match="of memory") as error:
+        planned(*given, **knowledge)
+    return str(error.value)
 
 
 def tiers_of(m, size):
@@ -327,13 +319,13 @@ def test_remedies_work(m, knowledge, prior):
     if of_parents and both:
         remedy["max_parents"] = int(of_parents[1])
     if of_tiers:
-        assert fits(m, n_bytes, prior, **{**knowledge, **remedy})
+        assert planned(m, n_bytes, prior, **{**knowledge, **remedy})
     if of_parents and not both:
-        assert fits(m, n_bytes, prior, **{**knowledge, "max_parents": int(of_parents[1])})
+        assert planned(m, n_bytes, prior, **{**knowledge, "max_parents": int(of_parents[1])})
     assert of_tiers or of_parents
     left = int(of_columns[1])
     most = min(knowledge.get("max_parents", m), left - 1)
-    assert fits(left, n_bytes, prior, max_parents=most)
+    assert planned(left, n_bytes, prior, max_parents=most)
 
 
 def test_tiers_are_not_asked_for_where_they_are_given():

@@ -44,6 +44,14 @@ def assert_near(found, exact, errors=6.0):
         assert (apart < errors * spread[known] + 4e-3).all(), apart.max()
 
 
+def assert_near_exact(scores, given):
+    asked = problem(scores)
+    exact = network_posterior(asked, resources(PLENTY, n_jobs=2), prior="uniform")
+    found = sampled_posterior(asked, resources(PLENTY, n_jobs=2), given)
+    assert_near(found, exact)
+    return found
+
+
 KNOWLEDGE = [
     {},
     {"max_parents": 2},
@@ -88,10 +96,7 @@ def test_probabilities_of_few_columns(monkeypatch, knowledge, few_candidates):
 @pytest.mark.parametrize("criterion", ["bic", "ebic"])
 def test_criteria(criterion):
     scores = LocalScoreTransformer(criterion).fit_transform(rows_of(6, seed=2))
-    asked = problem(scores)
-    exact = network_posterior(asked, resources(PLENTY), prior="uniform")
-    found = sampled_posterior(asked, resources(PLENTY), settings())
-    assert_near(found, exact)
+    found = assert_near_exact(scores, settings())
     assert found.complaint(scores.columns) == ""
 
 
@@ -104,17 +109,13 @@ def test_nodes_and_interventions():
         LocalScoreTransformer("bge", nodes=nodes).fit_transform(rows),
         LocalScoreTransformer("bge").fit_transform(rows, interventions=is_set),
     ):
-        asked = problem(scores)
-        exact = network_posterior(asked, resources(PLENTY), prior="uniform")
-        assert_near(sampled_posterior(asked, resources(PLENTY), settings(200)), exact)
+        assert_near_exact(scores, settings(200))
 
 
 @pytest.mark.parametrize("m", [2, 3])
 def test_very_few_columns(m):
     rows = np.random.default_rng(m).normal(size=(30, m)).cumsum(axis=1)
-    asked = problem(LocalScoreTransformer("bge").fit_transform(rows))
-    exact = network_posterior(asked, resources(PLENTY), prior="uniform")
-    assert_near(sampled_posterior(asked, resources(PLENTY), settings()), exact)
+    assert_near_exact(LocalScoreTransformer("bge").fit_transform(rows), settings())
 
 
 @pytest.mark.usefixtures("two_blas_threads")
@@ -235,7 +236,5 @@ def test_columns_with_many_parents():
 def test_larger_tables(monkeypatch, has_random):
     if has_random:
         set_candidates(monkeypatch, fixed=6, random=4)
-    asked = problem(LocalScoreTransformer("bge").fit_transform(rows_of(18, n=200, seed=5)))
-    exact = network_posterior(asked, resources(PLENTY, n_jobs=2), prior="uniform")
-    found = sampled_posterior(asked, resources(PLENTY, n_jobs=2), settings(8000))
-    assert_near(found, exact)
+    rows = rows_of(18, n=200, seed=5)
+    assert_near_exact(LocalScoreTransformer("bge").fit_transform(rows), settings(8000))

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from functools import cache
-from itertools import chain, combinations, permutations, product
+from itertools import chain, combinations, product
 
 import networkx as nx
 import numpy as np
@@ -35,14 +35,6 @@ def is_acyclic(parents):
             return False
         rest.difference_update(roots)
     return True
-
-
-def number_of_orders(parents):
-    """In how many orders of a network's columns parents come before their children."""
-    return sum(
-        all(order.index(p) < order.index(x) for x in order for p in parents[x])
-        for order in permutations(range(len(parents)))
-    )
 
 
 def ordered_partitions(items):

@@ -1,7 +1,6 @@
 """Dynamic programs over sets of columns, in plain Python."""
 
 import math
-from itertools import permutations
 
 from reference.networks import families, ordered_partitions, subsets
 
@@ -53,23 +52,6 @@ def joined_over_subsets(values, join):
         join(value for subset, value in enumerate(values) if subset & ~mask == 0)
         for mask in range(len(values))
     ]
-
-
-def sums_over_orders(values, m):
-    """For each set of columns, the sum over their orders of the product over their columns.
-
-    A column's factor is the sum of the values of its families whose parents come before it.
-    """
-    return {
-        columns: sum(
-            math.prod(
-                sum(values[x, parents] for parents in subsets(sorted(order[:i])))
-                for i, x in enumerate(order)
-            )
-            for order in permutations(columns)
-        )
-        for columns in subsets(range(m))
-    }
 
 
 def weights_of_partitions(values, m):

@@ -44,7 +44,7 @@ def written(tmp_path, text):
     return path
 
 
-def mutated(text, tokens, split, rng):
+def mutated(text, rng):
     """Delete, insert, repeat and replace some tokens, lines and bytes of a text."""
     for _ in range(rng.randint(1, 3)):
         kind = rng.choice(["token", "token", "line", "byte"])
@@ -55,9 +55,9 @@ def mutated(text, tokens, split, rng):
             data = data[:i] + new + data[i + rng.randint(0, 1) :]
             text = data.decode("utf-8", "surrogateescape")
             continue
-        parts = re.split(split if kind == "token" else r"(?<=\n)", text)
+        parts = re.split(r"(?<=[ \n])|(?=[ \n])" if kind == "token" else r"(?<=\n)", text)
         i = rng.randrange(len(parts))
-        new = rng.choice([*tokens, "", rng.choice(parts)] if kind == "token" else ["", *parts])
+        new = rng.choice([*JKL_TOKENS, "", rng.choice(parts)] if kind == "token" else ["", *parts])
         parts[i : i + rng.randint(0, 1)] = [new, rng.choice(["", " ", "\n"])]
         text = "".join(parts)
     return text
@@ -140,8 +140,7 @@ def check_jkl(path, data):
 @hypothesis.given(st.randoms(use_true_random=False))
 @hypothesis.settings(max_examples=200)
 def test_changed_local_scores_are_read_plainly_or_refused(path, rng):
-    text = mutated(JKL, JKL_TOKENS, r"(?<=[ \n])|(?=[ \n])", rng)
-    check_jkl(path, text.encode("utf-8", "surrogateescape"))
+    check_jkl(path, mutated(JKL, rng).encode("utf-8", "surrogateescape"))
 
 
 @pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r"])
