@@ -198,7 +198,7 @@ def known_values(values: Any, nodes: Sequence[Hashable], parameter: str) -> dict
         If a label comes twice, or that of a missing value is not a node.
     """
     values = by_label(values, parameter, "node")
-    _reject_unknown([node for node in values if is_missing(values[node])], nodes, parameter)
+    reject_unknown([node for node in values if is_missing(values[node])], nodes, parameter)
     return {node: value for node, value in values.items() if not is_missing(value)}
 
 
@@ -255,7 +255,7 @@ def named_nodes(
         return [value], True
     is_list = isinstance(value, Iterable) and not isinstance(value, (str, bytes))
     chosen = list(value) if is_list else [value]
-    _reject_unknown(chosen, nodes, parameter)
+    reject_unknown(chosen, nodes, parameter)
     if not chosen or len(set(chosen)) < len(chosen):
         raise ValueError(f"{parameter} must name nodes, each once; got {chosen}.")
     return chosen, False
@@ -284,7 +284,7 @@ def named_values(
     {0: 1.0, 1: 2.0}
     """
     values = by_label(values, parameter, "node")
-    _reject_unknown(values, nodes, parameter)
+    reject_unknown(values, nodes, parameter)
     return {
         v: read(values[node], f"The value of node {node!r} in {parameter}")
         for v, node in enumerate(nodes)
@@ -292,7 +292,8 @@ def named_values(
     }
 
 
-def _reject_unknown(chosen: Iterable[Any], nodes: Sequence[Hashable], parameter: str) -> None:
+def reject_unknown(chosen: Iterable[Any], nodes: Sequence[Hashable], parameter: str) -> None:
+    """Raise a ValueError if one of these is not a node."""
     for node in chosen:
         if not _is_node(node, nodes):
             raise ValueError(

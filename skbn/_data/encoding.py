@@ -14,7 +14,7 @@ from skbn._core.text import first_few, readable_value
 from skbn._data.containers import as_numpy, missing_in
 from skbn._data.nodes import NodeColumn, Nodes
 from skbn._data.sample import Sample
-from skbn._data.table import Table, numbers_of
+from skbn._data.table import REMEDY, Table, numbers_of, read_columns
 from skbn._data.text_numbers import check_is_category
 from skbn.exceptions import DegenerateColumnsError
 
@@ -73,11 +73,19 @@ def learn_nodes(spec: Any, table: Table, *, may_miss: bool = False) -> Nodes | N
     return Nodes([name for name, _ in blocks], columns, widths, levels, list(labels))
 
 
-def encoded_rows(nodes: Nodes, table: Table, *, may_miss: bool = False) -> Floats:
+def encoded_rows(
+    nodes: Nodes,
+    table: Table,
+    columns: Sequence[Hashable] | None = None,
+    remedy: str = REMEDY,
+    *,
+    may_miss: bool = False,
+) -> Floats:
     """Return the numbers of the nodes' columns, shape (n, n_columns).
 
     With `may_miss`, they are NaN where values are missing: in all columns of a category whose level
-    is.
+    is. `columns` are what the table's columns stand for if they have no names, by default the
+    columns that these nodes are made of; `remedy` is as for `numbers_of`.
 
     Raises
     ------
@@ -85,10 +93,14 @@ def encoded_rows(nodes: Nodes, table: Table, *, may_miss: bool = False) -> Float
         If columns are missing, or hold values that are not finite numbers; naming the column and
         the level, if a category has one that was not there when the nodes were learned.
     """
-    names = nodes.column_names
+    names, wanted = nodes.column_names, nodes.labels
+    columns = wanted if columns is None else columns
+    if not nodes.levels:
+        of_nodes = [wanted[column.source] for column in nodes.columns]
+        return read_columns(table, of_nodes, columns, remedy, may_miss=may_miss)
     if table.names is not None and set(names) <= set(table.names):  # encoded already
         return table.rows(numbers_of(table, names, names), names, may_miss=may_miss)
-    source = numbers_of(table, nodes.labels, nodes.labels)
+    source = numbers_of(table, wanted, columns, remedy)
     numeric = [i for i, column in enumerate(nodes.columns) if column.level is None]
     found: dict[int, Floats] = {}
     if numeric:

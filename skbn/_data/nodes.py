@@ -61,6 +61,12 @@ class Nodes:
     levels: dict[str | int, list[Any]]
     labels: list[Hashable]
 
+    @classmethod
+    def of_single_columns(cls, names: Sequence[Any]) -> Self:
+        """Return nodes that are a column each, of the same name."""
+        columns = [NodeColumn(name, j) for j, name in enumerate(names)]
+        return cls(list(names), columns, [1] * len(columns), {}, list(names))
+
     @cached_property
     def column_names(self) -> list[str | int]:
         """The names of all columns."""

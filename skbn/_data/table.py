@@ -207,11 +207,15 @@ class Table:
             raise
 
 
+# What to do if a table without names has more or fewer columns than are wanted.
+REMEDY = "Give these columns, or a data frame whose columns have the nodes' names."
+
+
 def read_columns(
     table: Table,
     wanted: Sequence[Hashable],
     columns: Sequence[Hashable],
-    remedy: str = "Give these columns, or a data frame whose columns have the nodes' names.",
+    remedy: str = REMEDY,
     *,
     may_miss: bool = False,
 ) -> Floats:
@@ -230,7 +234,7 @@ def numbers_of(
     table: Table,
     wanted: Sequence[Hashable],
     columns: Sequence[Hashable],
-    remedy: str = "Give these columns, or a data frame whose columns have the nodes' names.",
+    remedy: str = REMEDY,
 ) -> list[int]:
     """Return the numbers of columns, found by name if the names are strings, else by position.
 

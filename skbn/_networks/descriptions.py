@@ -15,8 +15,10 @@ from skbn._core.graphs import CONFIDENCES, fixed_parent_masks, parent_masks
 from skbn._core.subsets import members_of
 from skbn._core.text import readable_name
 from skbn._data.containers import row_labels
+from skbn._data.encoding import encoded_rows
+from skbn._data.nodes import Nodes
 from skbn._data.sample import Sample
-from skbn._data.table import Table, read_columns
+from skbn._data.table import Table
 from skbn._networks.equivalence import compelled_parents
 from skbn._networks.gaussian import LinearGaussianModel
 from skbn._scores.base import BaseScores
@@ -122,7 +124,10 @@ def _count(n: int, what: str) -> str:
 
 
 def edge_columns(
-    dag: nx.DiGraph, model: LinearGaussianModel | None, losses: Floats | None
+    dag: nx.DiGraph,
+    pairs: Sequence[tuple[int, int]],
+    weights: dict[str, Any],
+    losses: Floats | None,
 ) -> dict[str, Any]:
     """Return the columns of a table with a row for each edge.
 
@@ -130,23 +135,21 @@ def edge_columns(
     ----------
     dag : networkx.DiGraph
         Acyclic.
-    model : LinearGaussianModel or None
-        Its parameters, if it has any.
+    pairs : sequence of (parent, child)
+        The edges, by the numbers of their nodes.
+    weights : dict of str to list
+        The columns on the parameters, if there are any.
     losses : ndarray of shape (m, m), or None
         How much the score loses without each edge, if that is known, as `score_losses` returns it.
     """
     nodes, parents = list(dag), parent_masks(dag)
     compelled = compelled_parents(parents, fixed_parent_masks(dag))
-    pairs = [(p, c) for c, mask in enumerate(parents) for p in members_of(mask)]
     edges = [(nodes[p], nodes[c]) for p, c in pairs]
     columns: dict[str, Any] = {
         "parent": [parent for parent, _ in edges],
         "child": [child for _, child in edges],
+        **weights,
     }
-    if model is not None:
-        columns["weight"] = [float(model.coef[pair]) for pair in pairs]
-        standardised = model.standardised_weights()
-        columns["standardised_weight"] = [standardised.get(edge, np.nan) for edge in edges]
     if losses is not None:
         columns["score_loss"] = [float(losses[pair]) for pair in pairs]
     # Truth values also without any edge, so that they can select rows.
@@ -163,7 +166,12 @@ def edge_columns(
     return columns
 
 
-def score_losses(dag: nx.DiGraph, scores: Any, criterion: str | Criterion | None = None) -> Floats:
+def score_losses(
+    dag: nx.DiGraph,
+    scores: Any,
+    criterion: str | Criterion | None = None,
+    blocks: Nodes | None = None,
+) -> Floats:
     """Return by how much a network's score is lower without each of its edges, in nats.
 
     Parameters
@@ -174,6 +182,8 @@ def score_losses(dag: nx.DiGraph, scores: Any, criterion: str | Criterion | None
         subset of them; the loss is infinite if there is none.
     criterion : str, Criterion or None
         For a table; by default the BIC.
+    blocks : Nodes, optional
+        Which columns of a table stand for each node; by default one.
 
     Returns
     -------
@@ -195,7 +205,7 @@ def score_losses(dag: nx.DiGraph, scores: Any, criterion: str | Criterion | None
         parents_in(dag, scores.columns)  # checks that the nodes are the columns
         number = [column_number(scores.columns, node) for node in dag]
     else:
-        scores = _scores_of_table(dag, scores, criterion)
+        scores = _scores_of_table(dag, scores, criterion, blocks)
         number = list(range(len(dag)))
     losses = np.full((len(dag), len(dag)), np.nan)
     for child, mask in enumerate(parent_masks(dag)):
@@ -207,20 +217,26 @@ def score_losses(dag: nx.DiGraph, scores: Any, criterion: str | Criterion | None
     return losses
 
 
-def _scores_of_table(dag: nx.DiGraph, X: Any, criterion: str | Criterion | None) -> LocalScores:
-    """Return the local scores of a table, whose columns are the nodes in their order."""
+def _scores_of_table(
+    dag: nx.DiGraph, X: Any, criterion: str | Criterion | None, blocks: Nodes | None
+) -> LocalScores:
+    """Return the local scores of a table for the nodes in their order."""
     criterion = "bic" if criterion is None else criterion
     if not isinstance(criterion, Criterion) and criterion not in CRITERIA:
         raise ValueError(
             f"criterion must be a Criterion or one of {', '.join(map(repr, CRITERIA))}; got "
             f"{criterion!r}."
         )
-    nodes = list(dag)
-    rows = read_columns(Table(X), nodes, nodes)
-    are_names = all(isinstance(node, str) for node in nodes)
+    blocks = Nodes.of_single_columns([*dag]) if blocks is None else blocks
+    is_plain = not blocks.levels and {*blocks.widths} == {1}
+    are_names = is_plain and all(isinstance(node, str) for node in dag)
     return LocalScores(
-        Sample(rows, labels=row_labels(X)),
+        Sample(
+            encoded_rows(blocks, Table(X)),
+            labels=row_labels(X),
+            nodes=None if is_plain else blocks,
+        ),
         as_criterion(criterion),
-        np.array(nodes, dtype=object) if are_names else None,
+        np.array([*dag], dtype=object) if are_names else None,
         max_parents=max(degree for _, degree in dag.in_degree()),
     )

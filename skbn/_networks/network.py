@@ -20,8 +20,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_array
 
-from skbn._core.arrays import Booleans, Floats, numbers_in
-from skbn._core.columns import known_values, named_values
+from skbn._core.arrays import Booleans, Floats
+from skbn._core.columns import known_values
 from skbn._core.estimator import CallbackSupportMixin, fit_method, fit_task, random_generator
 from skbn._core.graphs import (
     GraphStateMixin,
@@ -36,13 +36,16 @@ from skbn._core.graphs import (
     parent_masks,
 )
 from skbn._core.resources import explained
+from skbn._core.subsets import members_of
 from skbn._core.text import readable_value
 from skbn._data.containers import is_dask, row_labels
 from skbn._data.dask_rows import read_dask_rows
+from skbn._data.encoding import encoded_rows
 from skbn._data.experiments import require_no_interventions
+from skbn._data.nodes import Nodes
 from skbn._data.sample import Sample
 from skbn._data.statistics import GroupStatistics, SampleStatistics, sample_statistics
-from skbn._data.table import Table, numbers_of, read_columns
+from skbn._data.table import Table, numbers_of
 from skbn._displays.frames import frame_of
 from skbn._displays.notebook import DocLinkMixin, PlotMixin
 from skbn._networks import effects, equivalence, inference, interchange, partial_rows
@@ -202,7 +205,7 @@ class GaussianBayesianNetwork(
             Finite numbers. If the columns' names are strings, they are matched to the nodes,
             in any order, and other columns are left out. Otherwise the columns are the nodes
             in their order. The blocks of a dask array or data frame need not fit in memory
-            together.
+            together. Categories of a `GaussianBlockNetwork` stay as they are.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             How often each row counts; LocalScores may have weights of their own. A pandas
@@ -217,7 +220,8 @@ class GaussianBayesianNetwork(
         ValueError, TypeError
             If X is not such a table, or `dag` is not an acyclic graph. Also if the likelihood
             is unbounded: if a node has too many parents for the number of rows, or a column is
-            constant or depends linearly on others.
+            constant or depends linearly on others. Also if a category has a level that the nodes of
+            a `GaussianBlockNetwork` lack.
 
         Notes
         -----
@@ -234,7 +238,7 @@ class GaussianBayesianNetwork(
                [0.  , 0.  ]])
         """
         with fit_task(self, X, y, sample_weight):
-            require_no_interventions(X, "GaussianBayesianNetwork.fit")
+            require_no_interventions(X, f"{type(self).__name__}.fit")
             nodes, parents = self._column_parents()
             sample = self._sample_of(X, sample_weight, may_miss=False)
             summary = sample.counted(sample_weight).summary
@@ -709,7 +713,8 @@ class GaussianBayesianNetwork(
         TypeError, ValueError
             If `n_samples` is not a positive integer, or `random_state` not one of these; if a
             mean or a variance is out of float64's range; if values of exogenous nodes are lacking,
-            or given and there are no such nodes.
+            or given and there are no such nodes; if a category is drawn, whose indicators would be
+            no level.
         ImportError
             If a data frame was asked for, and pandas or polars is not installed.
 
@@ -725,14 +730,30 @@ class GaussianBayesianNetwork(
         ['a', 'b']
         """
         check_scalar(n_samples, "n_samples", Integral, min_val=1)
-        values = None
-        if exogenous is not None:
+        model, values = self._model(), None
+        if drawn := self._drawn_categories(model):
+            raise ValueError(
+                f"The nodes {readable_value(drawn)} are categories, whose indicators the network "
+                "takes for Gaussian: what is drawn would be no level. network.columns_.sample() "
+                "draws the columns as they are modelled."
+            )
+        if exogenous is None:
+            require_exogenous_values(self.exogenous, ())
+        else:
             values = explained(
                 lambda: self._exogenous_values(exogenous),
                 lambda error: f"The table of exogenous values cannot be used: {error}",
             )
-        output = self._output_container
-        return inference.sample(self._model(), n_samples, random_state, output, values)
+        return inference.sample(model, n_samples, random_state, self._output_container, values)
+
+    def _drawn_categories(self, model: LinearGaussianModel) -> list[Hashable]:
+        """Return the categories that have a distribution: neither exogenous nor set by `do`."""
+        blocks, noise, given = self._blocks, model.noise_variance, self.exogenous
+        return [
+            node
+            for v, node in enumerate(blocks.names)
+            if node in blocks.levels and node not in given and noise[blocks.columns_of([v])].any()
+        ]
 
     def _exogenous_values(self, X: Any) -> Floats:
         """Return the values of the exogenous nodes' columns in what `sample` is given."""
@@ -743,11 +764,7 @@ class GaussianBayesianNetwork(
                 "exogenous must be a table with a column for each exogenous node and a row for "
                 f"each row to draw; got {readable_value(X)}. Pass pandas.DataFrame(exogenous)."
             )
-        return self._read_exogenous(Table(X))
-
-    def _read_exogenous(self, table: Table) -> Floats:
-        nodes = self.exogenous
-        return read_columns(table, nodes, nodes)
+        return encoded_rows(self._blocks.select_nodes(self._exogenous_numbers()), Table(X))
 
     def set_output(self, *, transform: str | None = None) -> Self:
         """Set the container in which `sample` returns its rows.
@@ -850,7 +867,7 @@ class GaussianBayesianNetwork(
         """
         model = self._model()
         known = known_values(evidence, self.nodes, "evidence")
-        values = self._values(known, "evidence")
+        values = inference.values_of_columns(known, self._blocks, "evidence")
         require_exogenous_values(self.exogenous, known)
         return inference.condition(model, values, self._columns_by_node())
 
@@ -875,7 +892,10 @@ class GaussianBayesianNetwork(
         -------
         mean : ndarray of shape (n_samples, n_targets) or (n_samples,)
             A vector if `target` is a single node and not a list. For a pandas data frame, a
-            data frame or a series with its index.
+            data frame or a series with its index. For a category there is a column for each level,
+            the first included: linear probabilities, which add up to 1 and may leave [0, 1]. A data
+            frame names them ``"node=level"``, or by the levels alone if the category is the only
+            target.
 
         Raises
         ------
@@ -901,7 +921,7 @@ class GaussianBayesianNetwork(
         >>> network.predict([[1, 1, 9], [2, 3, 9]], target="c").round(6)
         array([2., 6.])
         """
-        return inference.predict(self._model(), X, target, given)
+        return inference.predict(self._model(), self._blocks, self.exogenous, X, target, given)
 
     def impute(self, X: Any) -> Any:
         """Return a table with its missing values filled by their conditional means.
@@ -941,7 +961,8 @@ class GaussianBayesianNetwork(
                [3., 4.]])
         """
         rows = self._rows_of(X)
-        return self._with_holes_filled(X, rows, partial_rows.filled(self._model(), rows))
+        filled = partial_rows.filled(self._model(), rows)
+        return partial_rows.with_holes_filled(X, self._blocks, rows, filled)
 
     def sample_missing(self, X: Any, random_state: Any = None) -> Any:
         """Return a table with its missing values drawn from their conditional distribution.
@@ -977,9 +998,15 @@ class GaussianBayesianNetwork(
         array([[1. , 2.4]])
         """
         rows = self._rows_of(X)
-        self._check_drawable(rows)
-        rng = random_generator(random_state)
-        return self._with_holes_filled(X, rows, partial_rows.drawn(self._model(), rows, rng))
+        blocks, rng = self._blocks, random_generator(random_state)
+        for name in blocks.levels:
+            if np.isnan(rows[:, blocks.columns_of([blocks.names.index(name)])]).any():
+                raise ValueError(
+                    f"Levels of the category {name!r} are missing, and what is drawn for its "
+                    "indicators would be no level. impute fills in the most probable ones."
+                )
+        drawn = partial_rows.drawn(self._model(), rows, rng)
+        return partial_rows.with_holes_filled(X, blocks, rows, drawn)
 
     def residuals(self, X: Any) -> Any:
         """Return the difference of each value from what the node's parents predict.
@@ -997,8 +1024,9 @@ class GaussianBayesianNetwork(
         Returns
         -------
         residuals : ndarray or pandas.DataFrame of shape (n_samples, m), float64
-            A column for each node, in the order of `nodes` and in the node's units; 0 for
-            exogenous nodes. For a pandas data frame, a data frame with its index.
+            A column for each node, in the order of `nodes` and in the node's units, or one for each
+            column of a node that has several; 0 for exogenous nodes. For a pandas data frame, a
+            data frame with its index.
 
         Raises
         ------
@@ -1022,7 +1050,7 @@ class GaussianBayesianNetwork(
         array([[ 0.,  0.],
                [ 1., -1.]])
         """
-        return inference.residuals(self._model(), X)
+        return inference.residuals(self._model(), self._rows_of(X, may_miss=False), X)
 
     @overload
     def do(self, interventions: Mapping[Hashable, float | str | bool]) -> Self: ...
@@ -1078,7 +1106,8 @@ class GaussianBayesianNetwork(
         >>> network.do({"a": [0, 1, 2]})["b"].mean
         array([0., 2., 4.])
         """
-        model = self._model().do(self._values(interventions, "interventions"))
+        model, blocks = self._model(), self._blocks
+        model = model.do(inference.values_of_columns(interventions, blocks, "interventions"))
         if model.mean.ndim > 1:
             of_all = model.nodes, model.mean, model.covariance()
             return GaussianDistribution(*of_all, self._columns_by_node())
@@ -1333,6 +1362,11 @@ class GaussianBayesianNetwork(
             - `weight` and `standardised_weight`, if the network has parameters. The latter is the
               weight times the parent's standard deviation and divided by the child's, those of the
               network's joint distribution. It is NaN if one of them does not vary.
+            - for a `GaussianBlockNetwork` instead of the latter: `coefficients`, a dict of
+              (parent's column, child's column) to coefficient, and `partial_r2`, the share of the
+              child's generalised variance, given its other parents, that this parent explains, from
+              0 to 1. `weight` is then NaN, and so are the columns from `std_err` on, unless both
+              nodes have one column.
             - `score_loss`, if it is known or `scores` are given: by how many nats the score is
               lower without this edge, while all others stay. It is negative if the network scores
               higher without the edge, as it may if the edge was required. ParentSetScores may not
@@ -1389,14 +1423,24 @@ class GaussianBayesianNetwork(
         check_dag(self.dag)
         losses = self._score_losses if self._is_learned_graph() else None
         if scores is not None:
-            losses = score_losses(self.dag, scores, criterion)
+            losses = score_losses(self.dag, scores, criterion, self._blocks)
         level = None if confidence is None else check_confidence(confidence)
-        columns = edge_columns(self.dag, self._parameters(), losses)
-        number = {node: v for v, node in enumerate(self.dag)}
-        edges = [
-            (number[p], number[c]) for p, c in zip(columns["parent"], columns["child"], strict=True)
-        ]
+        edges = [(p, c) for c, mask in enumerate(parent_masks(self.dag)) for p in members_of(mask)]
+        model = self._parameters()
+        weights = {} if model is None else self._weight_columns(model, edges)
+        columns = edge_columns(self.dag, edges, weights, losses)
         return frame_of(columns | self._interval_columns(edges, level))
+
+    def _weight_columns(
+        self, model: LinearGaussianModel, edges: list[tuple[int, int]]
+    ) -> dict[str, Any]:
+        """Return the columns of a table that say what the edges' parameters are."""
+        standardised = model.standardised_weights()
+        ends = [(model.nodes[p], model.nodes[c]) for p, c in edges]
+        return {
+            "weight": [float(model.coef[edge]) for edge in edges],
+            "standardised_weight": [standardised.get(edge, np.nan) for edge in ends],
+        }
 
     def fit_indices(self, X: Any = None, sample_weight: Any = None) -> FitIndices:
         """Return how well the graph fits a table, with the indices that papers report.
@@ -1478,13 +1522,17 @@ class GaussianBayesianNetwork(
     def _interval_columns(
         self, edges: list[tuple[int, int]], confidence: float | None
     ) -> dict[str, Floats]:
-        """Return the columns on standard errors, for edges between these columns, if known."""
+        """Return the columns on standard errors, if known; NaN for edges of several weights."""
         groups = self._statistics if self._is_learned_graph() else None
         if groups is None or confidence is None:
             return {}
-        model = self._model()
+        model, blocks = self._model(), self._blocks
+        first, widths = blocks.starts, blocks.widths
+        ends = [(int(first[p]), int(first[c])) for p, c in edges]
+        is_single = np.array([widths[p] == widths[c] == 1 for p, c in edges], dtype=bool)
         errors = standard_errors(groups, model.parents)
-        return interval_columns(model.coef, errors, edges, confidence)
+        columns = interval_columns(model.coef, errors, ends, confidence)
+        return {name: np.where(is_single, values, np.nan) for name, values in columns.items()}
 
     # Formats of other programs
 
@@ -1512,7 +1560,8 @@ class GaussianBayesianNetwork(
         sklearn.exceptions.NotFittedError
             If there are no parameters.
         ValueError
-            If a node is neither a string nor an integer.
+            If a node is neither a string nor an integer, or a level of a category is neither a
+            string, a number nor a bool.
         OSError
             If the file cannot be written.
 
@@ -1526,7 +1575,10 @@ class GaussianBayesianNetwork(
         >>> GaussianBayesianNetwork.from_json(text).intercept_
         array([0.1])
         """
-        return interchange.to_json(interchange.to_data(self._model()), path)
+        return interchange.to_json(self._json_contents(), path)
+
+    def _json_contents(self) -> dict[str, Any]:
+        return interchange.to_data(self._model())
 
     @classmethod
     def from_json(cls, text_or_path: str | os.PathLike[str]) -> Self:
@@ -1715,7 +1767,7 @@ class GaussianBayesianNetwork(
         >>> network.to_pgmpy().get_cpds("b")  # doctest: +SKIP
         <LinearGaussianCPD: P(b | a) = N(2.0*a + 1.0; 0.5) at 0x7f5ff6c1e110>
         """
-        model = self._model()
+        model = self._single_columns("to_pgmpy")
         model.require_distribution()
         return interchange.to_pgmpy(model.to_dag())
 
@@ -1844,37 +1896,45 @@ class GaussianBayesianNetwork(
         """Return the columns that the parameters are of, by node, unless they are the nodes."""
         return {}
 
-    def _values(self, given: Any, parameter: str) -> dict[int, float | Floats]:
-        """Return the values of some columns, by number; arrays have one for each scenario."""
-        model = self._model()
-        values = named_values(given, model.nodes, parameter, numbers_in)
-        inference.check_scenarios(values, model)
-        return values
-
     def _is_learned_graph(self) -> bool:
         """Whether the graph is still that of the estimates and the score losses."""
         return self._learned_graph == graph_contents(self.dag)
 
-    def _check_drawable(self, rows: Floats) -> None:
-        """Raise unless draws of what is missing are values of the nodes."""
+    @property
+    def _blocks(self) -> Nodes:
+        """The columns that the parameters are of: which stand for each node, in the graph's order.
 
-    def _with_holes_filled(self, X: Any, rows: Floats, complete: Floats) -> Any:
-        """Return a table with these values where some were missing."""
-        holes = np.flatnonzero(np.isnan(rows).any(axis=0)).tolist()
-        return partial_rows.with_columns(X, self.nodes, {j: complete[:, j] for j in holes})
+        In this class each node is a column.
+        """
+        check_dag(self.dag)
+        return Nodes.of_single_columns(list(self.dag))
 
-    def _rows_of(self, X: Any) -> Floats:
-        """Return a table's rows with the columns that the parameters are of."""
-        return read_columns(Table(X), self.nodes, self.nodes, may_miss=True)
+    def _rows_of(self, X: Any, *, may_miss: bool = True) -> Floats:
+        """Return a table's rows with the columns of the nodes."""
+        return encoded_rows(self._blocks, Table(X), may_miss=may_miss)
 
     def _sample_of(self, X: Any, sample_weight: Any = None, *, may_miss: bool = True) -> Sample:
-        """Return these rows with their weights, or a summary of them."""
-        return _sample(X, self.nodes, sample_weight, may_miss=may_miss)
+        """Return these rows with the weights that are given or that LocalScores have.
+
+        It is only a summary of them if X is a table of dask.
+        """
+        if is_dask(X):
+            nodes = self.nodes
+            numbers = numbers_of(Table(X), nodes, nodes)
+            n_rows, sample = read_dask_rows(X, sample_weight, numbers=numbers, names=nodes)
+            check_array(np.zeros((min(n_rows, 1), len(nodes))), input_name="X")
+            return sample
+        rows = encoded_rows(self._blocks, Table(X), may_miss=may_miss)
+        if isinstance(X, BaseScores):
+            sample = Sample(rows, X.sample.weight, X.sample.labels)
+        else:
+            sample = Sample(rows, labels=row_labels(X))
+        return sample.with_weight(sample_weight)
 
     def _column_parents(self) -> tuple[list[Any], list[int]]:
-        """Return the columns that the parameters are of, and the masks of their parents."""
-        check_dag(self.dag)
-        return list(self.dag), parent_masks(self.dag)
+        """Return the columns of the nodes, and the masks of their parents."""
+        blocks = self._blocks
+        return blocks.column_names, blocks.parents_of_columns(parent_masks(self.dag))
 
     def _fixed(self) -> list[int]:
         """Return the masks of those parents of each column whose edges are fixed."""
@@ -1882,15 +1942,18 @@ class GaussianBayesianNetwork(
 
     def _exogenous_columns(self) -> list[int]:
         """Return the numbers of the columns of the exogenous nodes."""
+        return self._blocks.columns_of(self._exogenous_numbers())
+
+    def _exogenous_numbers(self) -> list[int]:
         outside = self.exogenous
         return [v for v, node in enumerate(self.dag) if node in outside]
 
     def _of_columns(self, of_nodes: Booleans) -> Booleans:
-        """Return truth values of the nodes, (n, m), for the columns that the parameters are of."""
-        return of_nodes
+        """Return truth values of the nodes, (n, m), for their columns."""
+        return self._blocks.by_column(of_nodes)
 
     def _own_columns(self, sample: Sample) -> Sample:
-        """Return the sample of a learner's rows with the columns that the parameters are of."""
+        """Return the sample of a learner's rows with the columns of the nodes."""
         return sample
 
     def _parameters(self) -> LinearGaussianModel | None:
@@ -1947,22 +2010,3 @@ def _have_two_tables(one: GaussianBayesianNetwork, other: Any) -> bool:
     return first.n_samples != second.n_samples or not np.array_equal(
         np.sort(first.mean), np.sort(second.mean)
     )
-
-
-def _sample(X: Any, nodes: list[Any], sample_weight: Any, *, may_miss: bool = False) -> Sample:
-    """Return the nodes' columns, with the weights that are given or that LocalScores have.
-
-    Only a summary of them if X is a table of dask.
-    """
-    table = Table(X)
-    if is_dask(X):
-        numbers = numbers_of(table, nodes, nodes)
-        n_rows, sample = read_dask_rows(X, sample_weight, numbers=numbers, names=nodes)
-        check_array(np.zeros((min(n_rows, 1), len(nodes))), input_name="X")
-        return sample
-    rows = read_columns(table, nodes, nodes, may_miss=may_miss)
-    if isinstance(X, BaseScores):
-        sample = Sample(rows, X.sample.weight, X.sample.labels)
-    else:
-        sample = Sample(rows, labels=row_labels(X))
-    return sample.with_weight(sample_weight)

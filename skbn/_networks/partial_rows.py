@@ -80,40 +80,35 @@ def _parts(observed: Booleans) -> tuple[list[int], list[int]]:
 # Users' tables
 
 
-def imputed_columns(rows: Floats, complete: Floats, nodes: Nodes) -> dict[Any, Any]:
-    """Return the columns of a user's table that have holes, filled, by their numbers.
+def with_holes_filled(X: Any, nodes: Nodes, rows: Floats, complete: Floats) -> Any:
+    """Return a user's table with values where some are missing.
 
     Parameters
     ----------
-    rows, complete : ndarray of shape (n, n_columns)
-        The nodes' columns, with holes and without.
+    X : table
     nodes : Nodes
-
-    Returns
-    -------
-    columns : dict of int to ndarray of shape (n,)
-        Numbers, or the levels of a category: where one is missing, that of the largest value, with
-        1 less the others for the first.
+    rows, complete : ndarray of shape (n, n_columns)
+        The nodes' columns, with holes and without. A missing level of a category becomes the most
+        probable one.
     """
-    columns: dict[Any, Any] = {}
-    for v, name in enumerate(nodes.names):
-        for i in nodes.columns_of([v]):
-            if not np.isnan(rows[:, i]).any():
-                continue
-            source, level = nodes.columns[i].source, nodes.columns[i].level
-            if level is None:
-                columns[source] = complete[:, i]
-            elif source not in columns:
-                columns[source] = _most_probable(complete, nodes, v, name)
-    return columns
+    columns: dict[int, Any] = {}
+    with_holes = {*np.flatnonzero(np.isnan(rows).any(axis=0)).tolist()}
+    for v, node in enumerate(nodes.names):
+        holes = [i for i in nodes.columns_of([v]) if i in with_holes]
+        if node in nodes.levels and holes:
+            levels, shares = shares_of_levels(nodes, v, complete)
+            most_probable = [levels[k] for k in shares.argmax(axis=1)]
+            columns[nodes.columns[holes[0]].source] = np.array(most_probable, dtype=object)
+        else:
+            columns |= {nodes.columns[i].source: complete[:, i] for i in holes}
+    return with_columns(X, nodes.labels, columns)
 
 
-def _most_probable(complete: Floats, nodes: Nodes, node: int, name: Any) -> Any:
-    own = nodes.columns_of([node])
-    shares = complete[:, own]
-    levels = [nodes.levels[name][0], *(nodes.columns[i].level for i in own)]
-    best = np.column_stack([1 - shares.sum(axis=1), shares]).argmax(axis=1)
-    return np.array([levels[k] for k in best], dtype=object)
+def shares_of_levels(nodes: Nodes, v: int, means: Floats) -> tuple[list[Any], Floats]:
+    """Return a category's levels, and their linear probabilities by the means of all columns."""
+    own = nodes.columns_of([v])
+    levels = [nodes.levels[nodes.names[v]][0], *(nodes.columns[i].level for i in own)]
+    return levels, np.column_stack([1 - means[:, own].sum(axis=1), means[:, own]])
 
 
 def with_columns(X: Any, labels: list[Any], columns: Mapping[int, Any]) -> Any:
