@@ -308,28 +308,27 @@ GaussianBayesianNetwork
         texts = edge_texts(self.dag, edge_label, strengths)
         bands = self._bands(tiers, pos)
         picture = NetworkPicture(
-            shown,
-            strengths,
-            confidence_in(self.dag),
-            {edge: text for edge, text in texts.items() if edge in shown.edges},
-            names_of(self.dag, labels),
-            node_colours(self.dag, node_color).of(shown),
-            emphasis_on(self.dag, shown, highlight, markov_blanket),
+            dag=shown,
+            strengths=strengths,
+            confidence=confidence_in(self.dag),
+            texts={edge: text for edge, text in texts.items() if edge in shown.edges},
+            labels=names_of(self.dag, labels),
+            colours=node_colours(self.dag, node_color).of(shown),
+            emphasis=emphasis_on(self.dag, shown, highlight, markov_blanket),
             places=places_of(self.dag, pos, shown),
             bands=None if bands is None else bands.of(shown),
             lanes=lanes_of(self.dag, lanes, bands, shown),
             is_sideways=is_sideways,
             has_legend=has_legend,
             notes=notes_of(self.dag, shown, left_out),
+            min_font_size=smallest,
+            # At last: if an option is wrong, there is no new figure.
+            ax=pyplot.figure(layout="none").add_axes((0, 0, 1, 1)) if ax is None else ax,
         )
-        if ax is None:
-            figure = pyplot.figure(layout="none")
-            ax, artists = picture.draw_in_new_figure(figure, size, smallest)
-        else:
-            artists = picture.draw_on(ax, smallest)
+        artists = picture.draw_in_new_figure(size) if ax is None else picture.draw()
         self.nodes_, self.edges_, self.heads_ = artists.nodes, artists.edges, artists.heads
         self.names_, self.labels_ = artists.names, artists.labels
-        return self._drawn_on(ax=ax)
+        return self._drawn_on(ax=picture.ax)
 
     def _bands(self, tiers: Any, pos: Any) -> Bands | None:
         """Return the bands of tiers."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
-from types import MappingProxyType
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import networkx as nx
@@ -16,7 +16,6 @@ from skbn._displays.appearance import (
     Edge,
     EdgeLook,
     NodeLook,
-    Style,
     line_style_for,
     opacity_for,
     style_for,
@@ -49,22 +48,30 @@ def _rounded_up(inches: float) -> str:
     return f"{math.ceil(10 * inches) / 10:g}"
 
 
-_NO_EMPHASIS = Emphasis(set(), set(), set())
-_OWN_COLOURS = NodeColours({}, "", {})
+class _InRoom(NamedTuple):
+    """A picture that fills a room: its scale there, and the size of its smallest text."""
+
+    composition: Composition
+    names: NodeNames
+    contents: Contents
+    scale: float
+    font_size: float
 
 
-class NetworkPicture(NamedTuple):
-    """A picture of a network before it has axes: what is drawn, with all options checked.
+@dataclass
+class NetworkPicture:
+    """A picture of a network on some axes: what is drawn, with all options checked.
 
     Parameters
     ----------
+    ax : matplotlib.axes.Axes
     dag : networkx.DiGraph
         What is drawn, which may be a part of a network.
     strengths : Strengths
     confidence : Confidence
         Both of the whole network.
     texts : dict of edge to str
-    names : dict of node to str
+    labels : dict of node to str
         What nodes are called, if not by themselves.
     colours : NodeColours
     emphasis : Emphasis
@@ -76,128 +83,109 @@ class NetworkPicture(NamedTuple):
     is_sideways, has_legend : bool
     notes : sequence of str
         Lines below the picture, with or without a legend.
+    min_font_size : float
     """
 
+    ax: Any
     dag: nx.DiGraph
     strengths: Strengths
     confidence: Confidence
-    texts: Mapping[Edge, str] = MappingProxyType({})
-    names: Mapping[Hashable, str] = MappingProxyType({})
-    colours: NodeColours = _OWN_COLOURS
-    emphasis: Emphasis = _NO_EMPHASIS
+    texts: Mapping[Edge, str] = field(default_factory=dict)
+    labels: Mapping[Hashable, str] = field(default_factory=dict)
+    colours: NodeColours = field(default_factory=NodeColours)
+    emphasis: Emphasis = field(default_factory=Emphasis)
     places: Mapping[Hashable, Point] | None = None
     bands: Bands | None = None
     lanes: Mapping[Hashable, int] | None = None
     is_sideways: bool = False
     has_legend: bool = False
     notes: Sequence[str] = ()
+    min_font_size: float = 0.0
 
-    def draw_in_new_figure(
-        self, figure: Any, figsize: tuple[float, float | None] | None, min_font_size: float
-    ) -> tuple[Any, Artists]:
-        """Draw on new axes that fill a figure, and give it the size that it takes.
-
-        With a size in inches, whose height may be None, keep to it, and warn of small text.
-        """
-        ax = figure.add_axes((0, 0, 1, 1))
-        drawn = _Drawn(self, style_for(ax), min_font_size)
-        if figsize is None:
-            composition = compose(drawn.arrange, drawn.contents)
-            width, height = size_of(composition.layout)
-            scale = max(1.0, min_font_size / drawn.contents.smallest_font)
-        else:
-            room = 72 * figsize[0], 72 * (figsize[1] or np.inf)
-            composition, scale = drawn.compose_in(room)
-            width, height = size_of(composition.layout)
-            width = room[0] / scale
-            height = height if figsize[1] is None else room[1] / scale
-        figure.set_size_inches(scale * width / 72, scale * height / 72)
-        return ax, drawn.draw(ax, composition)
-
-    def draw_on(self, ax: Any, min_font_size: float) -> Artists:
-        """Draw on given axes, and warn of small text."""
-        drawn = _Drawn(self, style_for(ax), min_font_size)
-        own, points = ax.get_window_extent(), 72 / ax.figure.dpi
-        room = max(own.width * points, 1.0), max(own.height * points, 1.0)
-        composition, _ = drawn.compose_in(room)
-        return drawn.draw(ax, composition)
-
-
-class _InRoom(NamedTuple):
-    """A picture that fills a room: its scale there, and the size of its smallest text."""
-
-    composition: Composition
-    names: NodeNames
-    contents: Contents
-    scale: float
-    font_size: float
-
-
-class _Drawn:
-    """A picture in the colours of its ground."""
-
-    def __init__(self, picture: NetworkPicture, style: Style, min_font_size: float = 0.0) -> None:
+    def __post_init__(self) -> None:
         from matplotlib import rcParams
 
-        bands = picture.bands
+        style = style_for(self.ax)
         # White boxes stand out from bands.
-        self.style = style._replace(box=style.ground) if bands and style.is_light else style
-        self.picture, self.font_size = picture, float(rcParams["font.size"])
-        self.names = self._named(_SHORT_LINES if picture.is_sideways else LINE_LENGTH)
+        self.style = style._replace(box=style.ground) if self.bands and style.is_light else style
+        self.font_size = float(rcParams["font.size"])
+        self.names = self._named(_SHORT_LINES if self.is_sideways else LINE_LENGTH)
         self._arranged: dict[tuple[float, float | None], Arranged] = {}
-        self._edges = {edge: self._edge_look(*edge) for edge in picture.dag.edges}
+        self._edges = {edge: self._edge_look(*edge) for edge in self.dag.edges}
         rows = []
-        if picture.has_legend:
-            confidence, weights = picture.confidence, picture.strengths.weights
-            shown = {e: value for e, value in confidence.values.items() if e in self._edges}
+        if self.has_legend:
+            shown = {e: value for e, value in self.confidence.values.items() if e in self._edges}
+            weights = self.strengths.weights
             rows = legend_rows(
-                picture.dag,
+                self.dag,
                 {edge: self._sign(edge) for edge in self._edges},
                 self._edges,
                 [abs(weight) for edge, weight in weights.items() if edge in self._edges],
-                confidence._replace(values=shown),
-                picture.colours,
+                self.confidence._replace(values=shown),
+                self.colours,
                 self.style,
             )
-        rows += [LegendRow(note, []) for note in picture.notes]
+        rows += [LegendRow(note, []) for note in self.notes]
         self.contents = Contents(
             self.names.sizes,
-            picture.texts,
-            bands.titles if bands else {},
+            self.texts,
+            self.bands.titles if self.bands else {},
             rows,
             self.font_size,
-            picture.is_sideways,
-            min_font_size=min_font_size,
+            self.is_sideways,
+            min_font_size=self.min_font_size,
         )
+
+    def draw_in_new_figure(self, figsize: tuple[float, float | None] | None) -> Artists:
+        """Draw on axes that fill a new figure, and give the figure the size that it takes.
+
+        With a size in inches, whose height may be None, keep to it, and warn of small text.
+        """
+        if figsize is None:
+            composition = compose(self.arrange, self.contents)
+            width, height = size_of(composition.layout)
+            scale = max(1.0, self.min_font_size / self.contents.smallest_font)
+        else:
+            room = 72 * figsize[0], 72 * (figsize[1] or np.inf)
+            composition, scale = self.compose_in(room)
+            width, height = size_of(composition.layout)
+            width = room[0] / scale
+            height = height if figsize[1] is None else room[1] / scale
+        self.ax.figure.set_size_inches(scale * width / 72, scale * height / 72)
+        return self._draw(composition)
+
+    def draw(self) -> Artists:
+        """Draw in the room that the axes have, and warn of small text."""
+        own, points = self.ax.get_window_extent(), 72 / self.ax.figure.dpi
+        room = max(own.width * points, 1.0), max(own.height * points, 1.0)
+        composition, _ = self.compose_in(room)
+        return self._draw(composition)
 
     def _named(self, line_length: int) -> NodeNames:
         """Break the names of nodes into lines, and give them boxes."""
-        picture = self.picture
-        names = NodeNames.of(picture.dag, self.font_size, line_length, picture.names)
-        if not picture.is_sideways:
+        names = NodeNames.of(self.dag, self.font_size, line_length, self.labels)
+        if not self.is_sideways:
             return names
-        return names._replace(sizes=_with_room_for_edges(picture.dag, names.sizes))
+        return names._replace(sizes=_with_room_for_edges(self.dag, names.sizes))
 
     def arrange(self, aspect: float, width: float | None) -> Arranged:
         """Place nodes and edges, with a width over height to aim at, and perhaps in a width."""
         key = aspect, width
         if key not in self._arranged:  # to find a good one takes the longest
-            self._arranged[key] = self._arrange(aspect, width)
+            self._arranged[key] = (
+                PlacedGraph(self.dag, self.names.sizes, self.places)
+                if self.places is not None
+                else LayeredGraph(
+                    self.dag,
+                    self.names.sizes,
+                    is_sideways=self.is_sideways,
+                    bands=self.bands.band_of if self.bands else None,
+                    aspect=aspect,
+                    width=None if self.is_sideways else width,
+                    lanes=self.lanes,
+                )
+            )
         return self._arranged[key]
-
-    def _arrange(self, aspect: float, width: float | None) -> Arranged:
-        picture = self.picture
-        if picture.places is not None:
-            return PlacedGraph(picture.dag, self.names.sizes, picture.places)
-        return LayeredGraph(
-            picture.dag,
-            self.names.sizes,
-            is_sideways=picture.is_sideways,
-            bands=picture.bands.band_of if picture.bands else None,
-            aspect=aspect,
-            width=None if picture.is_sideways else width,
-            lanes=picture.lanes,
-        )
 
     def compose_in(self, room: tuple[float, float]) -> tuple[Composition, float]:
         """Put the picture together to fill a room; return it, and its scale in that room.
@@ -205,18 +193,18 @@ class _Drawn:
         Where small text would be too small it is as large as names. If they are too small, too,
         they are broken into shorter lines. If that does not help, warn, and say what size it takes.
         """
-        min_font_size, small_text = self.contents.min_font_size, self.contents.small_text
+        small_text = self.contents.small_text
         tries = [(self.names, small_text), (self.names, 1.0)]
-        if not self.picture.is_sideways and self.picture.places is None:
+        if not self.is_sideways and self.places is None:
             tries.append((self._named(_SHORTEST_LINES), 1.0))
         found: list[_InRoom] = []
         for names, small_text in tries:
             found.append(self._composed_in(room, names, small_text))
-            if found[-1].font_size >= min_font_size:
+            if found[-1].font_size >= self.min_font_size:
                 break
         best = max(found, key=lambda each: each.font_size)
         self.names, self.contents = best.names, best.contents
-        if best.font_size < min_font_size:
+        if best.font_size < self.min_font_size:
             self._warn_of_small_text(best)
         return best.composition, best.scale
 
@@ -235,29 +223,27 @@ class _Drawn:
 
     def _warn_of_small_text(self, drawn: _InRoom) -> None:
         width, height = size_of(drawn.composition.layout)
-        smallest = self.contents.min_font_size
-        more = smallest / drawn.contents.smallest_font / 72
-        other = "top-bottom" if self.picture.is_sideways else "left-right"
+        more = self.min_font_size / drawn.contents.smallest_font / 72
+        other = "top-bottom" if self.is_sideways else "left-right"
         warn(
             f"Names are drawn at {math.floor(10 * drawn.font_size) / 10:g} pt, less than "
-            f"min_font_size={smallest:g}. A figure of {_rounded_up(more * width)} x "
+            f"min_font_size={self.min_font_size:g}. A figure of {_rounded_up(more * width)} x "
             f"{_rounded_up(more * height)} inches has room for that size. You can also try "
             f"orientation={other!r}, shorter names (labels=), fewer nodes (nodes=) or "
             "legend=False, or lower min_font_size.",
         )
 
-    def draw(self, ax: Any, composition: Composition) -> Artists:
-        """Draw it all on axes."""
+    def _draw(self, composition: Composition) -> Artists:
         from skbn._displays.picture import draw_composition
 
-        nodes = {node: self._node_look(node) for node in self.picture.dag}
-        return draw_composition(ax, composition, self.contents, nodes, self._edges, self.style)
+        nodes = {node: self._node_look(node) for node in self.dag}
+        return draw_composition(self.ax, composition, self.contents, nodes, self._edges, self.style)
 
     def _node_look(self, node: Hashable) -> NodeLook:
-        style, emphasis = self.style, self.picture.emphasis
+        style, emphasis = self.style, self.emphasis
         lines, size = self.names.lines[node], self.names.sizes[node]
-        width = _BORDER_HELD if node in self.picture.strengths.held else _BORDER
-        own = self.picture.colours.faces.get(node)
+        width = _BORDER_HELD if node in self.strengths.held else _BORDER
+        own = self.colours.faces.get(node)
         face, text = (style.box, style.text) if own is None else (own, text_on(own))
         if node in emphasis.chosen:
             marked = style.chosen if own is None else own
@@ -274,28 +260,28 @@ class _Drawn:
         return NodeLook(lines, size, face, border, text, width)
 
     def _edge_look(self, parent: Hashable, child: Hashable) -> EdgeLook:
-        picture, style, edge = self.picture, self.style, (parent, child)
+        style, edge = self.style, (parent, child)
         sign = self._sign(edge)
         colour = {1: style.positive, -1: style.negative}.get(sign, style.neutral)
         text, width = style.text, _WIDTH_UNKNOWN
-        if edge in picture.strengths.weights:
-            width = width_for(picture.strengths.weights[edge])
+        if edge in self.strengths.weights:
+            width = width_for(self.strengths.weights[edge])
         opacity, line_style = None, "-"
-        if picture.emphasis.chosen and edge not in picture.emphasis.edges:
+        if self.emphasis.chosen and edge not in self.emphasis.edges:
             colour, text = style.faint(colour), style.faint(text)
-        elif edge in picture.confidence.values:
-            opacity = opacity_for(picture.confidence.values[edge])
-            line_style = line_style_for(picture.confidence.values[edge])
-        has_head = not picture.dag.edges[edge].get("undirected")
+        elif edge in self.confidence.values:
+            opacity = opacity_for(self.confidence.values[edge])
+            line_style = line_style_for(self.confidence.values[edge])
+        has_head = not self.dag.edges[edge].get("undirected")
         hollow = style.ground if sign < 0 else None
         return EdgeLook(colour, width, text, has_head, line_style, opacity, hollow)
 
     def _sign(self, edge: Edge) -> int:
         """Return the sign of an edge's weight; 0 also stands for an unknown one."""
-        data = self.picture.dag.edges[edge]
-        if is_parametrised(self.picture.dag) or "coefficients" in data:
+        data = self.dag.edges[edge]
+        if is_parametrised(self.dag) or "coefficients" in data:
             return int(np.sign(data.get("weight", 0.0)))
-        return int(np.sign(self.picture.strengths.weights.get(edge, 0.0)))
+        return int(np.sign(self.strengths.weights.get(edge, 0.0)))
 
 
 def _with_room_for_edges(

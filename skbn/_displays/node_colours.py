@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Container, Hashable, Iterable, Mapping
 from numbers import Real
+from types import MappingProxyType
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -46,9 +47,9 @@ class NodeColours(NamedTuple):
         Whether each entry stands for a group of nodes.
     """
 
-    faces: dict[Hashable, Any]
-    name: str
-    meanings: dict[str, Any]
+    faces: Mapping[Hashable, Any] = MappingProxyType({})
+    name: str = ""
+    meanings: Mapping[str, Any] = MappingProxyType({})
     has_groups: bool = False
 
     def of(self, nodes: Container[Hashable]) -> Self:
@@ -79,10 +80,10 @@ def node_colours(nodes: Iterable[Hashable], node_color: Any) -> NodeColours:
 
     nodes = list(nodes)
     if node_color is None:
-        return NodeColours({}, "", {})
+        return NodeColours()
     if not is_labelled(node_color):
         if isinstance(node_color, str | tuple) and is_color_like(node_color):
-            return NodeColours(dict.fromkeys(nodes, node_color), "", {})
+            return NodeColours(dict.fromkeys(nodes, node_color))
         raise TypeError(
             "node_color must be a colour of matplotlib, or a dict or Series of node to colour, "
             f"group or number; got {readable_value(node_color)}."
@@ -97,11 +98,11 @@ def node_colours(nodes: Iterable[Hashable], node_color: Any) -> NodeColours:
             )
     values = {node: value for node, value in values.items() if not is_missing(value)}
     if not values:
-        return NodeColours({}, "", {})
+        return NodeColours()
     if all(_is_number(value) for value in values.values()):
         return _by_number({node: float(value) for node, value in values.items()}, name)
     if all(_is_colour(value) for value in values.values()):
-        return NodeColours(values, "", {})
+        return NodeColours(values)
     return _by_group(values, name)
 
 

@@ -150,8 +150,14 @@ def _svg(graph: nx.DiGraph) -> bytes:
     figure = Figure(facecolor="white")  # which the colours suit; it is not saved
     figure.set_layout_engine("none")
     dag = NetworkDisplay(graph).dag
-    picture = NetworkPicture(dag, strengths_of(dag), confidence_in(dag), has_legend=True)
-    picture._replace(names=names_of(dag, None)).draw_in_new_figure(figure, None, 0.0)
+    NetworkPicture(
+        figure.add_axes((0, 0, 1, 1)),
+        dag,
+        strengths_of(dag),
+        confidence_in(dag),
+        labels=names_of(dag, None),
+        has_legend=True,
+    ).draw_in_new_figure(None)
     svg = BytesIO()
     figure.savefig(svg, format="svg", transparent=True, metadata={"Date": None})
     return svg.getvalue()

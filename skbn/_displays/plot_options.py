@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Container, Hashable, Mapping
+from collections.abc import Collection, Container, Hashable, Mapping, Set
 from difflib import get_close_matches
 from typing import Any, NamedTuple, Self, TypedDict
 
@@ -190,9 +190,9 @@ class Emphasis(NamedTuple):
     edges : set of edges
     """
 
-    chosen: set[Hashable]
-    blanket: set[Hashable]
-    edges: set[Edge]
+    chosen: Set[Hashable] = frozenset()
+    blanket: Set[Hashable] = frozenset()
+    edges: Set[Edge] = frozenset()
 
 
 def emphasis_on(dag: nx.DiGraph, shown: nx.DiGraph, highlight: Any, centre: Any) -> Emphasis:
