@@ -16,8 +16,7 @@ from skbn._core.graphs import dag_of
 from skbn._core.resources import read_only
 from skbn._core.subsets import bits_of
 from skbn._core.text import text_table
-from skbn._displays.frames import frame_of
-from skbn._displays.notebook import html_table
+from skbn._displays.frames import frame_of, html_table
 from skbn._networks.class_members import edge_shares, number_of_members
 from skbn._networks.equivalence import compelled_parents, cpdag
 from skbn._networks.network import GaussianBayesianNetwork
@@ -228,7 +227,7 @@ class NearOptimalNetworks(Sequence[GaussianBayesianNetwork]):
         return "\n".join([self._caption(), text_table(self._rows(), "rrrr", _HEADER)])
 
     def _repr_html_(self) -> str | None:
-        return html_table(self._caption(), self._rows(), ["right"] * 4, _HEADER)
+        return html_table(self._caption(), self._rows(), "rrrr", _HEADER)
 
     def _caption(self) -> str:
         kind = "equivalence class" if self.equivalence_classes else "network"

@@ -20,8 +20,7 @@ from skbn._core.text import readable_value
 from skbn._data.encoding import require_levels
 from skbn._data.nodes import Nodes
 from skbn._data.sample import Sample
-from skbn._networks import block_file, interchange
-from skbn._networks.block_file import masks_of_nodes
+from skbn._networks import interchange
 from skbn._networks.descriptions import network_text
 from skbn._networks.gaussian import LinearGaussianModel
 from skbn._networks.network import GaussianBayesianNetwork
@@ -178,7 +177,7 @@ class GaussianBlockNetwork(GaussianBayesianNetwork):
     # Formats of other programs
 
     def _json_contents(self) -> dict[str, Any]:
-        return block_file.contents_of(self._blocks, interchange.to_data(self._model()))
+        return interchange.to_block_data(self._blocks, interchange.to_data(self._model()))
 
     @classmethod
     def from_json(cls, text_or_path: str | os.PathLike[str]) -> Self:
@@ -202,10 +201,10 @@ class GaussianBlockNetwork(GaussianBayesianNetwork):
             If the file cannot be read.
         """
         contents, name = interchange.from_json(text_or_path)
-        blocks, data = block_file.blocks_in(contents, name)
+        blocks, data = interchange.from_block_data(contents, name)
         dag, means = interchange.from_data(data, f"'network' in {name}")
         model = LinearGaussianModel.from_dag(dag)
-        block_file.check_columns(blocks, model, name)
+        interchange.check_columns(blocks, model, name)
         return cls._of_model(model if means is None else replace(model, mean=means), blocks)
 
     # What the methods share
@@ -214,7 +213,9 @@ class GaussianBlockNetwork(GaussianBayesianNetwork):
     def _of_model(cls, model: LinearGaussianModel, blocks: Nodes) -> Self:
         """Return the network of nodes whose columns have these parameters."""
         node_of = blocks.by_column(np.arange(len(blocks.names)))
-        parents, fixed = (masks_of_nodes(blocks, masks) for masks in (model.parents, model.fixed))
+        parents, fixed = (
+            interchange.masks_of_nodes(blocks, masks) for masks in (model.parents, model.fixed)
+        )
         dag = dag_of(blocks.names, parents, fixed)
         for v in {*node_of[list(model.exogenous)].tolist()}:
             dag.nodes[blocks.names[v]]["exogenous"] = True

@@ -11,8 +11,7 @@ import numpy as np
 from skbn._core.arrays import Floats
 from skbn._core.columns import named_nodes
 from skbn._core.text import readable_name, text_table
-from skbn._displays.frames import frame_of
-from skbn._displays.notebook import html_table
+from skbn._displays.frames import frame_of, html_table
 
 _HEADER = ("node", "mean", "standard deviation")
 _MOST_SCENARIOS = 5  # whose means are displayed
@@ -142,7 +141,7 @@ class GaussianDistribution:
         return "\n".join([self._caption(), text_table(self._rows(), "lrr", _HEADER)])
 
     def _repr_html_(self) -> str | None:
-        return html_table(self._caption(), self._rows(), ["left", "right", "right"], _HEADER)
+        return html_table(self._caption(), self._rows(), "lrr", _HEADER)
 
     def _caption(self) -> str:
         of_nodes = f"{len(self.nodes)} node{'s' * (len(self.nodes) != 1)}"

@@ -24,8 +24,8 @@ from skbn._core.graphs import propagate
 from skbn._core.subsets import bits_of, members_of
 from skbn._core.text import text_table
 from skbn._data.statistics import SampleStatistics
-from skbn._displays.frames import frame_of
-from skbn._displays.notebook import html_table
+from skbn._displays.frames import frame_of, html_table
+from skbn._networks.gaussian import scaled_regressions
 from skbn._regressions.least_squares import triangular_factor
 
 _HEADER = ("measure", "value")
@@ -149,7 +149,7 @@ class FitIndices:
         return text_table(self._rows(), "lr", _HEADER)
 
     def _repr_html_(self) -> str | None:
-        return html_table("Fit of a network", self._rows(), ["left", "right"], _HEADER)
+        return html_table("Fit of a network", self._rows(), "lr", _HEADER)
 
     def _rows(self) -> list[tuple[str, str]]:
         return [(name, f"{value:.6g}") for name, value in self._values().items()]
@@ -195,7 +195,7 @@ def fit_indices(
     modelled = [v for v in range(m) if v not in exogenous]
     parents = _saturated_among(exogenous, parents)
     is_parent = bits_of(parents, m)
-    coef, left = _scaled_regressions(statistics, is_parent)
+    coef, left = scaled_regressions(statistics, is_parent)
     of_all = triangular_factor(statistics.factor[:, [*exogenous, *modelled]])
     log_det = 2 * float(np.log(np.abs(np.diag(of_all)))[len(exogenous) :].sum())
     log_det_of_model = 2 * float(np.log(left[modelled]).sum())
@@ -298,17 +298,6 @@ def _noncentrality(chi2: float, df: float, share: float) -> float:
 def _tail(chi2: float, df: int) -> float:
     """Return the probability of a larger value of chi-squared; NaN without degrees of freedom."""
     return float(chdtrc(df, chi2)) if df else np.nan
-
-
-def _scaled_regressions(statistics: SampleStatistics, is_parent: Any) -> tuple[Floats, Floats]:
-    """Return the coefficients of columns of unit norm, (m, m), and the norms of what they leave."""
-    m = len(is_parent)
-    coef, left = np.zeros((m, m)), np.empty(m)
-    for families in statistics.families_of(is_parent):
-        coefficients, left[families.children] = families.regressions()
-        for child, own, n in zip(families.children, coefficients, families.n_parents, strict=True):
-            coef[is_parent[child], child] = own[:n]
-    return coef, left
 
 
 def _srmr(statistics: SampleStatistics, coef: Floats, left: Floats, parents: list[int]) -> float:

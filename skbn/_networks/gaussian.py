@@ -72,11 +72,8 @@ def estimate_model(
     m = len(parents)
     is_parent = bits_of(parents, m)
     n_parents = is_parent.sum(axis=1)
-    coef, noise_variance, left = np.zeros((m, m)), np.empty(m), np.empty(m)
-    for families in statistics.families_of(is_parent):
-        coefficients, left[families.children] = families.regressions()
-        for child, of_child in zip(families.children, coefficients, strict=True):
-            coef[is_parent[child], child] = of_child[: n_parents[child]]
+    coef, left = scaled_regressions(statistics, is_parent)
+    noise_variance = np.empty(m)
     squares = (left * statistics.scale) ** 2
     for child, n in enumerate(n_parents):
         divisor = statistics.n_samples if divisors is None else divisors[n]
@@ -106,6 +103,17 @@ def estimate_model(
     parameters = NetworkParameters(coef, statistics.mean.copy(), noise_variance)
     fixed = [0] * m if fixed is None else fixed
     return LinearGaussianModel.from_estimates(nodes, parents, parameters, fixed)
+
+
+def scaled_regressions(statistics: SampleStatistics, is_parent: Booleans) -> tuple[Floats, Floats]:
+    """Return the coefficients of columns of unit norm, (m, m), and the norms of what they leave."""
+    m = len(is_parent)
+    coef, left = np.zeros((m, m)), np.empty(m)
+    for families in statistics.families_of(is_parent):
+        coefficients, left[families.children] = families.regressions()
+        for child, own, n in zip(families.children, coefficients, families.n_parents, strict=True):
+            coef[is_parent[child], child] = own[:n]
+    return coef, left
 
 
 class LinearGaussianModel(LinearModel):

@@ -20,8 +20,7 @@ from skbn._core.text import readable_value
 from skbn._data.encoding import encoded_rows
 from skbn._data.nodes import Nodes
 from skbn._data.table import REMEDY, Table
-from skbn._networks.distribution import GaussianDistribution
-from skbn._networks.gaussian import LinearGaussianModel, require_exogenous_values, stacked
+from skbn._networks.gaussian import LinearGaussianModel, require_exogenous_values
 from skbn._networks.partial_rows import conditional_means, shares_of_levels
 
 _CONTAINERS = ("default", "pandas", "polars")  # as in sklearn.set_config(transform_output=...)
@@ -148,17 +147,6 @@ def _parts(nodes: Nodes, own: list[int], node: Any, value: Any, parameter: str) 
         numbers_in(part, f"The value of {what} {column!r} in {parameter}")
         for column, part in zip(columns, parts, strict=True)
     ]
-
-
-def condition(
-    model: LinearGaussianModel,
-    values: Mapping[int, float | Floats],
-    columns: Mapping[Hashable, list[Any]],
-) -> GaussianDistribution:
-    """Return the distribution of the other columns, given the values of some."""
-    given, others = list(values), [v for v in range(len(model.nodes)) if v not in values]
-    mean, covariance = model.condition(given, stacked(values.values()), others)
-    return GaussianDistribution([model.nodes[v] for v in others], mean, covariance, columns)
 
 
 def predict(

@@ -57,8 +57,9 @@ from skbn._networks.gaussian import (
     LinearGaussianModel,
     estimate_model,
     require_exogenous_values,
+    stacked,
 )
-from skbn._networks.standard_errors import check_confidence, interval_columns, standard_errors
+from skbn._networks.standard_errors import check_confidence, interval_columns
 from skbn._scores.base import BaseScores
 from skbn._scores.criteria import Criterion
 
@@ -869,7 +870,10 @@ class GaussianBayesianNetwork(
         known = known_values(evidence, self.nodes, "evidence")
         values = inference.values_of_columns(known, self._blocks, "evidence")
         require_exogenous_values(self.exogenous, known)
-        return inference.condition(model, values, self._columns_by_node())
+        given, others = list(values), [v for v in range(len(model.nodes)) if v not in values]
+        mean, covariance = model.condition(given, stacked(values.values()), others)
+        nodes = [model.nodes[v] for v in others]
+        return GaussianDistribution(nodes, mean, covariance, self._columns_by_node())
 
     def predict(self, X: Any, target: Any = None, given: Any = None) -> Any:
         """Predict nodes from others, row by row, by their conditional means.
@@ -1005,7 +1009,7 @@ class GaussianBayesianNetwork(
                     f"Levels of the category {name!r} are missing, and what is drawn for its "
                     "indicators would be no level. impute fills in the most probable ones."
                 )
-        drawn = partial_rows.drawn(self._model(), rows, rng)
+        drawn = partial_rows.filled(self._model(), rows, rng)
         return partial_rows.with_holes_filled(X, blocks, rows, drawn)
 
     def residuals(self, X: Any) -> Any:
@@ -1530,8 +1534,7 @@ class GaussianBayesianNetwork(
         first, widths = blocks.starts, blocks.widths
         ends = [(int(first[p]), int(first[c])) for p, c in edges]
         is_single = np.array([widths[p] == widths[c] == 1 for p, c in edges], dtype=bool)
-        errors = standard_errors(groups, model.parents)
-        columns = interval_columns(model.coef, errors, ends, confidence)
+        columns = interval_columns(groups, model, ends, confidence)
         return {name: np.where(is_single, values, np.nan) for name, values in columns.items()}
 
     # Formats of other programs

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from skbn._core.arrays import Booleans, Floats, Random
+from skbn._core.arrays import Floats, Random
 from skbn._core.resources import one_blas_thread
 from skbn._data.containers import array_of, as_numpy, missing_in
 from skbn._data.nodes import Nodes
@@ -47,34 +47,24 @@ def conditional_means(
 
 
 @one_blas_thread()
-def filled(model: LinearGaussianModel, rows: Floats) -> Floats:
-    """Return rows, (n, m), with conditional means in place of NaN; what is observed is copied."""
+def filled(model: LinearGaussianModel, rows: Floats, rng: Random | None = None) -> Floats:
+    """Return rows, (n, m), with values in place of NaN; what is observed is copied.
+
+    They are conditional means or, with a generator, draws from the conditional distributions.
+    """
     result = rows.copy()
+    noise = np.zeros((0, 0))
+    if rng is not None:  # as many numbers whatever the order of the patterns
+        noise = np.asarray(rng.standard_normal(rows.shape))
     for at, observed in rows_by_pattern(~np.isnan(rows)):
-        seen, hidden = _parts(observed)
-        if hidden:
-            mean, _ = model.condition(seen, rows[at][:, observed], hidden)
-            result[at[:, np.newaxis], hidden] = mean
+        seen, hidden = np.flatnonzero(observed).tolist(), np.flatnonzero(~observed).tolist()
+        if not hidden:
+            continue
+        values, factor = model.conditional_factor(seen, rows[at][:, observed], hidden)
+        if rng is not None:
+            values = values + noise[at][:, ~observed] @ factor
+        result[at[:, np.newaxis], hidden] = values
     return result
-
-
-@one_blas_thread()
-def drawn(model: LinearGaussianModel, rows: Floats, rng: Random) -> Floats:
-    """Return rows, (n, m), with draws from the conditional distributions in place of NaN."""
-    result = rows.copy()
-    noise: Floats = np.asarray(
-        rng.standard_normal(rows.shape)
-    )  # as many whatever the order of the patterns
-    for at, observed in rows_by_pattern(~np.isnan(rows)):
-        seen, hidden = _parts(observed)
-        if hidden:
-            mean, factor = model.conditional_factor(seen, rows[at][:, observed], hidden)
-            result[at[:, np.newaxis], hidden] = mean + noise[at][:, ~observed] @ factor
-    return result
-
-
-def _parts(observed: Booleans) -> tuple[list[int], list[int]]:
-    return np.flatnonzero(observed).tolist(), np.flatnonzero(~observed).tolist()
 
 
 # Users' tables

@@ -9,34 +9,19 @@ were chosen by the same rows look surer than they are.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
-from skbn._core.arrays import Booleans, Floats, finite_number
+from skbn._core.arrays import Floats, finite_number
 from skbn._core.subsets import bits_of
 from skbn._core.text import readable_value
-from skbn._data.statistics import GroupStatistics, SampleStatistics
+from skbn._data.statistics import GroupStatistics
+from skbn._networks.gaussian import LinearGaussianModel
 
 
-class StandardErrors(NamedTuple):
-    """The standard errors of a network's coefficients.
-
-    Parameters
-    ----------
-    std_err : ndarray of shape (m, m)
-        ``std_err[i, j]`` is that of the edge i -> j; NaN without an edge.
-    degrees_of_freedom : ndarray of shape (m,)
-        Those of each child's regression: the number of rows, or the sum of their weights, less the
-        number of its coefficients, the intercept included.
-    """
-
-    std_err: Floats
-    degrees_of_freedom: Floats
-
-
-def standard_errors(groups: Sequence[GroupStatistics], parents: list[int]) -> StandardErrors:
+def standard_errors(groups: Sequence[GroupStatistics], parents: list[int]) -> tuple[Floats, Floats]:
     """Return the standard errors of a network's coefficients by ordinary least squares.
 
     Parameters
@@ -46,6 +31,14 @@ def standard_errors(groups: Sequence[GroupStatistics], parents: list[int]) -> St
     parents : list of m int
         The masks of each column's parents.
 
+    Returns
+    -------
+    std_err : ndarray of shape (m, m)
+        ``std_err[i, j]`` is that of the edge i -> j; NaN without an edge.
+    degrees_of_freedom : ndarray of shape (m,)
+        Those of each child's regression: the number of rows, or the sum of their weights, less the
+        number of its coefficients, the intercept included.
+
     Notes
     -----
     With the triangular factor R of the parents, the inverse of their scatter is the product of the
@@ -54,29 +47,21 @@ def standard_errors(groups: Sequence[GroupStatistics], parents: list[int]) -> St
     """
     m = len(parents)
     std_err, degrees_of_freedom = np.full((m, m), np.nan), np.empty(m)
-    for children, statistics in groups:
-        own = [mask if x in children else 0 for x, mask in enumerate(parents)]
-        errors = _of_group(statistics, bits_of(own, m))
-        std_err[:, children] = errors.std_err[:, children]
-        degrees_of_freedom[children] = errors.degrees_of_freedom[children]
-    return StandardErrors(std_err, degrees_of_freedom)
-
-
-def _of_group(statistics: SampleStatistics, is_parent: Booleans) -> StandardErrors:
-    """Return the standard errors of children that have these rows in common."""
-    degrees_of_freedom = statistics.n_samples - is_parent.sum(axis=1) - 1.0
-    std_err = np.full(is_parent.shape, np.nan)
-    for families in statistics.families_of(is_parent):
-        children, n_parents = families.children, families.n_parents
-        if not n_parents.any():
-            continue
-        norms = np.linalg.norm(np.linalg.inv(families.first_block(n_parents)), axis=2)
-        deviations = families.residual_norms() / np.sqrt(degrees_of_freedom[children])
-        unscaled = norms * (deviations * statistics.scale[children])[:, np.newaxis]
-        row, place = np.nonzero(np.arange(norms.shape[1]) < n_parents[:, np.newaxis])
-        of_parents = families.columns[row, place]
-        std_err[of_parents, children[row]] = unscaled[row, place] / statistics.scale[of_parents]
-    return StandardErrors(std_err, degrees_of_freedom)
+    for own, statistics in groups:
+        is_parent = bits_of([mask if x in own else 0 for x, mask in enumerate(parents)], m)
+        left = statistics.n_samples - is_parent.sum(axis=1) - 1.0
+        degrees_of_freedom[own] = left[own]
+        for families in statistics.families_of(is_parent):
+            children, n_parents = families.children, families.n_parents
+            if not n_parents.any():
+                continue
+            norms = np.linalg.norm(np.linalg.inv(families.first_block(n_parents)), axis=2)
+            deviations = families.residual_norms() / np.sqrt(left[children])
+            unscaled = norms * (deviations * statistics.scale[children])[:, np.newaxis]
+            row, place = np.nonzero(np.arange(norms.shape[1]) < n_parents[:, np.newaxis])
+            of_parents = families.columns[row, place]
+            std_err[of_parents, children[row]] = unscaled[row, place] / statistics.scale[of_parents]
+    return std_err, degrees_of_freedom
 
 
 def check_confidence(confidence: Any) -> float:
@@ -91,22 +76,27 @@ def check_confidence(confidence: Any) -> float:
 
 
 def interval_columns(
-    coef: Floats, errors: StandardErrors, edges: Sequence[tuple[int, int]], confidence: float
+    groups: Sequence[GroupStatistics],
+    model: LinearGaussianModel,
+    edges: Sequence[tuple[int, int]],
+    confidence: float,
 ) -> dict[str, Floats]:
     """Return what a table of edges says of the errors of their coefficients.
 
     Parameters
     ----------
-    coef : ndarray of shape (m, m)
-    errors : StandardErrors
+    groups : sequence of GroupStatistics
+        What the model was estimated from.
+    model : LinearGaussianModel
     edges : sequence of (parent, child)
         By the numbers of their columns.
     confidence : float
         The level of the intervals.
     """
     parents, children = np.array(edges, dtype=int).reshape(-1, 2).T
-    weight, std_err = coef[parents, children], errors.std_err[parents, children]
-    degrees_of_freedom = errors.degrees_of_freedom[children]
+    of_all, degrees_of_freedom = standard_errors(groups, model.parents)
+    weight, std_err = model.coef[parents, children], of_all[parents, children]
+    degrees_of_freedom = degrees_of_freedom[children]
     with np.errstate(divide="ignore", over="ignore"):
         t = weight / std_err
     margin = stdtrit(degrees_of_freedom, (1 + confidence) / 2) * std_err

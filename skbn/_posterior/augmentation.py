@@ -22,7 +22,7 @@ from skbn._missing.em import saturated
 from skbn._missing.incomplete_rows import incomplete_rows
 from skbn._networks.gaussian import LinearGaussianModel, NetworkParameters
 from skbn._networks.network import GaussianBayesianNetwork
-from skbn._networks.partial_rows import drawn
+from skbn._networks.partial_rows import filled
 from skbn._posterior.network_posterior import NetworkPosterior
 from skbn._posterior.parameter_draws import with_parameters
 from skbn._posterior.sampling import sample_networks
@@ -135,7 +135,7 @@ def augmented_posterior(
     random_state : numpy.random.RandomState or Generator
     """
     rows = scores.sample.rows
-    complete = drawn(_saturated_model(rows), rows, random_state)
+    complete = filled(_saturated_model(rows), rows, random_state)
     edges, paths, tables, parents = [], [], [], []
     progress = resources.progress
     progress.expect(_BURN_IN + n_tables)
@@ -153,7 +153,7 @@ def augmented_posterior(
             tables.append(table.of_sample(table.sample))  # without log-determinants
             parents.append(networks)
         (network,) = with_parameters(table, networks[:1], random_state)
-        complete = drawn(network._model(), rows, random_state)
+        complete = filled(network._model(), rows, random_state)
         progress.advance(1)
     known_paths = [each for each in paths if each is not None]
     return AugmentedPosterior(

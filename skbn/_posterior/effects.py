@@ -31,8 +31,7 @@ from skbn._core.resources import one_blas_thread, require_memory
 from skbn._core.subsets import parents_of_masks
 from skbn._core.text import readable_count, readable_name, readable_value, text_table
 from skbn._data.statistics import GroupStatistics
-from skbn._displays.frames import frame_of
-from skbn._displays.notebook import html_table
+from skbn._displays.frames import frame_of, html_table
 from skbn._posterior.effect_kernels import sum_paths
 from skbn._posterior.parameter_draws import NETWORKS_AT_A_TIME, draw_coefficients
 from skbn._scores.criteria import Criterion
@@ -202,7 +201,7 @@ class EffectPosterior:
         return "\n".join([self._caption(), text_table(others, "lr", first)])
 
     def _repr_html_(self) -> str | None:
-        return html_table(self._caption(), self._lines(), ["left", "right"])
+        return html_table(self._caption(), self._lines(), "lr")
 
     def _caption(self) -> str:
         return f"Effect of do({readable_name(self.cause)}) on {readable_name(self.outcome)}"
@@ -442,8 +441,7 @@ class TotalEffects:
         return "\n".join([self._caption(), text_table(self._lines(), "llrrr", _HEADER)])
 
     def _repr_html_(self) -> str | None:
-        alignments = ["left", "left", "right", "right", "right"]
-        return html_table(self._caption(), self._lines(), alignments, _HEADER)  # type: ignore[arg-type]
+        return html_table(self._caption(), self._lines(), "llrrr", _HEADER)
 
     def _caption(self) -> str:
         n_pairs, n_samples = len(self._pairs()[0]), self.draws.shape[-1]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal, NamedTuple, TypeVar
+from typing import ClassVar, NamedTuple, TypeVar
 
 from skbn._core.text import readable_count, readable_name, readable_size, shortened, text_table
-from skbn._displays.notebook import html_table
+from skbn._displays.frames import html_table
 
 # What is shown stays on one screen.
 _MOST_NAMES = 20
@@ -70,7 +70,7 @@ class ScoresSummary:
             *self._settings(),
             ("memory", readable_size(self.n_bytes) + self.memory_note),
         ]
-        return html_table(self.kind, rows, ["left", "left"])
+        return html_table(self.kind, rows, "ll")
 
     def _settings(self) -> list[tuple[str, str]]:
         return [(name, shortened(value, _SETTING_LENGTH)) for name, value in self.settings.items()]
@@ -121,9 +121,7 @@ class _ParentSets(list[Item]):
         return f"{self._caption()}\n{text_table(self._rows(), self._alignment, self._header)}"
 
     def _repr_html_(self) -> str | None:
-        sides: list[Literal["left", "right"]]
-        sides = ["right" if side == "r" else "left" for side in self._alignment]
-        return html_table(self._caption(), self._rows(), sides, self._header)
+        return html_table(self._caption(), self._rows(), self._alignment, self._header)
 
     def _caption(self) -> str:
         return f"Parents of {self.child!r}, {self._what} first"
