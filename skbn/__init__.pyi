@@ -3,10 +3,8 @@ from . import datasets as datasets
 from . import exceptions as exceptions
 from ._core.show_versions import show_versions as show_versions
 from ._displays.comparison_display import NetworkComparisonDisplay as NetworkComparisonDisplay
-from ._displays.edge_probabilities_display import (
-    EdgeProbabilitiesDisplay as EdgeProbabilitiesDisplay,
-)
-from ._displays.edge_weights_display import EdgeWeightsDisplay as EdgeWeightsDisplay
+from ._displays.heat_maps import EdgeProbabilitiesDisplay as EdgeProbabilitiesDisplay
+from ._displays.heat_maps import EdgeWeightsDisplay as EdgeWeightsDisplay
 from ._displays.network_display import NetworkDisplay as NetworkDisplay
 from ._displays.penalty_display import PenaltyDisplay as PenaltyDisplay
 from ._displays.residuals_display import ResidualsDisplay as ResidualsDisplay

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from typing import Any, Self
 
 import networkx as nx
@@ -142,7 +142,7 @@ class NetworkComparisonDisplay(Display):
         import numpy as np
         from matplotlib import rcParams
 
-        from skbn._displays.picture import draw_picture, new_axes
+        from skbn._displays.picture import Canvas, new_axes
 
         _check_two("titles", titles)
         font_size = float(rcParams["font.size"])
@@ -163,13 +163,17 @@ class NetworkComparisonDisplay(Display):
         graphs = self.expected, self.found
         for ax, title, graph, kinds in zip(axes, titles, graphs, self._kinds, strict=True):
             style = style_for(ax)
-            draw_picture(
-                ax,
-                layout,
-                {node: _node_look(names, node, style) for node in names.lines},
-                {edge: _edge_look(graph, edge, kind, style) for edge, kind in kinds.items()},
-                font_size,
-            )
+            boxes = {
+                node: NodeLook(lines, names.sizes[node], style.box, style.border, style.text)
+                for node, lines in names.lines.items()
+            }
+            lines = {
+                edge: _edge_look(kind, style, not graph.edges[edge].get("undirected"))
+                for edge, kind in kinds.items()
+            }
+            canvas = Canvas(ax)
+            canvas.draw_graph(layout, boxes, lines, font_size)
+            canvas.finish(layout)
             ax.set_title(title, color=style.text)
             _draw_legend(ax, list(kinds.values()), style)
         return self._drawn_on(axes=axes)
@@ -209,40 +213,22 @@ def _union(first: nx.DiGraph, second: nx.DiGraph) -> nx.DiGraph:
     return union
 
 
-def _node_look(names: NodeNames, node: Hashable, style: Style) -> NodeLook:
-    return NodeLook(names.lines[node], names.sizes[node], style.box, style.border, style.text)
-
-
-def _edge_look(graph: nx.DiGraph, edge: Edge, kind: str, style: Style) -> EdgeLook:
-    has_head = not graph.edges[edge].get("undirected")
-    line_style = _LINE_STYLES.get(kind, "-")
-    return EdgeLook(_colour(kind, style), _width(kind), style.text, has_head, line_style)
-
-
-def _colour(kind: str, style: Style) -> str:
-    return style.neutral if kind == "common" else str(getattr(style, kind))
-
-
-def _width(kind: str) -> float:
-    return _WIDTH_COMMON if kind == "common" else _WIDTH_OTHER
+def _edge_look(kind: str, style: Style, has_head: bool = True) -> EdgeLook:
+    colour = style.neutral if kind == "common" else str(getattr(style, kind))
+    width = _WIDTH_COMMON if kind == "common" else _WIDTH_OTHER
+    return EdgeLook(colour, width, style.text, has_head, _LINE_STYLES.get(kind, "-"))
 
 
 def _draw_legend(ax: Any, kinds: list[str], style: Style) -> None:
     """Write below the axes how many edges there are of each kind."""
     from matplotlib.lines import Line2D
 
-    handles = [
-        Line2D(
-            [],
-            [],
-            color=_colour(kind, style),
-            linewidth=_width(kind),
-            linestyle=_LINE_STYLES.get(kind, "-"),
-            label=f"{kind} ({kinds.count(kind)})",
-        )
-        for kind in ("common", "missing", "extra", "reversed")
-        if kind in kinds
-    ]
+    handles = []
+    for kind in ("common", "missing", "extra", "reversed"):
+        if n_edges := kinds.count(kind):
+            look, text = _edge_look(kind, style), f"{kind} ({n_edges})"
+            line = {"linewidth": look.width, "linestyle": look.line_style}
+            handles.append(Line2D([], [], color=look.colour, label=text, **line))
     if handles:
         ax.legend(
             handles=handles,

@@ -325,9 +325,9 @@ GaussianBayesianNetwork
             # At last: if an option is wrong, there is no new figure.
             ax=pyplot.figure(layout="none").add_axes((0, 0, 1, 1)) if ax is None else ax,
         )
-        artists = picture.draw_in_new_figure(size) if ax is None else picture.draw()
-        self.nodes_, self.edges_, self.heads_ = artists.nodes, artists.edges, artists.heads
-        self.names_, self.labels_ = artists.names, artists.labels
+        canvas = picture.draw_in_new_figure(size) if ax is None else picture.draw()
+        self.nodes_, self.edges_, self.heads_ = canvas.nodes, canvas.edges, canvas.heads
+        self.names_, self.labels_ = canvas.names, canvas.labels
         return self._drawn_on(ax=picture.ax)
 
     def _bands(self, tiers: Any, pos: Any) -> Bands | None:

@@ -34,7 +34,7 @@ from skbn._displays.node_colours import NodeColours
 from skbn._displays.plot_options import Bands, Emphasis
 
 if TYPE_CHECKING:
-    from skbn._displays.picture import Artists
+    from skbn._displays.picture import Canvas
 
 # Line widths in points: an edge without a standardised weight, and borders of nodes.
 _WIDTH_UNKNOWN = 1.5
@@ -136,7 +136,7 @@ class NetworkPicture:
             min_font_size=self.min_font_size,
         )
 
-    def draw_in_new_figure(self, figsize: tuple[float, float | None] | None) -> Artists:
+    def draw_in_new_figure(self, figsize: tuple[float, float | None] | None) -> Canvas:
         """Draw on axes that fill a new figure, and give the figure the size that it takes.
 
         With a size in inches, whose height may be None, keep to it, and warn of small text.
@@ -154,7 +154,7 @@ class NetworkPicture:
         self.ax.figure.set_size_inches(scale * width / 72, scale * height / 72)
         return self._draw(composition)
 
-    def draw(self) -> Artists:
+    def draw(self) -> Canvas:
         """Draw in the room that the axes have, and warn of small text."""
         own, points = self.ax.get_window_extent(), 72 / self.ax.figure.dpi
         room = max(own.width * points, 1.0), max(own.height * points, 1.0)
@@ -233,11 +233,13 @@ class NetworkPicture:
             "legend=False, or lower min_font_size.",
         )
 
-    def _draw(self, composition: Composition) -> Artists:
-        from skbn._displays.picture import draw_composition
+    def _draw(self, composition: Composition) -> Canvas:
+        from skbn._displays.picture import Canvas
 
+        canvas = Canvas(self.ax)
         nodes = {node: self._node_look(node) for node in self.dag}
-        return draw_composition(self.ax, composition, self.contents, nodes, self._edges, self.style)
+        canvas.draw_composition(composition, self.contents, nodes, self._edges, self.style)
+        return canvas
 
     def _node_look(self, node: Hashable) -> NodeLook:
         style, emphasis = self.style, self.emphasis

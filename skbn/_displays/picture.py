@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from matplotlib import pyplot
 from matplotlib.artist import Artist
@@ -28,26 +28,6 @@ from skbn._displays.legend import Legend
 
 _SWATCH = 0.75  # height of a node's sample in a legend, in font sizes
 _HOLLOW_BORDER = 1.2  # line width of an arrowhead that is not filled, in points
-
-
-class Artists(NamedTuple):
-    """The artists of a picture.
-
-    Parameters
-    ----------
-    nodes : dict of node to matplotlib.patches.FancyBboxPatch
-    names : dict of node to matplotlib.text.Text
-    edges : dict of edge to matplotlib.patches.PathPatch
-    heads : dict of edge to matplotlib.patches.Polygon
-        The arrowheads of the edges that have one.
-    labels : dict of edge to matplotlib.text.Text
-    """
-
-    nodes: dict[Hashable, FancyBboxPatch]
-    names: dict[Hashable, Text]
-    edges: dict[Edge, PathPatch]
-    heads: dict[Edge, Polygon]
-    labels: dict[Edge, Text]
 
 
 def new_axes(
@@ -71,54 +51,50 @@ def new_axes(
     ]
 
 
-def draw_composition(
-    ax: Any,
-    composition: Composition,
-    contents: Contents,
-    nodes: Mapping[Hashable, NodeLook],
-    edges: Mapping[Edge, EdgeLook],
-    style: Style,
-) -> Artists:
-    """Draw a graph with its labels, bands and legend, and set the limits of the axes around it."""
-    canvas = _Canvas(ax)
-    layout, labels, legend = composition.layout, composition.labels, composition.legend
-    for left, right, bottom, top in layout.bands.values():
-        size = right - left, top - bottom
-        ax.add_artist(Rectangle((left, bottom), *size, color=style.band, linewidth=0, zorder=0.5))
-    canvas.draw_graph(layout, nodes, edges, contents.font_size)
-    for edge in labels.texts:
-        canvas.draw_label(labels, edge, edges[edge].text, style)
-    for place, title in composition.titles:
-        canvas.draw_text(place, title, style.text, legend.font_size, ha="center")
-    canvas.draw_legend(legend, style)
-    canvas.finish(layout, contents.largest_scale)
-    return canvas.artists
+class Canvas:
+    """Axes that a picture is drawn on, and its artists.
 
-
-def draw_picture(
-    ax: Any,
-    layout: Layout,
-    nodes: Mapping[Hashable, NodeLook],
-    edges: Mapping[Edge, EdgeLook],
-    font_size: float,
-) -> Artists:
-    """Draw a graph and set the limits of the axes around it.
-
-    Edges that lie the wrong way round in the layout are drawn from its end to its start.
+    Attributes
+    ----------
+    ax : matplotlib.axes.Axes
+    nodes : dict of node to matplotlib.patches.FancyBboxPatch
+    names : dict of node to matplotlib.text.Text
+    edges : dict of edge to matplotlib.patches.PathPatch
+    heads : dict of edge to matplotlib.patches.Polygon
+        The arrowheads of the edges that have one.
+    labels : dict of edge to matplotlib.text.Text
     """
-    canvas = _Canvas(ax)
-    canvas.draw_graph(layout, nodes, edges, font_size)
-    canvas.finish(layout)
-    return canvas.artists
-
-
-class _Canvas:
-    """Axes that a picture is drawn on, and its artists."""
 
     def __init__(self, ax: Any) -> None:
         self.ax = ax
-        self.artists = Artists({}, {}, {}, {}, {})
+        self.nodes: dict[Hashable, FancyBboxPatch] = {}
+        self.names: dict[Hashable, Text] = {}
+        self.edges: dict[Edge, PathPatch] = {}
+        self.heads: dict[Edge, Polygon] = {}
+        self.labels: dict[Edge, Text] = {}
         self._proportions = _Proportions()
+
+    def draw_composition(
+        self,
+        composition: Composition,
+        contents: Contents,
+        nodes: Mapping[Hashable, NodeLook],
+        edges: Mapping[Edge, EdgeLook],
+        style: Style,
+    ) -> None:
+        """Draw a graph with its labels, bands and legend, and set the axes' limits around it."""
+        layout, labels, legend = composition.layout, composition.labels, composition.legend
+        for left, right, bottom, top in layout.bands.values():
+            size = right - left, top - bottom
+            band = Rectangle((left, bottom), *size, color=style.band, linewidth=0, zorder=0.5)
+            self.ax.add_artist(band)
+        self.draw_graph(layout, nodes, edges, contents.font_size)
+        for edge in labels.texts:
+            self._draw_label(labels, edge, edges[edge].text, style)
+        for place, title in composition.titles:
+            self._draw_text(place, title, style.text, legend.font_size, ha="center")
+        self._draw_legend(legend, style)
+        self.finish(layout, contents.largest_scale)
 
     def finish(self, layout: Layout, largest_scale: float = LARGEST_SCALE) -> None:
         """Keep all lengths in proportion to the axes, and set the limits around the layout."""
@@ -132,13 +108,16 @@ class _Canvas:
         edges: Mapping[Edge, EdgeLook],
         font_size: float,
     ) -> None:
-        """Draw the edges, and the nodes above them."""
+        """Draw the edges, and the nodes above them.
+
+        Edges that lie the wrong way round in the layout are drawn from its end to its start.
+        """
         for edge, look in edges.items():
             # Where edges cross, strong ones are on top.
             line, head = self._arrow(_route(layout, edge), look, (1 + look.width / 100, 2))
-            self.artists.edges[edge] = line
+            self.edges[edge] = line
             if head is not None:
-                self.artists.heads[edge] = head
+                self.heads[edge] = head
         for node, node_look in nodes.items():
             self._draw_node(node, layout.positions[node], node_look, font_size)
 
@@ -171,7 +150,7 @@ class _Canvas:
 
     def _draw_node(self, node: Hashable, position: Point, look: NodeLook, font_size: float) -> None:
         (x, y), (width, height) = position, look.size
-        self.artists.nodes[node] = box = FancyBboxPatch(
+        self.nodes[node] = box = FancyBboxPatch(
             (x - width / 2, y - height / 2),
             width,
             height,
@@ -183,7 +162,7 @@ class _Canvas:
         )
         self.ax.add_artist(box)
         self._proportions.keep(box.set_linewidth, look.border_width)
-        self.artists.names[node] = self._write(
+        self.names[node] = self._write(
             position,
             "\n".join(look.lines),
             look.text,
@@ -194,15 +173,15 @@ class _Canvas:
             zorder=4,
         )
 
-    def draw_label(self, labels: Labels, edge: Edge, colour: str, style: Style) -> None:
+    def _draw_label(self, labels: Labels, edge: Edge, colour: str, style: Style) -> None:
         """Write the label of an edge, on a ground that hides what is below."""
         ground = {"facecolor": style.ground, "edgecolor": "none", "pad": 0.8, "alpha": 0.85}
         place, string = labels.positions[edge], labels.texts[edge]
-        self.artists.labels[edge] = self.draw_text(
+        self.labels[edge] = self._draw_text(
             place, string, colour, labels.font_size, ha="center", bbox=ground
         )
 
-    def draw_text(
+    def _draw_text(
         self, place: Point, string: str, colour: str, font_size: float, **options: Any
     ) -> Text:
         """Write one line, with the middle of its height at a place."""
@@ -220,10 +199,10 @@ class _Canvas:
         self._proportions.keep(text.set_fontsize, font_size)
         return text
 
-    def draw_legend(self, legend: Legend, style: Style) -> None:
+    def _draw_legend(self, legend: Legend, style: Style) -> None:
         """Draw the samples and the texts of a legend."""
         for place, string in legend.texts:
-            self.draw_text(place, string, style.text, legend.font_size, ha="left")
+            self._draw_text(place, string, style.text, legend.font_size, ha="left")
         for (x, y), look in legend.samples:
             if isinstance(look, EdgeLook):
                 end = x + legend.sample_width

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -129,10 +130,12 @@ class LayeredGraph:
             part = with_extent(positions, routes, self._sizes)
             if self._bands:
                 part = _with_bands(part, self._sizes, self._bands)
-            parts.append(_turned(part) if self._is_sideways else part)
+            parts.append(_mapped(part, _turned) if self._is_sideways else part)
         aspect = self._aspect * stretch[0] / stretch[1]
         moves = _pack([part.extent for part in parts], aspect, self._width)
-        placed = [_moved(part, *move) for part, move in zip(parts, moves, strict=True)]
+        placed = [
+            _mapped(part, partial(_moved, *move)) for part, move in zip(parts, moves, strict=True)
+        ]
         positions = {v: point for part in placed for v, point in part.positions.items()}
         routes = {e: curve for part in placed for e, curve in part.routes.items()}
         lefts, rights, bottoms, tops = zip(*(part.extent for part in placed), strict=True)
@@ -172,19 +175,6 @@ class LayeredGraph:
         widest = max(self._width, *widths)
         layers, orders = order_layers(layers, pairs, widths, widest, bands, _PASSING_ROOM)
         return Items(layers, orders, pairs, boxes, bands, self._width)
-
-
-def _turned(layout: Layout) -> Layout:
-    """Exchange x and y, so that what was above is left, and what was left is above."""
-    positions = {v: (-y, -x) for v, (x, y) in layout.positions.items()}
-    routes = {e: [(-y, -x) for x, y in curve] for e, curve in layout.routes.items()}
-    bands = {band: _turned_extent(extent) for band, extent in layout.bands.items()}
-    return Layout(positions, routes, _turned_extent(layout.extent), bands)
-
-
-def _turned_extent(extent: Extent) -> Extent:
-    left, right, bottom, top = extent
-    return -top, -bottom, -right, -left
 
 
 def _with_bands(
@@ -233,19 +223,28 @@ def _pack(extents: Sequence[Extent], aspect: float, width: float | None) -> list
     return moves
 
 
-def _moved(layout: Layout, right: float, up: float) -> Layout:
-    def moved(point: Point) -> Point:
-        return round(point[0] + right, 3), round(point[1] + up, 3)
+def _moved(right: float, up: float, point: Point) -> Point:
+    return round(point[0] + right, 3), round(point[1] + up, 3)
 
-    def moved_extent(extent: Extent) -> Extent:
-        (x0, y0), (x1, y1) = moved((extent[0], extent[2])), moved((extent[1], extent[3]))
-        return x0, x1, y0, y1
+
+def _turned(point: Point) -> Point:
+    """Exchange x and y, so that what was above is left, and what was left is above."""
+    return -point[1], -point[0]
+
+
+def _mapped(layout: Layout, to: Callable[[Point], Point]) -> Layout:
+    """Return a layout all of whose points are mapped to others."""
+
+    def mapped_extent(extent: Extent) -> Extent:
+        left, right, bottom, top = extent
+        (x0, y0), (x1, y1) = to((left, bottom)), to((right, top))
+        return min(x0, x1), max(x0, x1), min(y0, y1), max(y0, y1)
 
     return Layout(
-        {v: moved(point) for v, point in layout.positions.items()},
-        {e: [moved(point) for point in curve] for e, curve in layout.routes.items()},
-        moved_extent(layout.extent),
-        {band: moved_extent(extent) for band, extent in layout.bands.items()},
+        {v: to(point) for v, point in layout.positions.items()},
+        {e: [to(point) for point in curve] for e, curve in layout.routes.items()},
+        mapped_extent(layout.extent),
+        {band: mapped_extent(extent) for band, extent in layout.bands.items()},
     )
 
 
