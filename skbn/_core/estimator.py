@@ -2,9 +2,8 @@
 
 A class lists in ``_allowed_values`` what each of its parameters may be, and `check_parameters`
 compares; the errors are worded like scikit-learn's own. A method decorated by `fit_method` checks
-the parameters and runs inside `fit_task`, which calls scikit-learn's callbacks (from version 1.9
-on; with older versions there are none). Under `all_or_nothing` a fit that fails leaves no fitted
-attributes and no tables in memory.
+the parameters, calls scikit-learn's callbacks (from version 1.9 on; with older versions there are
+none), and leaves no fitted attributes and no tables in memory if it fails.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass
 from functools import lru_cache, wraps
+from inspect import signature
 from numbers import Integral
 from typing import Any, Literal, Self, TypeVar, cast
 
@@ -54,6 +54,7 @@ else:
         """
 
         _has_callbacks = False
+        _max_subtasks = 0  # of a fit
 
         def set_callbacks(self, *callbacks: Any) -> Self:
             """Set scikit-learn's callbacks, such as a progress bar; none removes them.
@@ -313,42 +314,34 @@ class NetworkHintMixin:
 
 
 def fit_method(method: Method) -> Method:
-    """Decorate a method that fits: check the parameters first, tear callbacks down at the end."""
+    """Decorate a method that fits, so that it has only the fit itself to do.
+
+    It checks the parameters first, calls the callbacks when the fit begins and when it ends, and
+    leaves no fitted attributes if that raises: see `all_or_nothing`.
+    """
+    arguments = signature(method)
 
     @wraps(method)
-    def checked_method(estimator: BaseEstimator, *args: Any, **kwargs: Any) -> Any:
+    def fitting(estimator: BaseEstimator, *args: Any, **kwargs: Any) -> Any:
         check_parameters(estimator)
-        return method(estimator, *args, **kwargs)
+        with all_or_nothing(estimator):
+            if not hasattr(estimator, "set_callbacks"):
+                return method(estimator, *args, **kwargs)
+            given = arguments.bind_partial(estimator, *args, **kwargs).arguments
+            task = {
+                "estimator": estimator,
+                "X": given.get("X"),
+                "y": given.get("y"),
+                "metadata": {"sample_weight": given.get("sample_weight")},
+            }
+            # The underscore is for users; for developers scikit-learn's guide has it in the API.
+            context = estimator._init_callback_context(max_subtasks=estimator._max_subtasks)
+            context.call_on_fit_task_begin(**task)
+            result = method(estimator, *args, **kwargs)
+            context.call_on_fit_task_end(**task, reconstruction_attributes={})
+            return result
 
-    return cast(Method, with_callbacks(checked_method))
-
-
-@contextmanager
-def fit_task(
-    estimator: BaseEstimator, X: Any, y: Any, sample_weight: Any, *, max_subtasks: int = 0
-) -> Iterator[Any]:
-    """Call the callbacks when a fit begins and when it ends, unless it raises.
-
-    Yields the `sklearn.callback.CallbackContext` of the fit, or None before scikit-learn 1.9.
-
-    Parameters
-    ----------
-    estimator : estimator
-        One whose method, decorated by `fit_method`, is running.
-    X, y, sample_weight : object
-        What the fit was given.
-    max_subtasks : int
-        The largest number of subtasks that the fit is divided into.
-    """
-    if not hasattr(estimator, "set_callbacks"):
-        yield None
-        return
-    # The underscore is for users; scikit-learn's guide for developers makes it part of the API.
-    context = estimator._init_callback_context(max_subtasks=max_subtasks)
-    given = {"estimator": estimator, "X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
-    context.call_on_fit_task_begin(**given)
-    yield context
-    context.call_on_fit_task_end(**given, reconstruction_attributes={})
+    return cast(Method, with_callbacks(fitting))
 
 
 @contextmanager
@@ -388,7 +381,7 @@ def _forget(estimator: BaseEstimator) -> None:
             delattr(estimator, name)
 
 
-def listeners_of(estimator: BaseEstimator, context: Any) -> tuple[Listener, ...]:
+def listeners_of(estimator: BaseEstimator) -> tuple[Listener, ...]:
     """Return the listeners to an estimator's progress: the terminal if `verbose`, and callbacks.
 
     The logger "skbn" is one too, if it is set to level INFO.
@@ -397,9 +390,8 @@ def listeners_of(estimator: BaseEstimator, context: Any) -> tuple[Listener, ...]
     ----------
     estimator : estimator
         With the parameter `verbose`.
-    context : CallbackContext or None
-        What `fit_task` yields; None outside `fit`.
     """
+    context = vars(estimator).get("_callback_fit_ctx")  # scikit-learn's, while a fit runs
     listeners = []
     if estimator.verbose:
         listeners.append(telling_listener(type(estimator).__name__, say))

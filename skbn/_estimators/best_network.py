@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 from skbn._core.estimator import check_values
 from skbn._core.resources import Resources
 from skbn._core.text import readable_value
-from skbn._estimators.network_estimator import NetworkLearner, most_parents, network_of
+from skbn._estimators.fitting import most_parents, network_of
+from skbn._estimators.network_estimator import NetworkLearner
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._scores.base import BaseScores
 from skbn._solver.constraints import read_constraints

@@ -13,28 +13,22 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from skbn._core.arrays import Floats, Random
-from skbn._core.estimator import (
-    Interval,
-    all_or_nothing,
-    check_parameters,
-    fit_method,
-    fit_task,
-    listeners_of,
-)
+from skbn._core.estimator import Interval, check_parameters, fit_method, listeners_of
 from skbn._core.graphs import fixed_parent_masks, parent_masks
 from skbn._core.resources import say
 from skbn._core.text import readable_value, warn
 from skbn._data.sample import Sample
 from skbn._estimators.draws import Draws, plan_draws
+from skbn._estimators.fitting import (
+    PARAMETER_CONSTRAINTS,
+    columns_of,
+    learn_columns,
+    read_sample,
+    read_scores,
+)
 from skbn._estimators.learner import GaussianBNLearner
 from skbn._estimators.network_average import NetworkAverage, estimates_of
-from skbn._estimators.network_estimator import (
-    PARAMETER_CONSTRAINTS,
-    OneNetworkEstimator,
-    learn_columns,
-    make_scores,
-    read_sample,
-)
+from skbn._estimators.network_estimator import OneNetworkEstimator
 from skbn._estimators.resamples import (
     check_takes_weight,
     fitted_network,
@@ -275,15 +269,18 @@ class BootstrapBNLearner(OneNetworkEstimator):
             If `time_limit` or Ctrl-C ended the fit early: how many resamples it has. Before there
             are two, Ctrl-C raises KeyboardInterrupt.
         """
-        with all_or_nothing(self), fit_task(self, X, y, sample_weight, max_subtasks=100) as context:
-            return self._fit(X, y, sample_weight, interventions, stratify, context)
-
-    def _fit(
-        self, X: Any, y: Any, sample_weight: Any, interventions: Any, stratify: Any, context: Any
-    ) -> Self:
         began = time.monotonic()
         learner = GaussianBNLearner() if self.estimator is None else clone(self.estimator)
-        table, sample = self._read(learner, X, sample_weight)
+        given = {} if y is None else {"y": y}
+        if reads_scores(learner):
+            table = self._read_scores(learner, X, sample_weight, interventions)
+            sample, columns, weighted = table.sample, table.columns, given
+        else:
+            table, sample = X, self._read_table(learner, X, sample_weight)
+            columns = [*vars(self).get("feature_names_in_", range(self.n_features_in_))]
+            if interventions is not None:
+                given["interventions"] = interventions
+            weighted = given if sample_weight is None else {**given, "sample_weight": sample_weight}
         draws = plan_draws(
             sample,
             self.n_resamples,
@@ -293,17 +290,7 @@ class BootstrapBNLearner(OneNetworkEstimator):
             stratify=stratify,
             random_state=self.random_state,
         )
-        given = {} if y is None else {"y": y}
-        if isinstance(table, BaseScores):
-            table = table.with_interventions(interventions)
-            sample = table.sample
-        elif interventions is not None:
-            given["interventions"] = interventions
-        weighted = {**given}
-        if not isinstance(table, BaseScores) and sample_weight is not None:
-            weighted["sample_weight"] = sample_weight
         fitted = clone(learner).fit(table, **weighted)
-        columns = self._columns()
         of_all = fitted_network(fitted, columns)  # raises now if there is none
         self._warn_of_repeats(draws, sample.shape[1])
         plan = plan_resamples(learner, table, given, sample, columns, draws, self.n_jobs)
@@ -311,7 +298,7 @@ class BootstrapBNLearner(OneNetworkEstimator):
             at_a_time = "in processes" if plan.n_threads is None else f"{plan.n_threads} at a time"
             say(f"[{type(self).__name__}] {self.n_resamples} resamples, {at_a_time}")
         deadline = math.inf if self.time_limit is None else began + self.time_limit
-        networks, ended_by = plan.networks(listeners_of(self, context), deadline)
+        networks, ended_by = plan.networks(listeners_of(self), deadline)
         if ended_by:
             self._warn_of_fewer(len(networks), ended_by)
         self._warn_of_repeats(draws, sample.shape[1], [of_all, *networks])
@@ -374,47 +361,27 @@ class BootstrapBNLearner(OneNetworkEstimator):
     def _may_miss(self) -> bool:
         return getattr(self.estimator, "missing", "error") != "error"
 
-    def _read(self, learner: Any, X: Any, sample_weight: Any) -> tuple[Any, Sample]:
-        """Return what the learner is fitted to, LocalScores if it reads them, and the rows."""
+    def _read_scores(
+        self, learner: Any, X: Any, sample_weight: Any, interventions: Any
+    ) -> BaseScores:
+        """Return X as scores, which the learner and all resamples share."""
         if isinstance(X, BaseScores):
             _ = X.sample.rows  # raises if there are none
-        if not reads_scores(learner):
-            if isinstance(X, BaseScores):
-                raise TypeError(
-                    f"{type(learner).__name__} may not take LocalScores, which X is. Pass the "
-                    "table."
-                )
-            check_takes_weight(learner)
-            given = self, X, sample_weight
-            with without_warnings():  # which the learner gives
-                return X, read_sample(*given, reset=True, min_samples=2, may_miss=True)
         check_parameters(learner)
-        if not isinstance(X, BaseScores):
-            sample = read_sample(
-                self,
-                X,
-                sample_weight,
-                reset=True,
-                min_samples=2,
-                may_miss=learner._may_miss,
-                nodes=learner.nodes,
-            )
-            names = getattr(self, "feature_names_in_", None)
-            learn_columns(learner, names, self.n_features_in_, sample.nodes)
-            learner.nodes = None  # the scores have them
-            penalty = getattr(learner, "penalty", None)
-            return make_scores(learner, sample, 1.0 if penalty is None else penalty), sample
-        scores = X.with_sample_weight(sample_weight)
-        nodes = scores.sample.nodes
-        n_columns = len(X.columns if nodes is None else nodes.labels)
-        learn_columns(self, getattr(X, "feature_names_in_", None), n_columns, nodes)
-        return scores, scores.sample
+        scores = read_scores(learner, X, sample_weight, interventions, needs_rows=True)
+        learn_columns(self, *columns_of(scores))
+        learner.nodes = None  # the scores have them
+        return scores
 
-    def _columns(self) -> list[str | int]:
-        if self._nodes_ is not None:
-            return [*self._nodes_.names]
-        names = getattr(self, "feature_names_in_", None)
-        return list(range(self.n_features_in_)) if names is None else [str(name) for name in names]
+    def _read_table(self, learner: Any, X: Any, sample_weight: Any) -> Sample:
+        """Return the rows of X, which a learner that does not read scores is fitted to."""
+        if isinstance(X, BaseScores):
+            raise TypeError(
+                f"{type(learner).__name__} may not take LocalScores, which X is. Pass the table."
+            )
+        check_takes_weight(learner)
+        with without_warnings():  # which the learner gives
+            return read_sample(self, X, sample_weight, reset=True, may_miss=True)
 
     def averaged_network(self, threshold: float | None = None) -> GaussianBayesianNetwork:
         """Return the network of the edges with a strength above a threshold.

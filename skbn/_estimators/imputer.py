@@ -9,7 +9,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from skbn._core.estimator import all_or_nothing, fit_method
+from skbn._core.estimator import fit_method
 from skbn._displays.notebook import DocLinkMixin
 from skbn._estimators.learner import GaussianBNLearner
 from skbn._estimators.network_estimator import NetworkLearner
@@ -89,13 +89,12 @@ class GaussianBNImputer(DocLinkMixin, OneToOneFeatureMixin, TransformerMixin, Ba
         ValueError, TypeError
             As `GaussianBNLearner.fit`.
         """
-        with all_or_nothing(self):
-            learner = GaussianBNLearner(missing="em") if self.estimator is None else self.estimator
-            fitted = clone(learner).fit(X, sample_weight=sample_weight)
-            for name in ("feature_names_in_", "n_features_in_"):
-                if hasattr(fitted, name):
-                    setattr(self, name, getattr(fitted, name))
-            self.estimator_ = fitted
+        learner = GaussianBNLearner(missing="em") if self.estimator is None else self.estimator
+        fitted = clone(learner).fit(X, sample_weight=sample_weight)
+        for name in ("feature_names_in_", "n_features_in_"):
+            if hasattr(fitted, name):
+                setattr(self, name, getattr(fitted, name))
+        self.estimator_ = fitted
         return self
 
     def transform(self, X: Any) -> Any:

@@ -7,19 +7,31 @@ from dataclasses import replace
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
+from sklearn.exceptions import ConvergenceWarning
+
 from skbn._core.arrays import Random
-from skbn._core.estimator import Interval, StrOptions, all_or_nothing, fit_method, fit_task
+from skbn._core.estimator import Interval, StrOptions, fit_method
 from skbn._core.resources import Resources
+from skbn._core.text import warn
 from skbn._displays.frames import frame_of
-from skbn._estimators.network_estimator import PARAMETER_CONSTRAINTS, NetworkLearner, check_settings
+from skbn._estimators.fitting import (
+    PARAMETER_CONSTRAINTS,
+    constraints_of,
+    keep_solution,
+    read_scores,
+    resources_of,
+    search_settings,
+    warn_about_network,
+    warn_about_proof,
+)
+from skbn._estimators.network_estimator import NetworkLearner
 from skbn._exact.cluster import current_cluster
-from skbn._networks.diagnostics import warn_about_data, warn_about_limit
-from skbn._scores.base import BaseScores
 from skbn._scores.criteria import Criterion
 from skbn._solver.engines import SearchSettings
 from skbn._solver.incomplete_problem import IncompleteProblem
 from skbn._solver.solve import problem_of, solve
 from skbn._solver.structural_em import EMSolution
+from skbn.exceptions import MissingValuesWarning
 
 
 class GaussianBNLearner(NetworkLearner):
@@ -363,13 +375,31 @@ sequence of length n_samples, optional
             rounding hides whether another network scores more than `tol` higher; if one start
             alone of an order search came within 3 nats of its network.
         """
-        with all_or_nothing(self), fit_task(self, X, y, sample_weight, max_subtasks=100) as context:
-            return self._fit(X, sample_weight, interventions, context)
+        self._folder()  # refused before the table is read
+        scores = read_scores(self, X, sample_weight, interventions)
+        problem = problem_of(scores, constraints_of(self, scores))
+        resources = replace(self._resources(), ends_on_interrupt=True)
+        (solution,) = solve(problem, resources, self._search_settings())
+        observed = None
+        if isinstance(solution, EMSolution):
+            assert isinstance(problem, IncompleteProblem)
+            observed, problem = problem.observed, solution.expected
+            keep_solution(self, solution, problem, **_learned_by_em(solution))
+            self._warn_about_em(solution.remarks)
+        else:
+            keep_solution(self, solution, problem)
+            warn_about_proof(self)
+        warn_about_network(solution, problem, observed)
+        return self
 
-    def _resources(self, context: Any = None) -> Resources:
+    def _search_settings(self) -> SearchSettings:
+        return search_settings(self)._replace(n_candidates=self.n_candidates)
+
+    def _resources(self) -> Resources:
+        limit = None if self.time_limit is None else float(self.time_limit)
         is_on_cluster = self.scheduler is not None and self.search == "exact"
         cluster = current_cluster() if is_on_cluster else None
-        return replace(super()._resources(context), scratch=self._folder(), cluster=cluster)
+        return resources_of(self, time_limit=limit, scratch=self._folder(), cluster=cluster)
 
     def _folder(self) -> str | None:
         """Return the folder of `scratch`; raise if there is none."""
@@ -383,47 +413,27 @@ sequence of length n_samples, optional
             )
         return folder
 
-    def _fit(self, X: Any, sample_weight: Any, interventions: Any, context: Any) -> Self:
-        self._folder()  # refused before the table is read
-        penalty = 1.0 if self.penalty is None else float(self.penalty)
-        settings = self._search_settings()
-        scores = self._read_scores(X, sample_weight, penalty, interventions)
-        if isinstance(X, BaseScores):
-            check_settings(X, criterion=self.criterion, penalty=self.penalty)
-        problem = problem_of(scores, self._constraints(scores))
-        resources = replace(self._resources(context), ends_on_interrupt=True)
-        (solution,) = solve(problem, resources, settings)
-        if isinstance(solution, EMSolution):
-            self._keep_em(solution)
-            assert isinstance(problem, IncompleteProblem)
-            assert solution.model is not None
-            warn_about_data(solution.model, solution.expected.regressions, problem.observed)
-            return self
-        self._keep(solution, problem)
-        self._warn_about_proof()
-        if solution.model is not None:
-            warn_about_data(solution.model, problem.regressions)
-            limit = problem.constraints.possible, problem.constraints.max_parents
-            warn_about_limit(problem.regressions, solution.model, *limit)
-        return self
+    def _warn_about_em(self, remarks: list[str]) -> None:
+        """Warn of what a table with missing values lacks, and of a time limit that was reached."""
+        for remark in remarks:
+            warn(remark, MissingValuesWarning)
+        if not self._is_finished_:
+            warn(
+                "time_limit ended structural EM before it had scored all candidates, or while the "
+                "score still rose. Raise it, or lower n_candidates.",
+                ConvergenceWarning,
+            )
 
-    def _search_settings(self) -> SearchSettings:
-        return super()._search_settings()._replace(n_candidates=self.n_candidates)
 
-    def _keep_em(self, solution: EMSolution) -> None:
-        """Keep what structural EM found, and warn of what may be wrong with it."""
-        candidates = solution.candidates
-        frame = frame_of(
-            {
-                "observed_score": [each.observed for each in candidates],
-                "searched_score": [each.searched for each in candidates],
-                "list": [each.list_number for each in candidates],
-                "n_edges": [sum(m.bit_count() for m in each.parents) for each in candidates],
-            }
-        )
-        expected, model = solution.expected, solution.model
-        self._keep(solution, expected, n_effective_=solution.n_effective, candidates_=frame)
-        self._warn_about_missing(solution.remarks)
-        assert model is not None
-        limit = expected.constraints.possible, expected.constraints.max_parents
-        warn_about_limit(expected.regressions, model, *limit)
+def _learned_by_em(solution: EMSolution) -> dict[str, Any]:
+    """Return the attributes that only a fit to missing values has."""
+    candidates = solution.candidates
+    frame = frame_of(
+        {
+            "observed_score": [each.observed for each in candidates],
+            "searched_score": [each.searched for each in candidates],
+            "list": [each.list_number for each in candidates],
+            "n_edges": [sum(m.bit_count() for m in each.parents) for each in candidates],
+        }
+    )
+    return {"n_effective_": solution.n_effective, "candidates_": frame}

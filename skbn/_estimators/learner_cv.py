@@ -13,17 +13,25 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 
 from skbn._core.arrays import Floats, Random
 from skbn._core.compile import compile_kernels
-from skbn._core.estimator import StrOptions, all_or_nothing, fit_method, fit_task
-from skbn._core.resources import say
+from skbn._core.estimator import StrOptions, fit_method
+from skbn._core.resources import Resources, say
 from skbn._core.text import readable_value, warn
 from skbn._data.row_values import in_order_of_rows
-from skbn._estimators.held_out import HeldOutScores, Split, read_splits
-from skbn._estimators.network_estimator import NetworkLearner, check_settings
-from skbn._networks.diagnostics import warn_about_data, warn_about_limit
+from skbn._data.sample import Sample
+from skbn._estimators.fitting import (
+    constraints_of,
+    keep_solution,
+    read_scores,
+    resources_of,
+    search_settings,
+    warn_about_network,
+    warn_about_proof,
+)
+from skbn._estimators.held_out import HeldOutScores, read_splits
+from skbn._estimators.network_estimator import NetworkLearner
 from skbn._scores.criteria import Criterion, read_penalty
 from skbn._solver.engines import SearchSettings
 from skbn._solver.planner import plan_searches
-from skbn._solver.problem import Problem
 from skbn._solver.solve import problem_of, solve
 from skbn.exceptions import PenaltyRangeWarning
 
@@ -265,44 +273,45 @@ None, default=None
                 "Enable it with sklearn.set_config(enable_metadata_routing=True), or pass the "
                 "splits, as in cv=list(splitter.split(X, y, groups))."
             )
-        with all_or_nothing(self), fit_task(self, X, y, sample_weight, max_subtasks=100) as context:
-            return self._fit(X, y, sample_weight, interventions, params, context)
-
-    def _fit(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        interventions: Any,
-        params: dict[str, Any],
-        context: Any,
-    ) -> Self:
-        penalties = _read_penalties(self.penalties)
-        settings = self._search_settings()
-        scores = self._read_scores(X, sample_weight, 1.0, interventions, needs_rows=True)
+        penalties, settings = _read_penalties(self.penalties), search_settings(self)
+        scores = read_scores(self, X, sample_weight, interventions, needs_rows=True)
         sample = scores.sample  # raises if there are no rows
-        check_settings(scores, criterion=self.criterion, penalty=None)
-        problem = problem_of(scores, self._constraints(scores))
+        problem = problem_of(scores, constraints_of(self, scores))
         if not problem.regressions.has_complexity:
             raise ValueError(
                 f"criterion={readable_value(problem.regressions.criterion)} has no complexity term "
                 "that penalties could multiply; choose its parameters with a GridSearchCV of "
                 "GaussianBNLearner."
             )
-        n_rows, labels = sample.shape[0], sample.labels
-        params = {k: in_order_of_rows(v, labels, n_rows, k) for k, v in params.items()}
-        routed = process_routing(self, "fit", **params).splitter.split
-        splits = read_splits(self._splits(X, y, routed), sample)
+        splits = read_splits(self._splits(X, y, sample, params), sample)
         if len(splits) < 2 and self.rule != "best":
             raise ValueError(f"rule={self.rule!r} needs two folds or more; cv yielded one.")
-        best, n_unproven = self._choose(problem, penalties, splits, settings, context)
-        self._warn_about_proof(n_unproven)
+        resources = replace(self._resources(), announce=None)
+        plan = plan_searches(problem.shape, resources, settings)
+        folds = HeldOutScores(problem, penalties, splits, resources, settings)
+        if self.verbose:
+            say(
+                f"[{type(self).__name__}] {len(splits)} folds, {folds.n_at_a_time} at a time, of "
+                f"{len(penalties)} searches each"
+            )
+        compile_kernels(plan.kernels)
+        resources.progress.expect(folds.work + plan.work())
+        cv_results = _cv_results(penalties, *folds.compute())
+        penalty = penalties[_chosen(cv_results, self.rule)]
+        (best,) = problem.with_penalties([penalty])
+        (solution,) = solve(best, resources, settings)
+        keep_solution(self, solution, best, cv_results_=cv_results, penalty_=penalty)
+        warn_about_proof(self, folds.n_unproven)
         self._warn_about_end(penalties)
-        model, constraints = self.network_._model(), problem.constraints
-        warn_about_data(model, best.regressions)
-        limit = constraints.possible, constraints.max_parents
-        warn_about_limit(best.regressions, model, *limit)
+        warn_about_network(solution, best)
         return self
+
+    def _search_settings(self) -> SearchSettings:
+        return search_settings(self)
+
+    def _resources(self) -> Resources:
+        limit = None if self.time_limit is None else float(self.time_limit)
+        return resources_of(self, time_limit=limit)
 
     def _warn_about_end(self, penalties: list[float]) -> None:
         """Warn if the best penalty is the least or the largest, and not the end of all."""
@@ -333,39 +342,16 @@ None, default=None
             splitter=splitter, method_mapping=MethodMapping().add(callee="split", caller="fit")
         )
 
-    def _splits(self, X: Any, y: Any, routed: dict[str, Any]) -> Iterable[Any]:
+    def _splits(self, X: Any, y: Any, sample: Sample, params: dict[str, Any]) -> Iterable[Any]:
+        """Return the splits of the rows; `params` are for the splitter."""
+        in_order = {
+            name: in_order_of_rows(value, sample.labels, sample.shape[0], name)
+            for name, value in params.items()
+        }
+        routed = process_routing(self, "fit", **in_order).splitter.split
         if isinstance(self.cv, Iterable) and not hasattr(self.cv, "split"):
             return self.cv
         return check_cv(self.cv, y, classifier=False).split(X, y, **routed)
-
-    def _choose(
-        self,
-        problem: Problem,
-        penalties: list[float],
-        splits: list[Split],
-        settings: SearchSettings,
-        context: Any,
-    ) -> tuple[Problem, int]:
-        """Choose the penalty, and keep the network of all rows.
-
-        Return its problem, and how many networks of folds are not proven to be the best.
-        """
-        resources = replace(self._resources(context), announce=None)
-        plan = plan_searches(problem.shape, resources, settings)
-        folds = HeldOutScores(problem, penalties, splits, resources, settings)
-        if self.verbose:
-            say(
-                f"[{type(self).__name__}] {len(splits)} folds, {folds.n_at_a_time} at a time, of "
-                f"{len(penalties)} searches each"
-            )
-        compile_kernels(plan.kernels)
-        resources.progress.expect(folds.work + plan.work())
-        cv_results = _cv_results(penalties, *folds.compute())
-        penalty = penalties[_chosen(cv_results, self.rule)]
-        (best,) = problem.with_penalties([penalty])
-        (solution,) = solve(best, resources, settings)
-        self._keep(solution, best, cv_results_=cv_results, penalty_=penalty)
-        return best, folds.n_unproven
 
 
 def _cv_results(penalties: list[float], scores: Floats, n_edges: Floats) -> dict[str, Floats]:

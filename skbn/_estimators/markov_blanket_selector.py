@@ -15,7 +15,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from skbn._core.arrays import Booleans, Floats
-from skbn._core.estimator import Interval, all_or_nothing, fit_method
+from skbn._core.estimator import Interval, fit_method
 from skbn._core.graphs import equilibrated
 from skbn._core.text import readable_value
 from skbn._data.containers import frame_labels, row_labels
@@ -117,19 +117,18 @@ class MarkovBlanketSelector(DocLinkMixin, SelectorMixin, MetaEstimatorMixin, Bas
         ValueError, TypeError
             As the estimator's `fit` for the table with the target; if y is not a column of numbers.
         """
-        with all_or_nothing(self):
-            labels = frame_labels(X)
-            if labels is None:
-                finite: Any = "allow-nan" if self._may_miss else True
-                X, y = validate_data(self, X, y, ensure_all_finite=finite, y_numeric=True)
-            else:
-                validate_data(self, X, y, skip_check_array=True)
-            target = self._target(y, X)
-            table, labels = _with_target(X, target, labels, getattr(y, "name", None))
-            learner = GaussianBNLearner() if self.estimator is None else self.estimator
-            self.estimator_ = clone(learner).fit(table)
-            self.network_, _ = fitted_network_and_table(self.estimator_, table)
-            self._keep_blanket(labels)
+        labels = frame_labels(X)
+        if labels is None:
+            finite: Any = "allow-nan" if self._may_miss else True
+            X, y = validate_data(self, X, y, ensure_all_finite=finite, y_numeric=True)
+        else:
+            validate_data(self, X, y, skip_check_array=True)
+        target = self._target(y, X)
+        table, labels = _with_target(X, target, labels, getattr(y, "name", None))
+        learner = GaussianBNLearner() if self.estimator is None else self.estimator
+        self.estimator_ = clone(learner).fit(table)
+        self.network_, _ = fitted_network_and_table(self.estimator_, table)
+        self._keep_blanket(labels)
         return self
 
     def _target(self, y: Any, X: Any) -> Floats:

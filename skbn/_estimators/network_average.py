@@ -19,7 +19,7 @@ from skbn._networks.averaging import EdgeSupport, averaged_parents
 from skbn._networks.block_network import network_of_model
 from skbn._networks.gaussian import estimate_model
 from skbn._networks.network import GaussianBayesianNetwork
-from skbn._scores.local_scores import LocalScores
+from skbn._scores.base import BaseScores
 from skbn._solver.problem import Problem
 
 
@@ -99,7 +99,7 @@ def estimates_of(
     learner of a pipeline. `fixed` has the masks of the parents whose edges are fixed, of each
     resample's network.
     """
-    if isinstance(table, LocalScores):
+    if isinstance(table, BaseScores):
         searched: Problem = fitted._searched_  # of the rows that EM expects, if values are missing
         return searched
     if np.isnan(sample.rows).any():

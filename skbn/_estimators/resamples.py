@@ -34,10 +34,10 @@ from skbn._core.resources import (
 from skbn._data.sample import Sample
 from skbn._displays.fitted import fitted_step
 from skbn._estimators.draws import Draws
+from skbn._estimators.fitting import constraints_of, network_of
 from skbn._estimators.held_out import searches_at_a_time
 from skbn._estimators.learner import GaussianBNLearner
 from skbn._estimators.learner_cv import GaussianBNLearnerCV
-from skbn._estimators.network_estimator import network_of
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._scores.base import BaseScores
 from skbn._scores.criteria import BGe
@@ -324,7 +324,7 @@ def plan_resamples(
     refit: _Search | _Fit
     if isinstance(X, BaseScores):
         # A copy without log-determinants: those of all rows cannot be used for a resample.
-        problem = problem_of(X, learner._constraints(X))
+        problem = problem_of(X, constraints_of(learner, X))
         problem = problem.of_sample(problem.scores.sample)
         resources, settings = learner._resources(), learner._search_settings()
         resources = replace(resources, announce=None, progress=Progress())

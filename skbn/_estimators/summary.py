@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from skbn._core.text import first_few, text_table
-from skbn._scores.local_scores import LocalScores
 
 
 def learner_summary(learner: Any, max_rows: int | None) -> str:
@@ -35,9 +34,10 @@ def learner_summary(learner: Any, max_rows: int | None) -> str:
 
 def _table(learner: Any) -> str:
     """Return how many rows and columns there are."""
-    columns, scores = f"{learner.n_features_in_} columns", learner._searched_.scores
-    if not isinstance(scores, LocalScores):
+    columns = f"{learner.n_features_in_} columns"
+    if learner.criterion_ is None:
         return f"{columns}; scores of parent sets, without rows"
+    scores = learner._searched_.scores
     n_rows, n_samples = scores.sample.shape[0], scores.sample.summary.n_samples
     weights = "" if n_samples == n_rows else f" whose weights sum to {n_samples:g}"
     n_together = getattr(learner, "n_effective_", None)
@@ -52,9 +52,9 @@ def _experiments(learner: Any) -> list[tuple[str, str]]:
 
 
 def _criterion(learner: Any) -> str:
-    scores = learner._searched_.scores
-    if not isinstance(scores, LocalScores):
+    if learner.criterion_ is None:
         return "that of the scores"
+    scores = learner._searched_.scores
     penalty = f", penalty {scores.penalty:g}" if scores.penalty != 1 else ""
     return f"{learner.criterion_}{penalty}"
 

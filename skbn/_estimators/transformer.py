@@ -17,14 +17,13 @@ from skbn._core.estimator import (
     all_or_nothing,
     check_parameters,
     fit_method,
-    fit_task,
 )
 from skbn._core.resources import one_blas_thread
 from skbn._data.experiments import ExperimentalSample
 from skbn._data.nodes import Nodes
 from skbn._data.sample import Sample, summarise
 from skbn._displays.notebook import DocLinkMixin
-from skbn._estimators.network_estimator import PARAMETER_CONSTRAINTS, make_scores, read_sample
+from skbn._estimators.fitting import PARAMETER_CONSTRAINTS, make_scores, read_sample
 from skbn._scores.base import BaseScores
 from skbn._scores.criteria import Criterion
 from skbn._scores.local_scores import LocalScores
@@ -185,7 +184,7 @@ class LocalScoreTransformer(
         >>> LocalScoreTransformer().fit(X).local_scores_
         <LocalScores of 80 families, 100,000 rows x 5 columns, criterion=BIC(), penalty=1, 256 B>
         """
-        self._fit(X, y, sample_weight, interventions)
+        self._fit(X, sample_weight, interventions)
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -246,7 +245,7 @@ class LocalScoreTransformer(
                 if not is_first:
                     summary = self.local_scores_.sample.summary.merge(summary)
             sample = Sample.of_summary(summary, self._nodes_)
-            self.local_scores_ = make_scores(self, sample, self.penalty)
+            self.local_scores_ = make_scores(self, sample)
         return self
 
     def transform(
@@ -305,13 +304,12 @@ class LocalScoreTransformer(
         -------
         scores : LocalScores
         """
-        return self._fit(X, y, sample_weight, interventions)
+        return self._fit(X, sample_weight, interventions)
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, interventions: Any) -> LocalScores:
-        with all_or_nothing(self), fit_task(self, X, y, sample_weight):
-            scores = self._scores(X, sample_weight, interventions, reset=True)
-            self.local_scores_ = scores.of_sample(scores.sample.without_rows())
-            return scores
+    def _fit(self, X: Any, sample_weight: Any, interventions: Any) -> LocalScores:
+        scores = self._scores(X, sample_weight, interventions, reset=True)
+        self.local_scores_ = scores.of_sample(scores.sample.without_rows())
+        return scores
 
     def _scores(
         self, X: Any, sample_weight: Any, interventions: Any, *, reset: bool
@@ -325,16 +323,15 @@ class LocalScoreTransformer(
             X,
             sample_weight,
             reset=reset,
-            min_samples=1 + reset,
             needs_rows=interventions is not None,
             may_miss=self.missing == "em",
         )
         if not reset:
             sample.counted(sample_weight)
-        scores = make_scores(self, sample, self.penalty).with_interventions(interventions)
+        scores = make_scores(self, sample).with_interventions(interventions)
         if sample.is_complete:
             return scores
-        return make_scores(self, expected_sample(scores), self.penalty)
+        return make_scores(self, expected_sample(scores))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

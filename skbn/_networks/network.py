@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_array
 
 from skbn._core.arrays import Booleans, Floats
 from skbn._core.columns import known_values
-from skbn._core.estimator import CallbackSupportMixin, fit_method, fit_task, random_generator
+from skbn._core.estimator import CallbackSupportMixin, fit_method, random_generator
 from skbn._core.graphs import (
     GraphStateMixin,
     check_dag,
@@ -238,21 +238,20 @@ class GaussianBayesianNetwork(
         array([[0.  , 2.15],
                [0.  , 0.  ]])
         """
-        with fit_task(self, X, y, sample_weight):
-            require_no_interventions(X, f"{type(self).__name__}.fit")
-            nodes, parents = self._column_parents()
-            sample = self._sample_of(X, sample_weight, may_miss=False)
-            summary = sample.counted(sample_weight).summary
-            sizes = [mask.bit_count() for mask in parents]
-            if summary.n_rows < max(sizes) + 2:
-                node = nodes[int(np.argmax(sizes))]
-                raise ValueError(
-                    f"X has n_samples = {summary.n_rows} rows, and node {node!r} with its parents "
-                    f"makes {max(sizes) + 1} columns: with no more rows than that, the likelihood "
-                    "is unbounded. Give more rows, or the node fewer parents."
-                )
-            statistics = sample_statistics(summary, nodes, largest_family=max(sizes) + 1)
-            self._keep_estimates(statistics, nodes, parents)
+        require_no_interventions(X, f"{type(self).__name__}.fit")
+        nodes, parents = self._column_parents()
+        sample = self._sample_of(X, sample_weight, may_miss=False)
+        summary = sample.counted(sample_weight).summary
+        sizes = [mask.bit_count() for mask in parents]
+        if summary.n_rows < max(sizes) + 2:
+            node = nodes[int(np.argmax(sizes))]
+            raise ValueError(
+                f"X has n_samples = {summary.n_rows} rows, and node {node!r} with its parents "
+                f"makes {max(sizes) + 1} columns: with no more rows than that, the likelihood "
+                "is unbounded. Give more rows, or the node fewer parents."
+            )
+        statistics = sample_statistics(summary, nodes, largest_family=max(sizes) + 1)
+        self._keep_estimates(statistics, nodes, parents)
         return self
 
     # Parameters

@@ -58,7 +58,7 @@ def log_probability(posterior: NetworkPosterior, scores: LocalScores, dag: nx.Di
     masks = [mask_of(each) for each in parents]
     if not all(posterior.constraints.allows(x, mask) for x, mask in enumerate(masks)):
         return -math.inf
-    *terms, shared = scores.network_terms(masks)
+    *terms, shared = scores.scorer.network_terms(masks)
     weight = float((sum(terms) + shared)[posterior.constraints.modelled].sum())
     log_odds = posterior.log_odds
     if log_odds is not None:

@@ -11,22 +11,30 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from skbn._core.arrays import Floats, Integers, Random, random_seeds
+from skbn._core.arrays import Booleans, Floats, Integers, Random, random_seeds
 from skbn._core.resources import Progress, Resources
+from skbn._core.text import readable_value, warn
+from skbn._data.degenerate_columns import raise_joined
 from skbn._data.sample import Sample
+from skbn._missing.dependences import require_independent
 from skbn._missing.em import saturated
-from skbn._missing.incomplete_rows import incomplete_rows
+from skbn._missing.incomplete_rows import incomplete_rows, require_spread
 from skbn._networks.gaussian import LinearGaussianModel, NetworkParameters
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._networks.partial_rows import filled
-from skbn._posterior.network_posterior import NetworkPosterior
+from skbn._posterior.network_posterior import network_posterior
 from skbn._posterior.parameter_draws import with_parameters
 from skbn._posterior.sampling import sample_networks
+from skbn._scores.criteria import BGe
 from skbn._scores.local_scores import LocalScores
+from skbn._solver.constraints import Constraints
+from skbn._solver.solve import problem_of
+from skbn.exceptions import MissingValuesWarning
 
 # The chain begins with holes drawn from the saturated model; later states hardly depend on them.
 _BURN_IN = 10
@@ -112,11 +120,90 @@ class AugmentedPosterior:
         return [found[i] for i in range(n)]
 
 
+def scores_to_complete(scores: LocalScores, exogenous: Any) -> LocalScores:
+    """Return the scores of the rows with a value; raise if draws cannot complete them.
+
+    Parameters
+    ----------
+    scores : LocalScores
+        Of rows with holes.
+    exogenous : object
+        The columns that the user calls exogenous, or None.
+
+    Raises
+    ------
+    ValueError
+        If there are exogenous columns, nodes of several columns, or weights other than 0 and 1; if
+        a column does not vary, or two are never observed together.
+
+    Warns
+    -----
+    skbn.exceptions.MissingValuesWarning
+        If rows have no value.
+    """
+    sample = scores.sample
+    if exogenous is not None:
+        raise ValueError(
+            "missing='augment' draws missing values from networks, which do not say how exogenous "
+            f"columns are distributed; exogenous={readable_value(exogenous)} was asked for. "
+            "Complete the table first, or model these columns."
+        )
+    if sample.nodes is not None:
+        raise ValueError(
+            "missing='augment' draws numbers, and nodes of several columns may be categories. "
+            "Leave nodes at None, or complete the table first."
+        )
+    if sample.weight is not None and not np.isin(sample.weight, (0, 1)).all():
+        raise ValueError(
+            "missing='augment' draws the missing values of each row once, which is not right for a "
+            "row that counts more than once, or for a part of one. Repeat rows instead of giving "
+            "sample_weight."
+        )
+    counts: Booleans = np.logical_not(np.isnan(sample.rows).all(axis=1))
+    if not counts.all():
+        n_empty = int(np.count_nonzero(~counts))
+        warn(
+            f"{n_empty} of {len(counts)} rows of X have no value and are ignored.",
+            MissingValuesWarning,
+        )
+    if sample.weight is not None:
+        counts &= sample.weight > 0
+    known = Sample(sample.rows[counts])
+    _require_regular(known.rows, scores)
+    by_pattern = incomplete_rows(known.rows)
+    if not by_pattern.pair_weights().all():
+        raise ValueError(
+            f"{by_pattern.seen_least(scores.columns)}, so that draws of their holes hardly leave "
+            "the dependence that they begin with. Leave one of them out."
+        )
+    criterion = scores.criterion
+    if isinstance(criterion, BGe) and criterion.nu is None:  # one prior for all tables
+        criterion.set_params(nu=np.nanmean(known.rows, axis=0))
+    names = getattr(scores, "feature_names_in_", None)
+    return LocalScores(
+        known, criterion, names, max_parents=scores.max_parents, n_jobs=scores.n_jobs
+    )
+
+
+def _require_regular(rows: Floats, scores: LocalScores) -> None:
+    """Raise if columns with holes do not vary, or if a likelihood is unbounded."""
+    names, most = scores.columns, scores.max_parents
+    m = len(names)
+    largest = m if most is None else most + 1
+    calls: list[Callable[[], None]] = [partial(require_spread, rows, names)]
+    if not isinstance(scores.criterion, BGe):  # whose prior bounds the likelihood
+        own = partial(require_independent, rows, names, labels=names, node_of=np.arange(m))
+        calls.append(partial(own, largest_family=largest))
+    raise_joined(*calls)
+
+
 def augmented_posterior(
     scores: LocalScores,
-    posterior_of: Callable[[LocalScores, Resources], NetworkPosterior],
+    constraints: Constraints,
     resources: Resources,
     *,
+    prior: str,
+    log_odds: Floats | None,
     n_tables: int,
     random_state: Random,
 ) -> AugmentedPosterior:
@@ -126,10 +213,11 @@ def augmented_posterior(
     ----------
     scores : LocalScores
         Of rows with holes, in each of which a value is observed.
-    posterior_of : callable
-        Returns the posterior of all networks by the scores of a complete table.
+    constraints : Constraints
     resources : Resources
         Its progress is advanced by one for each table. The first plan is announced.
+    prior, log_odds
+        As in `network_posterior`.
     n_tables : int
         How many tables the chain goes on for after its burn-in.
     random_state : numpy.random.RandomState or Generator
@@ -141,7 +229,12 @@ def augmented_posterior(
     progress.expect(_BURN_IN + n_tables)
     for step in range(_BURN_IN + n_tables):
         table = scores.of_sample(Sample(complete, labels=scores.sample.labels))
-        posterior = posterior_of(table, resources.reporting(Progress()))
+        posterior = network_posterior(
+            problem_of(table, constraints),
+            resources.reporting(Progress()),
+            prior=prior,
+            log_odds=log_odds,
+        )
         resources = replace(resources, announce=None)
         is_kept = step >= _BURN_IN
         n_networks = _NETWORKS_A_TABLE if is_kept else 1

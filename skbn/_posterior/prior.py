@@ -75,17 +75,17 @@ def log_prior_sum(
 
 def read_edge_prior(
     edge_prior: Any, columns: list[str | int]
-) -> tuple[Floats | None, list[tuple[int, int]]]:
+) -> tuple[Floats, list[tuple[int, int]]]:
     """Return the logarithms of prior odds, and the edges that they forbid.
 
     Parameters
     ----------
-    edge_prior : float, array-like of shape (m, m), pandas.DataFrame or None
+    edge_prior : float, array-like of shape (m, m), or pandas.DataFrame
     columns : list of m str or int
 
     Returns
     -------
-    log_odds : ndarray of shape (m, m), float64, or None
+    log_odds : ndarray of shape (m, m), float64
         At [i, j] that of the edge i -> j; 0 for forbidden edges and on the diagonal.
     forbidden : list of (int, int)
         The parent and the child of the edges whose odds are 0.
@@ -96,8 +96,6 @@ def read_edge_prior(
         If there are not m rows and columns, labels do not name the columns, or a number is
         negative, infinite or NaN.
     """
-    if edge_prior is None:
-        return None, []
     m = len(columns)
     if isinstance(edge_prior, Real):
         odds = np.full((m, m), float(edge_prior))
@@ -116,6 +114,31 @@ def read_edge_prior(
     log_odds = np.zeros((m, m))
     np.log(odds, out=log_odds, where=off_diagonal & ~is_forbidden)
     return log_odds, [(int(i), int(j)) for i, j in np.argwhere(is_forbidden)]
+
+
+def with_edge_prior(
+    constraints: Constraints, edge_prior: Any, columns: list[str | int]
+) -> tuple[Constraints, Floats | None]:
+    """Return constraints that forbid the edges of odds 0, and the log odds of edges.
+
+    Raises
+    ------
+    ValueError
+        As `read_edge_prior`; if a required edge has odds of 0.
+    """
+    if edge_prior is None:
+        return constraints, None
+    log_odds, forbidden = read_edge_prior(edge_prior, columns)
+    allowed, possible = [*constraints.allowed], [*constraints.possible]
+    for parent, child in forbidden:
+        if constraints.required[child] >> parent & 1:
+            raise ValueError(
+                f"The edge {columns[parent]!r} -> {columns[child]!r} is in required_edges, but "
+                "edge_prior has odds of 0 for it. Take it out of one of them."
+            )
+        allowed[child] &= ~(1 << parent)
+        possible[child] &= ~(1 << parent)
+    return constraints._replace(allowed=allowed, possible=possible), log_odds
 
 
 def _by_column(edge_prior: Any, columns: list[str | int]) -> Floats:

@@ -29,14 +29,14 @@ PAIR = {"ab": ["a", "b"], "c": ["c"], "d": ["d"]}
 
 # Each with a function late in its fit, by whose failure much is done already.
 ESTIMATORS = {
-    "learner": (GaussianBNLearner, {}, "_estimators.learner.warn_about_data"),
-    "EM": (GaussianBNLearner, {"missing": "em"}, "_estimators.learner.warn_about_data"),
+    "learner": (GaussianBNLearner, {}, "_estimators.fitting.warn_about_data"),
+    "EM": (GaussianBNLearner, {"missing": "em"}, "_estimators.fitting.warn_about_data"),
     "order": (
         GaussianBNLearner,
         {"search": "order", "random_state": 0},
-        "_estimators.network_estimator.network_of",
+        "_estimators.fitting.network_of",
     ),
-    "CV": (GaussianBNLearnerCV, {"cv": 2}, "_estimators.learner_cv.warn_about_data"),
+    "CV": (GaussianBNLearnerCV, {"cv": 2}, "_estimators.fitting.warn_about_data"),
     "posterior": (GaussianBNPosterior, {}, "_estimators.posterior.median_network"),
     "sampling": (
         GaussianBNPosterior,
@@ -57,7 +57,7 @@ ESTIMATORS = {
     "first chunk": (LocalScoreTransformer, {}, "_estimators.transformer.make_scores"),
     "second chunk": (LocalScoreTransformer, {}, "_estimators.transformer.make_scores"),
     "selector": (MarkovBlanketSelector, {}, "_estimators.markov_blanket_selector._partial_r2"),
-    "imputer": (GaussianBNImputer, {}, "_estimators.learner.warn_about_data"),
+    "imputer": (GaussianBNImputer, {}, "_estimators.fitting.warn_about_data"),
     "network": (
         GaussianBayesianNetwork,
         {"dag": nx.DiGraph([("a", "b"), ("b", "c"), ("b", "d")])},

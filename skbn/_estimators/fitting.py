@@ -1,0 +1,498 @@
+"""The steps that fits share: reading tables and scores, planning, and keeping what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_array
+
+from skbn._core.arrays import Floats, random_seeds
+from skbn._core.estimator import Interval, StrOptions, listeners_of, random_generator
+from skbn._core.graphs import dag_of
+from skbn._core.resources import Progress, Resources, say
+from skbn._core.subsets import members_of
+from skbn._core.text import readable_value, warn
+from skbn._data.containers import is_dask, row_labels
+from skbn._data.dask_rows import read_dask_rows
+from skbn._data.encoding import encoded_rows, learn_nodes
+from skbn._data.nodes import Nodes
+from skbn._data.sample import Sample
+from skbn._data.table import Table
+from skbn._networks.block_network import network_of_model
+from skbn._networks.diagnostics import warn_about_data, warn_about_limit
+from skbn._networks.network import GaussianBayesianNetwork
+from skbn._scores.base import BaseScores
+from skbn._scores.criteria import (
+    CRITERIA,
+    LARGEST_PENALTY,
+    Criterion,
+    as_criterion,
+    criterion_for,
+    same_criterion,
+)
+from skbn._scores.local_scores import LocalScores
+from skbn._solver.constraints import Constraints, read_constraints
+from skbn._solver.engines import SearchSettings
+from skbn._solver.problem import Problem, Solution
+
+# In nats. Beyond a Bayes factor of 20, the logarithm of which is 3.0, evidence is called strong
+# (Kass & Raftery 1995, "Bayes factors").
+STRONG_EVIDENCE = 3.0
+
+_LESS_TO_PROVE = (
+    "Raise time_limit, lower max_parents, or raise tol to what differences in score do not matter."
+)
+_MOST_SHOWN = 5
+
+PARAMETER_CONSTRAINTS: dict[str, list[Any]] = {
+    "criterion": [StrOptions(set(CRITERIA)), Criterion],
+    "penalty": [Interval(Real, 0, LARGEST_PENALTY, closed="both")],
+    "max_parents": [Interval(Integral, 0, None, closed="left"), None],
+    "nodes": [StrOptions({"auto"}), dict, "array-like", None],
+    "n_jobs": [
+        Interval(Integral, 1, None, closed="left"),
+        Interval(Integral, None, -1, closed="right"),
+        None,
+    ],
+}
+"""Constraints on the parameters that the estimators share."""
+
+
+# Reading
+
+
+def make_scores(estimator: BaseEstimator, sample: Sample) -> LocalScores:
+    """Return the local scores of a sample, with an estimator's settings; by default the BIC."""
+    penalty = vars(estimator).get("penalty")
+    return LocalScores(
+        sample,
+        as_criterion(
+            estimator._default_criterion if estimator.criterion is None else estimator.criterion
+        ),
+        vars(estimator).get("feature_names_in_"),
+        penalty=1.0 if penalty is None else float(penalty),
+        max_parents=estimator.max_parents,
+        n_jobs=estimator.n_jobs,
+    )
+
+
+def read_scores(
+    estimator: BaseEstimator,
+    X: Any,
+    sample_weight: Any = None,
+    interventions: Any = None,
+    *,
+    needs_rows: bool = False,
+) -> BaseScores:
+    """Return the local scores of a table, or those that a user gives in its place.
+
+    The estimator learns the names of the columns.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As `read_sample`; if scores were made with other settings than the estimator asks for.
+    """
+    if not isinstance(X, BaseScores):
+        sample = read_sample(
+            estimator,
+            X,
+            sample_weight,
+            reset=True,
+            needs_rows=needs_rows or interventions is not None,
+            may_miss=takes_missing(estimator),
+        )
+        return make_scores(estimator, sample).with_interventions(interventions)
+    kind, m = type(X).__name__, len(X.columns)
+    if estimator.nodes is not None:
+        raise ValueError(
+            f"nodes={readable_value(estimator.nodes)} was asked for, but X is {kind}. Set it where "
+            "they are made, and nodes=None here."
+        )
+    if m < 2:
+        name = type(estimator).__name__
+        raise ValueError(f"{name} needs at least 2 columns; the {kind} have {m}.")
+    learn_columns(estimator, *columns_of(X))
+    scores = X.with_sample_weight(sample_weight).with_interventions(interventions)
+    _check_settings(estimator, X)
+    return scores
+
+
+def takes_missing(estimator: BaseEstimator) -> bool:
+    """Whether an estimator's parameter `missing`, if it has one, lets values be missing."""
+    return bool(vars(estimator).get("missing", "error") != "error")
+
+
+def columns_of(scores: BaseScores) -> tuple[Any, int, Nodes | None]:
+    """Return the names of the columns behind scores, or None, their number, and their nodes."""
+    nodes = scores.sample.nodes if isinstance(scores, LocalScores) else None
+    n_columns = len(scores.columns if nodes is None else nodes.labels)
+    return getattr(scores, "feature_names_in_", None), n_columns, nodes
+
+
+def _check_settings(estimator: BaseEstimator, scores: BaseScores) -> None:
+    """Raise if scores were made with another criterion or penalty than is asked for."""
+    criterion, penalty = estimator.criterion, vars(estimator).get("penalty")
+    made = getattr(scores, "criterion", None)
+    made_penalty = getattr(scores, "penalty", None)
+    differing: tuple[str, Any, Any] = "criterion", criterion, made
+    if criterion is None or (
+        made is not None
+        and same_criterion(
+            *(criterion_for(as_criterion(each), scores.columns) for each in (criterion, made))
+        )
+    ):
+        if penalty in (None, made_penalty):
+            return
+        differing = "penalty", penalty, made_penalty
+    parameter, asked, has = differing
+    raise ValueError(
+        f"{parameter}={readable_value(asked)} was asked for, but the {type(scores).__name__} were "
+        f"made with {parameter}={readable_value(has)}. Set it where they are made, and "
+        f"{parameter}=None here."
+    )
+
+
+def read_sample(
+    estimator: BaseEstimator,
+    X: Any,
+    sample_weight: Any = None,
+    *,
+    reset: bool,
+    needs_rows: bool = True,
+    is_chunk: bool = False,
+    may_miss: bool = False,
+) -> Sample:
+    """Return the rows of a table with their weights, or their summary if the table is of dask.
+
+    The rows are copied to a read-only array.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Its number and names of columns are set if `reset`, and checked otherwise.
+    X : array-like or data frame of shape (n, m)
+    sample_weight : array-like of shape (n,), optional
+    reset : bool
+    needs_rows : bool
+        Whether a summary is not enough. A table of dask is then refused.
+    is_chunk : bool
+        Whether other rows will be added, so that all weights of a table of dask may be 0.
+    may_miss : bool
+        Whether values may be missing.
+
+    Returns
+    -------
+    sample : Sample
+
+    Raises
+    ------
+    ValueError, TypeError
+        As `Table`, and if the columns are not those of `fit`; if there are too few columns
+        or rows; if the weights do not match the rows.
+    """
+    if isinstance(X, BaseScores):
+        kind = type(X).__name__
+        raise TypeError(f"X is already {kind}. Pass it to a GaussianBNLearner.")
+    table = Table(X)
+    table.check_positions()
+    if not reset:
+        check_columns(estimator, table.names, len(table.labels))
+
+    # Holes do not matter in rows of weight 0; those of other rows are refused below.
+    refuses_holes = not may_miss
+    may_miss = may_miss or sample_weight is not None
+    learned = _learned_nodes(estimator, table, may_miss) if reset else estimator._nodes_
+    fewest = 2 if reset and not is_chunk else 1, 2 if reset else 1  # rows and columns
+
+    def check_shape(rows: Floats) -> None:
+        if rows.shape[0] < fewest[0] or rows.shape[1] < fewest[1]:
+            check_array(  # raises in scikit-learn's words, and would take longer than all else here
+                rows,
+                ensure_all_finite=False,
+                ensure_min_samples=fewest[0],
+                ensure_min_features=fewest[1],
+                estimator=estimator,
+            )
+
+    if is_dask(X) and not needs_rows:
+        m = len(table.labels)
+        check_shape(np.zeros((fewest[0], m)))  # before the rows are read
+        n_rows, sample = read_dask_rows(X, sample_weight, is_chunk=is_chunk)
+        check_shape(np.zeros((min(n_rows, fewest[0]), m)))
+        if learned is not None:
+            chosen = [column.source for column in learned.columns]
+            sample = Sample.of_summary(sample.summary.select(chosen), learned)
+    else:
+        read = table.rows if learned is None else partial(encoded_rows, learned, table)
+        rows = read(may_miss=may_miss)
+        check_shape(rows)
+        rows.setflags(write=False)
+        sample = Sample(rows, None, row_labels(X), learned, may_miss=may_miss)
+        sample = sample.with_weight(sample_weight)
+        if refuses_holes and not sample.is_complete:
+            read(may_miss=False)
+        n_rows = len(rows)
+    if sample_weight is not None and (reset or is_chunk):
+        sample.counted(sample_weight, n_rows)
+    if reset:
+        learn_columns(estimator, table.names, len(table.labels), learned)
+    return sample
+
+
+def _learned_nodes(estimator: BaseEstimator, table: Table, may_miss: bool) -> Nodes | None:
+    """Return the nodes that an estimator's parameter `nodes`, if it has one, makes of a table."""
+    spec = vars(estimator).get("nodes")
+    if spec is None:
+        return None
+    if table.is_lazy and isinstance(spec, str):
+        raise ValueError(
+            "nodes='auto' needs the rows in memory, to see the levels of categories; X is a table "
+            "of dask. Encode the categories and give nodes as a dict, or pass X.compute()."
+        )
+    learned = learn_nodes(spec, table, may_miss=may_miss)
+    if learned is not None and len(learned.names) < 2:
+        raise ValueError(f"At least two nodes are needed; nodes makes {learned.names} of X.")
+    return learned
+
+
+def learn_columns(
+    estimator: BaseEstimator,
+    names: Sequence[str] | None,
+    n_columns: int,
+    nodes: Nodes | None = None,
+) -> None:
+    """Set `n_features_in_` and `feature_names_in_`, as scikit-learn's estimators do, and nodes."""
+    estimator.n_features_in_ = n_columns
+    estimator._nodes_ = nodes
+    if names is not None:
+        estimator.feature_names_in_ = np.array(names, dtype=object)
+    elif "feature_names_in_" in vars(estimator):
+        del estimator.feature_names_in_
+
+
+def check_columns(estimator: BaseEstimator, names: Sequence[str] | None, n_columns: int) -> None:
+    """Compare columns with those of `fit`.
+
+    scikit-learn's `validate_data` does the same, but only for the frames whose names it can read,
+    which depend on its version.
+
+    Warns
+    -----
+    UserWarning
+        If only one of the two has names.
+
+    Raises
+    ------
+    ValueError
+        If the number of columns or their names differ.
+    """
+    estimator_name = type(estimator).__name__
+    fitted = getattr(estimator, "feature_names_in_", None)
+    if names is None or fitted is None:
+        has, was = ("has", "without") if fitted is None else ("does not have valid", "with")
+        if names is not fitted:  # only one has names
+            message = f"X {has} feature names, but {estimator_name} was fitted {was} feature names"
+            warn(message)
+    elif list(names) != list(fitted):
+        raise ValueError(_difference(list(names), list(fitted)))
+    if n_columns != estimator.n_features_in_:
+        raise ValueError(
+            f"X has {n_columns} features, but {estimator_name} is expecting "
+            f"{estimator.n_features_in_} features as input. Give the columns of fit."
+        )
+
+
+def _difference(names: list[str], fitted: list[str]) -> str:
+    """Describe how names differ from those of `fit`, in scikit-learn's words."""
+    message = "The feature names should match those that were passed during fit.\n"
+    differences = {
+        "unseen at fit time": sorted(set(names) - set(fitted)),
+        "seen at fit time, yet now missing": sorted(set(fitted) - set(names)),
+    }
+    for what, some in differences.items():
+        if some:
+            shown = [*some[:_MOST_SHOWN], *(["..."] if len(some) > _MOST_SHOWN else [])]
+            message += f"Feature names {what}:\n" + "".join(f"- {name}\n" for name in shown)
+    if not any(differences.values()):
+        message += "Feature names must be in the same order as they were in fit.\n"
+    if set(fitted) - set(names):
+        return f"{message}Give all columns of fit."
+    return f"{message}Give the columns of fit, in their order: X[list(learner.feature_names_in_)]."
+
+
+# Planning
+
+
+def constraints_of(estimator: BaseEstimator, scores: BaseScores) -> Constraints:
+    """Return what an estimator's parameters say of networks of these scores."""
+    return read_constraints(
+        scores.columns,
+        max_parents=most_parents(estimator.max_parents, scores),
+        required_edges=estimator.required_edges,
+        forbidden_edges=estimator.forbidden_edges,
+        tiers=estimator.tiers,
+        exogenous=estimator.exogenous,
+    )
+
+
+def most_parents(max_parents: int | None, scores: BaseScores) -> int:
+    """Return the largest number of parents that a user and the scores allow.
+
+    Raises
+    ------
+    ValueError
+        If the user allows more than the scores were made with.
+    """
+    made_with = getattr(scores, "max_parents", None)
+    most = len(scores.columns) - 1
+    if max_parents is None:
+        return most if made_with is None else min(made_with, most)
+    if made_with is not None and max_parents > made_with:
+        raise ValueError(
+            f"max_parents={max_parents} was asked for, but the LocalScores were made with "
+            f"max_parents={made_with}. Make them with a larger max_parents, or leave the "
+            "learner's at None."
+        )
+    return min(max_parents, most)
+
+
+def resources_of(estimator: BaseEstimator, **further: Any) -> Resources:
+    """Return what a computation may take by an estimator's parameters.
+
+    During its fit, callbacks hear of the progress.
+    """
+
+    def announce(plan: str) -> None:
+        say(f"[{type(estimator).__name__}] {plan}")
+
+    return Resources.of_machine(
+        estimator.max_memory,
+        n_jobs=estimator.n_jobs,
+        progress=Progress(listeners=listeners_of(estimator)),
+        announce=announce if estimator.verbose else None,
+        **further,
+    )
+
+
+def search_settings(learner: BaseEstimator) -> SearchSettings:
+    """Return the settings of a learner's search, with a seed drawn for it.
+
+    An exact search finds a network of the same score with any seed: it has one of its own unless
+    the user gives one.
+    """
+    is_exact, seed = learner.search == "exact", 0
+    if not is_exact or learner.random_state is not None:
+        (seed,) = random_seeds(random_generator(learner.random_state), 1)
+    return SearchSettings(is_exact, seed, float(learner.tol))
+
+
+# Keeping
+
+
+def network_of(solution: Solution) -> GaussianBayesianNetwork:
+    """Return the network of a solution, without parameters if it has none."""
+    if solution.model is None:
+        dag = dag_of(solution.columns, solution.parents, solution.irreversible)
+        dag.add_nodes_from(solution.exogenous, exogenous=True)
+        network = GaussianBayesianNetwork(dag)
+    elif solution.nodes is None:
+        network = GaussianBayesianNetwork(solution.model.to_dag())
+    else:
+        network = network_of_model(solution.model, solution.nodes)
+    network._keep(solution.model, solution.score_losses, solution.statistics)
+    return network
+
+
+def targets_of(problem: Problem) -> list[tuple[str | int, ...]]:
+    """Return the columns that an experimenter set together, by name."""
+    return [tuple(problem.names[x] for x in members_of(mask)) for mask in problem.targets]
+
+
+def keep_solution(
+    learner: BaseEstimator, solution: Solution, problem: Problem, **learned: Any
+) -> None:
+    """Keep what was found as attributes, and what `near_optimal` needs to search again."""
+    network, losses = network_of(solution), solution.start_losses
+    # In one step, for threads that read the estimator meanwhile.
+    learner.__dict__.update(
+        learned,
+        network_=network,
+        dag_=network.dag.copy(),
+        network_score_=solution.score,
+        is_optimal_=solution.is_optimal,
+        score_bound_=solution.score_bound,
+        optimality_gap_=solution.gap,
+        n_iter_=solution.n_iter,
+        n_nodes_=solution.n_nodes,
+        start_scores_=None if losses is None else solution.score - np.array(losses),
+        criterion_=solution.criterion,
+        targets_=targets_of(problem),
+        _searched_=problem.without_rows(),
+        _is_finished_=solution.is_finished,
+        _search_=learner.search,
+    )
+
+
+def warn_about_network(solution: Solution, problem: Problem, observed: Any = None) -> None:
+    """Warn if the table may not suit the model, or if `max_parents` costs much of the score."""
+    if solution.model is not None:
+        warn_about_data(solution.model, problem.regressions, observed)
+        limit = problem.constraints.possible, problem.constraints.max_parents
+        warn_about_limit(problem.regressions, solution.model, *limit)
+
+
+def warn_about_proof(learner: BaseEstimator, n_unproven: int = 0) -> None:
+    """Warn if an exact search did not prove its network, or starts of an order search disagree.
+
+    Parameters
+    ----------
+    learner : estimator
+        Fitted.
+    n_unproven : int
+        How many searches of folds did not prove theirs.
+    """
+    if learner.search == "order":
+        _warn_about_starts(learner)
+        return
+    if n_unproven:
+        warn(
+            f"{n_unproven} searches of folds ended before they proved that their networks are the "
+            f"best. {_LESS_TO_PROVE}",
+            ConvergenceWarning,
+        )
+    gap = learner.optimality_gap_
+    if not learner.is_optimal_ and learner._is_finished_:
+        warn(
+            f"Rounding hides differences between scores of up to {gap:.3g} nats: another network "
+            "may score so much higher. Raise tol to more than that, or leave out families whose "
+            "scores are far below those of others.",
+            ConvergenceWarning,
+        )
+    elif not learner.is_optimal_:
+        warn(
+            "The search ended before it proved that its network is the best: another one may "
+            f"score up to {gap:.3g} nats higher. {_LESS_TO_PROVE}",
+            ConvergenceWarning,
+        )
+
+
+def _warn_about_starts(learner: BaseEstimator) -> None:
+    """Warn if other starts of an order search did not come near its network."""
+    starts = learner.start_scores_
+    if starts is None or len(starts) == 1 or starts[0] - starts[1] <= STRONG_EVIDENCE:
+        return
+    more = "raise time_limit, or " if learner.time_limit is not None else ""
+    warn(
+        f"Of {len(starts)} starts of the order search, one alone came within "
+        f"{STRONG_EVIDENCE:g} nats of the best network; the next is {starts[0] - starts[1]:.3g} "
+        f"nats below it. There may be a better network: {more}fit with other values of "
+        "random_state, and keep the highest network_score_.",
+        ConvergenceWarning,
+    )
