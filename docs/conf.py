@@ -10,8 +10,6 @@ from pathlib import Path
 import skbn
 
 DOCS = Path(__file__).parent
-# Methods of scores for the search alone, which the reference leaves out.
-FOR_THE_SEARCH = {"of_sample", "listed", "largest_term", "network_terms"}
 
 os.environ.setdefault("MPLBACKEND", "Agg")
 sys.path.insert(0, str(DOCS))  # gallery.py too
@@ -55,7 +53,7 @@ def members_of(public):
         definition = inspect.getattr_static(public, name)
         function = getattr(definition, "__func__", definition)
         module = getattr(function, "__module__", "")
-        if name.startswith("_") or name in FOR_THE_SEARCH:
+        if name.startswith("_"):
             continue
         if isinstance(definition, property):
             members["properties"].append(name)

@@ -242,7 +242,7 @@ class TableMixin(ABC):
         """The columns' names, or their numbers if they have none."""
 
     @abstractmethod
-    def of_sample(self, sample: Sample, n_jobs: int | None = None) -> Self:
+    def _with_sample(self, sample: Sample, n_jobs: int | None = None) -> Self:
         """Return the same for other rows, with the same settings except `n_jobs` if given."""
 
     @property
@@ -276,7 +276,7 @@ class TableMixin(ABC):
         chosen = self.sample.rows[rows]
         if chosen.ndim != 2 or isinstance(rows, tuple):
             return chosen
-        return self.of_sample(self.sample[rows])
+        return self._with_sample(self.sample[rows])
 
 
 def _chooses_all(chosen: Any) -> bool:

@@ -70,7 +70,7 @@ PARAMETER_CONSTRAINTS: dict[str, list[Any]] = {
 def make_scores(estimator: BaseEstimator, sample: Sample) -> LocalScores:
     """Return the local scores of a sample, with an estimator's settings; by default the BIC."""
     penalty = vars(estimator).get("penalty")
-    return LocalScores(
+    return LocalScores._from_sample(
         sample,
         as_criterion(
             estimator._default_criterion if estimator.criterion is None else estimator.criterion
@@ -131,7 +131,7 @@ def takes_missing(estimator: BaseEstimator) -> bool:
 
 def columns_of(scores: BaseScores) -> tuple[Any, int, Nodes | None]:
     """Return the names of the columns behind scores, or None, their number, and their nodes."""
-    nodes = scores.sample.nodes if isinstance(scores, LocalScores) else None
+    nodes = scores._nodes
     n_columns = len(scores.columns if nodes is None else nodes.labels)
     return getattr(scores, "feature_names_in_", None), n_columns, nodes
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any, TypeVar, overload
+from typing import Any, Self, TypeVar, overload
 
 import networkx as nx
 import numpy as np
@@ -38,14 +38,6 @@ class NearOptimalNetworks(Sequence[GaussianBayesianNetwork]):
     `GaussianBNLearner.near_optimal` returns it. It is a sequence of networks, whose parameters are
     estimated when one is taken from it. In a list of equivalence classes each class is there as
     one of its networks.
-
-    Parameters
-    ----------
-    found : NearOptimal
-        The networks' parents and scores.
-    problem : Problem
-        What they were learned from.
-    equivalence_classes : bool
 
     Attributes
     ----------
@@ -80,12 +72,25 @@ class NearOptimalNetworks(Sequence[GaussianBayesianNetwork]):
     [('alcohol', 'ash'), ('proline', 'alcohol'), ('hue', 'alcohol')]
     """
 
-    def __init__(self, found: NearOptimal, problem: Problem, equivalence_classes: bool) -> None:
+    scores: Floats
+    is_complete: bool
+    equivalence_classes: bool
+    _parents: list[list[int]]
+    _problem: Problem
+
+    def __init__(self) -> None:
+        raise TypeError("NearOptimalNetworks are made by near_optimal() of a fitted learner.")
+
+    @classmethod
+    def _of_problem(cls, found: NearOptimal, problem: Problem, equivalence_classes: bool) -> Self:
+        """Return the networks found, which were learned from a problem."""
+        self = cls.__new__(cls)
         self.scores = read_only(found.scores)
         self.is_complete = found.is_complete
         self.equivalence_classes = equivalence_classes
         self._parents = found.parents
         self._problem = problem
+        return self
 
     def __len__(self) -> int:
         return len(self._parents)

@@ -461,4 +461,4 @@ SRMR 0.038
             within=within,
             equivalence_classes=equivalence_classes,
         )
-        return NearOptimalNetworks(found, problem, equivalence_classes)
+        return NearOptimalNetworks._of_problem(found, problem, equivalence_classes)

@@ -362,7 +362,7 @@ class GaussianBNPosterior(PosteriorAnswers):
                 n_tables=self.n_imputations,
                 random_state=random_generator(self.random_state),
             )
-            scores = scores.of_sample(posterior.stacked())
+            scores = scores._with_sample(posterior.stacked())
             problem = problem_of(scores, constraints)
         if self.structure_prior == "auto" and posterior.prior == "order":
             warn(

@@ -100,7 +100,7 @@ class _Fit:
         learner = clone(self.learner)
         if isinstance(self.X, LocalScores):
             sample = self.X.sample.weighted(weight)
-            learner.fit(self.X.of_sample(sample, n_jobs=learner.n_jobs), **self.given)
+            learner.fit(self.X._with_sample(sample, n_jobs=learner.n_jobs), **self.given)
         else:
             learner.fit(self.X, **self.given, sample_weight=weight)
         progress.advance(self.work)

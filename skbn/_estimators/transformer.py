@@ -308,7 +308,7 @@ class LocalScoreTransformer(
 
     def _fit(self, X: Any, sample_weight: Any, interventions: Any) -> LocalScores:
         scores = self._scores(X, sample_weight, interventions, reset=True)
-        self.local_scores_ = scores.of_sample(scores.sample.without_rows())
+        self.local_scores_ = scores._with_sample(scores.sample.without_rows())
         return scores
 
     def _scores(

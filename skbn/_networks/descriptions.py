@@ -213,8 +213,17 @@ def score_losses(
         with_all = scores.local_score(number[child], [number[p] for p in parents])
         for parent in parents:
             others = [number[p] for p in parents if p != parent]
-            losses[parent, child] = with_all - scores.best_subset_score(number[child], others)
+            losses[parent, child] = with_all - _score_within(scores, number[child], others)
     return losses
+
+
+def _score_within(scores: BaseScores, child: int, parents: list[int]) -> float:
+    """Return the local score of a family or, if it has none, of its best subset of parents."""
+    score = scores.local_score(child, parents)
+    if score == -np.inf:
+        best = scores.top_parents(child, 1, parents)
+        score = best[0].score if best else score
+    return score
 
 
 def _scores_of_table(
@@ -230,7 +239,7 @@ def _scores_of_table(
     blocks = Nodes.of_single_columns([*dag]) if blocks is None else blocks
     is_plain = not blocks.levels and {*blocks.widths} == {1}
     are_names = is_plain and all(isinstance(node, str) for node in dag)
-    return LocalScores(
+    return LocalScores._from_sample(
         Sample(
             encoded_rows(blocks, Table(X)),
             labels=row_labels(X),

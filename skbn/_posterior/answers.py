@@ -192,7 +192,7 @@ def mean_log_predictive_density(
         )
     # By default the prior mean is that of the rows; it must not change with the new ones.
     nu = scores.sample.summary.column_means if criterion.nu is None else criterion.nu
-    both = LocalScores(
+    both = LocalScores._from_sample(
         Sample.of_summary(scores.sample.summary.merge(sample.summary), scores.sample.nodes),
         clone(criterion).set_params(nu=nu),
         getattr(scores, "feature_names_in_", None),

@@ -180,7 +180,7 @@ def scores_to_complete(scores: LocalScores, exogenous: Any) -> LocalScores:
     if isinstance(criterion, BGe) and criterion.nu is None:  # one prior for all tables
         criterion.set_params(nu=np.nanmean(known.rows, axis=0))
     names = getattr(scores, "feature_names_in_", None)
-    return LocalScores(
+    return LocalScores._from_sample(
         known, criterion, names, max_parents=scores.max_parents, n_jobs=scores.n_jobs
     )
 
@@ -228,7 +228,7 @@ def augmented_posterior(
     progress = resources.progress
     progress.expect(_BURN_IN + n_tables)
     for step in range(_BURN_IN + n_tables):
-        table = scores.of_sample(Sample(complete, labels=scores.sample.labels))
+        table = scores._with_sample(Sample(complete, labels=scores.sample.labels))
         posterior = network_posterior(
             problem_of(table, constraints),
             resources.reporting(Progress()),
@@ -243,7 +243,7 @@ def augmented_posterior(
         if is_kept:
             edges.append(posterior.edges)
             paths.append(posterior.paths)
-            tables.append(table.of_sample(table.sample))  # without log-determinants
+            tables.append(table._with_sample(table.sample))  # without log-determinants
             parents.append(networks)
         (network,) = with_parameters(table, networks[:1], random_state)
         complete = filled(network._model(), rows, random_state)

@@ -16,6 +16,7 @@ from skbn._core.columns import column_number, column_numbers, parents_in
 from skbn._core.graphs import exogenous_nodes
 from skbn._core.subsets import mask_of
 from skbn._core.text import readable_value
+from skbn._data.nodes import Nodes
 from skbn._data.sample import Sample
 from skbn._scores.families import ScoredParentSets, ScoredPiece
 from skbn._scores.jkl import write_jkl
@@ -24,6 +25,8 @@ from skbn._scores.reprs import ScoredParents, ScoresSummary, TopParents
 
 class BaseScores(ABC):
     """The local scores of families, each a child with a set of parents."""
+
+    _nodes: Nodes | None = None  # which columns of a table are behind the scores' columns
 
     @property
     @abstractmethod
@@ -64,23 +67,6 @@ class BaseScores(ABC):
     @abstractmethod
     def _summary(self) -> ScoresSummary:
         """Return what is shown of the scores, without computing any."""
-
-    def best_subset_score(self, child: int, parents: list[int]) -> float:
-        """Return the local score of a family or, if it has none, of its best subset of parents.
-
-        Parameters
-        ----------
-        child : int
-            Number of a column.
-        parents : list of int
-            Numbers of other columns.
-
-        Returns
-        -------
-        score : float
-            In nats; -inf if no subset has a score.
-        """
-        return self.local_score(child, parents)
 
     def __repr__(self) -> str:
         return self._summary().line()
@@ -237,11 +223,11 @@ class BaseScores(ABC):
         graph = getattr(dag, "dag", dag)
         outside = {column_number(self.columns, node) for node in exogenous_nodes(graph)}
         modelled = [x for x in range(len(masks)) if x not in outside]
-        *terms, shared = self.network_terms(masks)[:, modelled]
+        *terms, shared = self._network_terms(masks)[:, modelled]
         return float(sum(terms).sum()) + float(shared.sum())
 
     @abstractmethod
-    def network_terms(self, parents: Sequence[int]) -> Floats:
+    def _network_terms(self, parents: Sequence[int]) -> Floats:
         """Return the terms of each column's local score, shape (k, m).
 
         The last row has the term that all scores of a child share, which cancels in comparisons.

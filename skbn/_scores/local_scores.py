@@ -38,20 +38,7 @@ class LocalScores(TableMixin, BaseScores):
     and rows, so that it can take the table's place in a pipeline. A slice or an array of
     row numbers gives the LocalScores of these rows.
 
-    `LocalScoreTransformer` makes these objects.
-
-    Parameters
-    ----------
-    sample : Sample
-        The rows and their weights.
-    criterion : Criterion
-    feature_names : ndarray of shape (m,) of str, or None
-    penalty : float, default=1.0
-        Multiplies the complexity term of an information criterion.
-    max_parents : int or None, default=None
-        The largest number of parents. Families with more are neither computed nor stored.
-    n_jobs : int or None, default=None
-        Number of threads, by joblib's rules.
+    `LocalScoreTransformer` makes these objects; there is no constructor.
 
     Attributes
     ----------
@@ -74,8 +61,22 @@ class LocalScores(TableMixin, BaseScores):
     -1236.13
     """
 
-    def __init__(
-        self,
+    feature_names_in_: npt.NDArray[np.object_]
+    scorer: FamilyScorer
+    _sample: Sample
+    _criterion: Criterion
+    _max_parents: int | None
+    _n_jobs: int | None
+    _columns: list[str | int]
+
+    def __init__(self) -> None:
+        raise TypeError(
+            "LocalScores are made from a table: call LocalScoreTransformer().fit_transform(X)."
+        )
+
+    @classmethod
+    def _from_sample(
+        cls,
         sample: Sample,
         criterion: Criterion,
         feature_names: npt.NDArray[np.object_] | None = None,
@@ -83,12 +84,14 @@ class LocalScores(TableMixin, BaseScores):
         penalty: float = 1.0,
         max_parents: int | None = None,
         n_jobs: int | None = None,
-    ) -> None:
+    ) -> Self:
+        """Return the local scores of a sample's rows, or of its summary."""
+        self = cls.__new__(cls)
         self._sample = sample
+        self._nodes = sample.nodes
         self._criterion = criterion
         self._max_parents = max_parents
         self._n_jobs = n_jobs
-        self._columns: list[str | int]
         if sample.nodes is not None:
             self._columns = [*sample.nodes.names]
         elif feature_names is None:
@@ -102,6 +105,7 @@ class LocalScores(TableMixin, BaseScores):
         if isinstance(sample, ExperimentalSample):
             kind = InterventionalScorer
         self.scorer = kind(sample, *settings)
+        return self
 
     def with_penalty(self, penalty: float) -> Self:
         """Return the local scores with another penalty; the log-determinants are shared.
@@ -193,7 +197,7 @@ class LocalScores(TableMixin, BaseScores):
             the rows were not kept.
         """
         sample = self.sample.with_weight(sample_weight)
-        return self if sample is self.sample else self.of_sample(sample.counted(sample_weight))
+        return self if sample is self.sample else self._with_sample(sample.counted(sample_weight))
 
     def with_interventions(self, interventions: Any) -> Self:
         """Return the local scores of the rows of an experiment.
@@ -248,24 +252,11 @@ class LocalScores(TableMixin, BaseScores):
         if not is_set.any():
             return self
         rows = sample.rows, sample.weight, sample.labels, sample.nodes
-        return self.of_sample(ExperimentalSample(*rows, is_set))
+        return self._with_sample(ExperimentalSample(*rows, is_set))
 
-    def of_sample(self, sample: Sample, n_jobs: int | None = None) -> Self:
-        """Return the local scores of other rows, with the same settings.
-
-        Parameters
-        ----------
-        sample : Sample
-            Rows of the same columns.
-        n_jobs : int or None
-            Number of threads; None keeps that of these scores.
-
-        Returns
-        -------
-        scores : LocalScores
-        """
+    def _with_sample(self, sample: Sample, n_jobs: int | None = None) -> Self:
         names = getattr(self, "feature_names_in_", None)
-        return type(self)(
+        return self._from_sample(
             sample,
             self._criterion,
             names,
@@ -469,7 +460,7 @@ class LocalScores(TableMixin, BaseScores):
         """
         return self.scorer.to_array()
 
-    def network_terms(self, parents: Sequence[int]) -> Floats:
+    def _network_terms(self, parents: Sequence[int]) -> Floats:
         """Return the terms of each column's local score, shape (k, m)."""
         return self.scorer.network_terms(parents)
 

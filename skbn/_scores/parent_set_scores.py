@@ -208,7 +208,7 @@ class ParentSetScores(BaseScores):
         return float(scores[found[0]]) if len(found) else -np.inf
 
     @cached_property
-    def score_offsets(self) -> Floats:
+    def _score_offsets(self) -> Floats:
         """The best local score of each child, shape (m,), in nats, read-only.
 
         The search compares scores by their differences from it, so that a constant that
@@ -217,29 +217,12 @@ class ParentSetScores(BaseScores):
         best = [scores.max(initial=-LARGEST_SCORE) for _, scores in self._families]
         return read_only(np.array(best))
 
-    def largest_term(self, child: int, parents: list[int]) -> float:
-        """Return by how much a listed local score is below the child's best.
-
-        Parameters
-        ----------
-        child : int
-            Number of a column.
-        parents : list of int
-            Numbers of other columns. The family is a listed one.
-
-        Returns
-        -------
-        difference : float
-            In nats, not negative.
-        """
-        return float(self.score_offsets[child] - self.local_score(child, parents))
-
-    def network_terms(self, parents: Sequence[int]) -> Floats:
+    def _network_terms(self, parents: Sequence[int]) -> Floats:
         """Return the terms of each column's local score, shape (k, m)."""
         scores = np.array([self.local_score(x, members_of(mask)) for x, mask in enumerate(parents)])
-        return np.array([scores - self.score_offsets, self.score_offsets])
+        return np.array([scores - self._score_offsets, self._score_offsets])
 
-    def listed(
+    def _listed(
         self, child: int, required: list[int], candidates: list[int], max_parents: int
     ) -> ScoredParentSets:
         """Return the families with all required parents and any of the candidates."""
@@ -253,32 +236,12 @@ class ParentSetScores(BaseScores):
             allowed &= is_required[parents].sum(axis=1) == len(required)
         return parents[allowed], scores[allowed]
 
-    def best_subset_score(self, child: int, parents: list[int]) -> float:
-        """Return the local score of a family or, if it has none, of its best subset of parents.
-
-        Parameters
-        ----------
-        child : int
-            Number of a column.
-        parents : list of int
-            Numbers of other columns.
-
-        Returns
-        -------
-        score : float
-            In nats; -inf if no subset has a score.
-        """
-        score = self.local_score(child, parents)
-        if score == -np.inf:
-            score = float(self.listed(child, [], parents, len(parents))[1].max(initial=-np.inf))
-        return score
-
     def _summary(self) -> ScoresSummary:
         n_bytes = sum(parents.nbytes + scores.nbytes for parents, scores in self._families)
         return ScoresSummary(type(self).__name__, self.n_families, None, self._columns, {}, n_bytes)
 
     def _scored(self, child: int, candidates: list[int]) -> Iterator[ScoredPiece]:
-        parents, scores = self.listed(child, [], candidates, len(self._columns))
+        parents, scores = self._listed(child, [], candidates, len(self._columns))
         yield scores, lambda i: [int(p) for p in parents[i] if p >= 0]
 
     def _families_to_write(self, child: int) -> ScoredParentSets:

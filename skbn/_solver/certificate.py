@@ -120,13 +120,13 @@ def certify_listed_network(
 ) -> None:
     """Raise unless no column has a better family that makes no cycle."""
     descendants = descendants_of(parents)
-    own, offsets = scores.network_terms(parents)
+    own, offsets = scores._network_terms(parents)
     tolerance = score_tolerance(np.abs(own[constraints.modelled]).max())
     for child in constraints.modelled:
         name = scores.columns[child]
         required = members_of(constraints.required[child])
         may_be = members_of(constraints.allowed[child] & ~descendants[child])
-        _, local = scores.listed(child, required, may_be, constraints.max_parents)
+        _, local = scores._listed(child, required, may_be, constraints.max_parents)
         best = local.max() - offsets[child]
         if not best <= own[child] + tolerance:
             raise internal_error(

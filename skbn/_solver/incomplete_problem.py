@@ -85,7 +85,7 @@ class IncompleteProblem(TableProblem):
         return self.expected(start(self.rows), self.rows.n_samples).shape
 
     def of_sample(self, sample: Sample, n_jobs: int | None = None) -> Self:
-        return type(self)(self.scores.of_sample(sample, n_jobs), self.constraints)
+        return type(self)(self.scores._with_sample(sample, n_jobs), self.constraints)
 
     # The columns
 
@@ -310,7 +310,7 @@ class IncompleteProblem(TableProblem):
         )
         sample = Sample.of_summary(summary, self.nodes)
         kind = TableProblem if self.nodes is None else BlockProblem
-        return kind(self.scores.of_sample(sample), self.constraints)
+        return kind(self.scores._with_sample(sample), self.constraints)
 
 
 def expected_sample(scores: LocalScores) -> Sample:

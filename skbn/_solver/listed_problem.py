@@ -48,11 +48,11 @@ class ListedProblem(Problem):
 
     @property
     def score_offsets(self) -> Floats:
-        return self._of_modelled(self.scores.score_offsets)
+        return self._of_modelled(self.scores._score_offsets)
 
     @property
     def listed_offsets(self) -> Floats:
-        return self.scores.score_offsets
+        return self.scores._score_offsets
 
     def with_penalties(self, penalties: Sequence[float]) -> Sequence[Self]:
         return [self]  # no penalty changes listed scores
@@ -67,7 +67,7 @@ class ListedProblem(Problem):
 
     def listed(self, child: int, *, with_dominated: bool = False) -> ScoredParentSets:
         required, candidates = self.limits_of(child)
-        listed = self.scores.listed(child, required, candidates, self.constraints.max_parents)
+        listed = self.scores._listed(child, required, candidates, self.constraints.max_parents)
         if len(listed[1]) == 0:
             names = [self.names[p] for p in required]
             must = f" that has the required parents {names} and" if required else " that"
@@ -84,7 +84,8 @@ class ListedProblem(Problem):
         )
 
     def largest_term(self, child: int, parents: list[int]) -> float:
-        return self.scores.largest_term(child, parents)
+        scores = self.scores
+        return float(scores._score_offsets[child] - scores.local_score(child, parents))
 
     def largest_named(self, columns: Sequence[int], parents: Sequence[int]) -> str:
         below = [
@@ -100,7 +101,7 @@ class ListedProblem(Problem):
     # Networks
 
     def network_terms(self, parents: Sequence[int]) -> Floats:
-        return self._of_modelled(self.scores.network_terms(parents))
+        return self._of_modelled(self.scores._network_terms(parents))
 
     def gap_of_rounding(
         self, columns: Sequence[int], parents: Sequence[int], score: float, rounding: float
@@ -117,7 +118,7 @@ class ListedProblem(Problem):
             for x in columns:
                 required = members_of(constraints.required[x])
                 may_be = members_of(constraints.allowed[x] & ~constraints.required[x] & ~after[x])
-                sets, local = self.scores.listed(x, required, may_be, constraints.max_parents)
+                sets, local = self.scores._listed(x, required, may_be, constraints.max_parents)
                 best = int(np.argmax(local))
                 own = self.scores.local_score(x, members_of(masks[x]))
                 if local[best] > own + SCORE_ACCURACY:

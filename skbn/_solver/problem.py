@@ -486,7 +486,7 @@ class TableProblem(Problem):
         return [type(self)(each, self.constraints) for each in scores]
 
     def of_sample(self, sample: Sample, n_jobs: int | None = None) -> Self:
-        return type(self)(self.scores.of_sample(sample, n_jobs), self.constraints)
+        return type(self)(self.scores._with_sample(sample, n_jobs), self.constraints)
 
     def without_rows(self) -> Self:
         return self.of_sample(self.scores.sample.without_rows())

@@ -54,7 +54,7 @@ def _of_table(scores: LocalScores, constraints: Constraints) -> Problem:
         left = sample.never_set(members_of(constraints.exogenous))
         if left is sample:
             return InterventionalProblem(scores, constraints)
-        return _of_table(scores.of_sample(left), constraints)
+        return _of_table(scores._with_sample(left), constraints)
     kind: type[TableProblem] = TableProblem if sample.nodes is None else BlockProblem
     if not sample.is_complete:
         kind = IncompleteProblem

@@ -114,7 +114,7 @@ def observed_bic(rows, graph):
 
 def usual_structural_em(rows):
     """Return the network of structural EM that begins with independent columns."""
-    scores = LocalScores(Sample(rows, may_miss=True), BIC(), n_jobs=1)
+    scores = LocalScores._from_sample(Sample(rows, may_miss=True), BIC(), n_jobs=1)
     m = rows.shape[1]
     problem = problem_of(scores, read_constraints(scores.columns, max_parents=m - 1))
     known, found, best = problem.rows, start(problem.rows), -np.inf

@@ -156,7 +156,7 @@ def test_nearly_collinear_columns_whose_light_rows_were_merged_one_by_one():
         nearly[:, 2] = rows[:, 0] + noise * rows[:, 2]
         summaries = (summarise(row[np.newaxis], np.array([weight])) for row in nearly)
         sample = Sample.of_summary(reduce(RowSummary.merge, summaries))
-        scores = LocalScores(sample, LogLikelihood())
+        scores = LocalScores._from_sample(sample, LogLikelihood())
         try:
             found = scores.local_score(2, [0])
         except ValueError:

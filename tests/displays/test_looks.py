@@ -141,7 +141,9 @@ def test_parent_set_scores_show_themselves():
 
 @pytest.mark.parametrize("name", [HOSTILE, '"><b onload="x', "a\nb\0", "\u202eabc"])
 def test_names_are_nothing_but_text(name):
-    scores = LocalScores(Sample(np.zeros((3, 2))), BIC(), np.array([name, "b"], dtype=object))
+    scores = LocalScores._from_sample(
+        Sample(np.zeros((3, 2))), BIC(), np.array([name, "b"], dtype=object)
+    )
     top = TopParents(name, [ScoredParents([name], -1.0, 0.0)])
     for shown in (scores, listed(name, "b"), top):
         html = shown._repr_html_()
@@ -159,19 +161,19 @@ def test_a_criterion_is_nothing_but_text():
         def __repr__(self):
             return HOSTILE + "\n" * 3 + "long" * 100
 
-    scores = LocalScores(Sample(np.zeros((3, 2))), Hostile())
+    scores = LocalScores._from_sample(Sample(np.zeros((3, 2))), Hostile())
     assert "<script" not in scores._repr_html_()
     assert dict(cells(scores))["criterion"].startswith(HOSTILE)
     assert "\n" not in repr(scores)
     assert len(repr(scores)) < 200
     nu = BGe(nu=np.linspace(0, 1, 500))
-    assert len(repr(LocalScores(Sample(np.zeros((3, 500))), nu, max_parents=1))) < 200
+    assert len(repr(LocalScores._from_sample(Sample(np.zeros((3, 500))), nu, max_parents=1))) < 200
 
 
 def test_many_columns_are_shown_in_short():
     m = 16_000
     names = np.array([f"column_{v}_{'long' * 20}" for v in range(m)], dtype=object)
-    scores = LocalScores(
+    scores = LocalScores._from_sample(
         Sample(np.zeros((3, m))), BIC(), names
     )  # Python does not write 2**m in digits
     shown = dict(cells(scores))

@@ -157,7 +157,7 @@ def test_a_table_without_holes_is_fitted_as_always():
 
 
 def solution_of(rows, **settings):
-    scores = LocalScores(Sample(rows, may_miss=True), BIC())
+    scores = LocalScores._from_sample(Sample(rows, may_miss=True), BIC())
     m = rows.shape[1]
     problem = problem_of(scores, read_constraints(scores.columns, max_parents=m - 1))
     (solution,) = solve(problem, Resources.of_machine(None, n_jobs=1), **settings)

@@ -173,7 +173,7 @@ def test_noise_below_the_smallest_number():
 
 def test_one_column_of_local_scores():
     scores = LocalScoreTransformer().fit_transform(table())
-    one = type(scores)(Sample(np.asarray(scores)[:, :1]), scores.criterion)
+    one = type(scores)._from_sample(Sample(np.asarray(scores)[:, :1]), scores.criterion)
     with pytest.raises(ValueError, match="needs at least 2 columns; the LocalScores have 1"):
         GaussianBNLearner().fit(one)
 

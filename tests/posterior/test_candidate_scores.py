@@ -125,7 +125,7 @@ def test_dependent_columns_are_named():
     """Ten rows of twelve columns, of which one is a combination of two others."""
     rows = rows_of(n=10, m=12)
     rows[:, 3] = rows[:, 0] - 2 * rows[:, 1]
-    scores = LocalScores(Sample(rows), BIC(), max_parents=2)
+    scores = LocalScores._from_sample(Sample(rows), BIC(), max_parents=2)
     constraints = read_constraints(list(range(12)), max_parents=2)
     found = CandidateScores(scores.scorer, constraints, None)
     assert np.isfinite(found(3, [0, 2, 5])[:3]).all()

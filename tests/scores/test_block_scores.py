@@ -15,7 +15,7 @@ CRITERIA = {"bic": BIC, "aic": AIC, "loglik": LogLikelihood, "bge": BGe}
 
 
 def scores_of(blocks, criterion=None, **settings):
-    return LocalScores(block_sample(blocks), criterion or BIC(), **settings)
+    return LocalScores._from_sample(block_sample(blocks), criterion or BIC(), **settings)
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)
@@ -65,7 +65,7 @@ def test_blocks_of_one_column_score_as_columns_do(criterion, max_parents):
     settings = {"max_parents": max_parents}
     rows = np.hstack(blocks)
     names = np.array([f"v{i}" for i in range(5)], dtype=object)
-    of_columns = LocalScores(Sample(rows), criterion, names, **settings)
+    of_columns = LocalScores._from_sample(Sample(rows), criterion, names, **settings)
     of_nodes = scores_of(blocks, criterion, **settings)
     assert_allclose(of_nodes.to_array(), of_columns.to_array(), rtol=1e-12)
 

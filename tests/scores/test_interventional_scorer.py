@@ -83,7 +83,7 @@ def test_few_parents():
     assert_scores(scores, few)
     parents = [(1, 2), (), (), (1, 2)]
     masks = [6, 0, 0, 6]
-    assert scores.network_terms(masks).sum() == pytest.approx(
+    assert scores.scorer.network_terms(masks).sum() == pytest.approx(
         sum(few[x, p] for x, p in enumerate(parents))
     )
 

@@ -8,7 +8,13 @@ import pytest
 import reference
 from sklearn.model_selection import train_test_split
 
-from skbn import BIC, GaussianBNLearner, LocalScores, LocalScoreTransformer
+from skbn import (
+    BIC,
+    GaussianBNLearner,
+    LocalScores,
+    LocalScoreTransformer,
+    NearOptimalNetworks,
+)
 from skbn.datasets import make_gaussian_network
 
 
@@ -368,3 +374,10 @@ def test_what_a_pickle_has(rows):
 def test_rows_in_a_frame(rows):
     scores = LocalScoreTransformer().fit_transform(rows)
     np.testing.assert_array_equal(pd.DataFrame(scores), rows)
+
+
+def test_there_is_no_constructor():
+    with pytest.raises(TypeError, match=r"call LocalScoreTransformer\(\)\.fit_transform\(X\)"):
+        LocalScores()
+    with pytest.raises(TypeError, match=r"by near_optimal\(\) of a fitted learner"):
+        NearOptimalNetworks()

@@ -37,7 +37,7 @@ def network_scores(blocks, criterion="bic"):
 def test_the_best_network_is_that_of_the_enumeration(seed, max_parents, constrained):
     blocks = tables(seed)
     known = {"required_edges": [("v2", "v3")], "forbidden_edges": [("v0", "v1"), ("v3", "v0")]}
-    scores = LocalScores(block_sample(blocks), BIC(), max_parents=max_parents)
+    scores = LocalScores._from_sample(block_sample(blocks), BIC(), max_parents=max_parents)
     (found,) = solve(problem(scores, **(known if constrained else {})), resources())
     best = max(
         score
@@ -67,7 +67,7 @@ def test_a_list_has_the_classes_of_the_enumeration():
     for members in classes.values():  # score-equivalence
         assert np.ptp(members) < 1e-8
     expected = sorted((members[0] for members in classes.values()), reverse=True)[:12]
-    scores = LocalScores(block_sample(blocks), BGe())
+    scores = LocalScores._from_sample(block_sample(blocks), BGe())
     found = near_optimal(problem(scores), resources(), n=12, within=None, equivalence_classes=True)
     assert_allclose(found.scores, expected, rtol=1e-10)
 
@@ -75,7 +75,7 @@ def test_a_list_has_the_classes_of_the_enumeration():
 @pytest.mark.parametrize("max_parents", [2, None])
 def test_searches_in_little_memory_and_by_orders_find_the_same(max_parents):
     blocks = tables(3, m=9, n=80)
-    scores = LocalScores(block_sample(blocks), BIC(), max_parents=max_parents)
+    scores = LocalScores._from_sample(block_sample(blocks), BIC(), max_parents=max_parents)
     (best,) = solve(problem(scores), resources())
     if max_parents is None:
         with pytest.raises(ValueError, match="Set max_parents"):
@@ -84,4 +84,4 @@ def test_searches_in_little_memory_and_by_orders_find_the_same(max_parents):
         (by_orders,) = solve(problem(scores), resources(), SearchSettings(is_exact=False))
         assert_allclose(by_orders.score, best.score, rtol=1e-12)
     masks = [mask_of(members_of(mask)) for mask in best.parents]
-    assert_allclose(scores.network_terms(masks).sum(), best.score, rtol=1e-12)
+    assert_allclose(scores.scorer.network_terms(masks).sum(), best.score, rtol=1e-12)
