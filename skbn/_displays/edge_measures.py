@@ -130,7 +130,7 @@ def probability_array(
     probabilities : array-like of shape (m, m) or data frame
         A data frame names its columns, and its rows in any order.
     names : sequence of m hashables or None
-        None stands for those of the data frame, or for 0 to m - 1.
+        None stands for the names in the data frame, or for 0 to m - 1.
 
     Raises
     ------

@@ -73,7 +73,7 @@ def add_score_losses(graph: nx.DiGraph, estimator: Any) -> None:
 def fitted_tiers(estimator: Any) -> Any:
     """Return the tiers that a fitted learner, or the learner inside a bootstrap, was given.
 
-    Exogenous nodes that are in none of them come first.
+    Exogenous nodes that no tier names come first.
     """
     step = fitted_step(estimator, "dag_", _EXPECTED)
     graph = fitted_graph(step)

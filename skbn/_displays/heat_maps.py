@@ -36,7 +36,7 @@ _LONGEST_NAME = 40  # characters in one line
 _EXPECTED = (
     "a GaussianBNPosterior or a BootstrapBNLearner, or a pipeline or a search that ends with one"
 )
-# What colour bars say that the numbers are, of edges and of pairs.
+# Labels of the colour bar: for directed edges, and for pairs.
 _LABELS = {
     "probability": ("probability of the edge", "probability that they are joined"),
     "support": ("support of the edge", "support of either direction"),
@@ -67,7 +67,7 @@ class _HeatMapDisplay(Display):
         values : ndarray of shape (m, m)
             Cells of NaN stay empty.
         ax : matplotlib.axes.Axes or None
-            None stands for those of a new figure.
+            None stands for axes in a new figure.
         colours : sequence of str
             Which of a style's colours the map goes through, from the lower limit to the upper one.
         limits : (float, float)
@@ -290,7 +290,7 @@ class EdgeProbabilitiesDisplay(_HeatMapDisplay):
         At [i, j], the probability of the edge i -> j, from 0 to 1. The diagonal is not used. The
         rows and columns of a data frame have the same names, in any order.
     names : sequence of m names, optional
-        By default those of the data frame, or the numbers from 0.
+        By default the names in the data frame, or the numbers from 0.
     order : {"parents-first", "given"} or list of names, default="parents-first"
         The order of rows and columns. A list may leave columns out. "parents-first" begins with the
         column whose expected number of parents is smallest. Then it takes the column with the

@@ -166,7 +166,7 @@ def _texts_of_attribute(dag: nx.DiGraph, name: str, strengths: Strengths) -> dic
     if dag.edges and not found:
         known = sorted({name for _, _, data in dag.edges(data=True) for name in data})
         remedy = f"They have {readable_value(known)}. "
-        if "coefficients" not in known:  # those of nodes of several columns have no single weight
+        if "coefficients" not in known:  # edges of several weights have no single one
             remedy = _REMEDIES.get(name, remedy)
         raise ValueError(
             f"edge_label={name!r}: the edges have no attribute {name}. {remedy}You can also give a "

@@ -36,20 +36,19 @@ _EXPECTED = "a networkx.DiGraph (for estimators there is NetworkDisplay.from_est
 class NetworkDisplay(Display):
     """A picture of a Gaussian network, or of the CPDAG of one.
 
-    Parents stand above their children, in layers that are ordered so that few edges cross.
-    An edge is blue if its weight is positive; if it is negative, it is orange and has a hollow
-    arrowhead, which shows in black and white, too. Its width grows with
-    its standardised weight, up to 1; standardised weights are those of columns scaled to a
-    standard deviation of 1. Edges of weight 0 and edges of a graph without parameters are grey.
-    Edges that are undirected, as in a CPDAG, have no arrowhead. A node held at a value by
-    `GaussianBayesianNetwork.do` has a thick border. The edges out of it all have the same width,
-    because it has no standard deviation to scale their weights by.
+    Parents stand above their children, in layers that are ordered so that few edges cross. An edge
+    is blue if its weight is positive; if it is negative, it is orange and has a hollow arrowhead,
+    which shows in black and white, too. Its width grows with its standardised weight, up to 1: the
+    weight between columns scaled to a standard deviation of 1. Edges of weight 0 and edges of a
+    graph without parameters are grey. Edges that are undirected, as in a CPDAG, have no arrowhead.
+    A node held at a value by `GaussianBayesianNetwork.do` has a thick border. The edges out of it
+    all have the same width, because it has no standard deviation to scale their weights by.
 
-    If the edges have the attribute `probability`, as those of `GaussianBNPosterior.dag_` have, or
-    else the attribute `support`, the share of resampled tables that gave the edge, an edge's
-    opacity grows with it: from 0.3 at 0 to 1 at 1. The line is solid from 0.9 on, dashed from 0.5
-    on and dotted below, so that firm and doubtful edges differ in black and white too. You can
-    set either attribute in any graph.
+    If the edges have the attribute `probability`, as in `GaussianBNPosterior.dag_`, or else the
+    attribute `support`, the share of resampled tables that gave the edge, an edge's opacity grows
+    with it: from 0.3 at 0 to 1 at 1. The line is solid from 0.9 on, dashed from 0.5 on and dotted
+    below, so that firm and doubtful edges differ in black and white too. You can set either
+    attribute in any graph.
 
     Use `from_estimator` or `from_graph` to make one. Needs matplotlib (``pip install
     -e ".[plot]"``).
@@ -123,7 +122,7 @@ GaussianBayesianNetwork
             Where to draw; by default in a new figure.
         cpdag : bool, default=False
             Whether to draw edges without an arrowhead if the data, and the constraints of `fit`,
-            do not tell their direction. Widths and colours are those of the network.
+            do not tell their direction. Widths and colours stay as in the network.
         **options
             Options of `plot`.
 
@@ -253,7 +252,7 @@ GaussianBayesianNetwork
             the network.
         min_weight : float, optional
             Leave out edges whose standardised weight is smaller in size. Edges without one, such as
-            those of a category of three levels, are kept.
+            the edges of a category of three levels, are kept.
         min_probability, min_support : float, optional
             Leave out edges of a lower posterior probability, or bootstrap support; from 0 to 1.
         hide_isolated : bool, default=False
@@ -322,7 +321,7 @@ GaussianBayesianNetwork
             has_legend=has_legend,
             notes=notes_of(self.dag, shown, left_out),
             min_font_size=smallest,
-            # At last: if an option is wrong, there is no new figure.
+            # Made last, so that a wrong option leaves no empty figure behind.
             ax=pyplot.figure(layout="none").add_axes((0, 0, 1, 1)) if ax is None else ax,
         )
         canvas = picture.draw_in_new_figure(size) if ax is None else picture.draw()

@@ -53,7 +53,7 @@ class NodeColours(NamedTuple):
     has_groups: bool = False
 
     def of(self, nodes: Container[Hashable]) -> Self:
-        """Return the colours of some nodes, without groups that none of them is in."""
+        """Return the colours of some nodes, without groups that would be empty."""
         faces = {node: face for node, face in self.faces.items() if node in nodes}
         gone = {*self.faces.values()} - {*faces.values()} if self.has_groups else set()
         meanings = {text: face for text, face in self.meanings.items() if face not in gone}

@@ -34,7 +34,7 @@ class DocLinkMixin:
     True
     """
 
-    # The names are those of scikit-learn's guide for developers.
+    # scikit-learn's guide for developers prescribes these names.
     _doc_link_module = "skbn"
     _doc_link_template = "https://skbn.readthedocs.io/en/latest/api/skbn.{name}.html"
 

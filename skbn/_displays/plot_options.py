@@ -94,7 +94,7 @@ def left_out_edges(
 ) -> dict[Edge, str]:
     """Return the edges to leave out, each with the reason that the picture gives.
 
-    Edges without the number that a threshold is for, such as those of categories, are kept.
+    Edges without the number that a threshold is for, such as a category's edges, are kept.
 
     Parameters
     ----------
@@ -231,9 +231,9 @@ def _makes_blanket(dag: nx.DiGraph, parent: Hashable, child: Hashable, centre: H
 
 
 def names_of(dag: nx.DiGraph, labels: Any) -> dict[Hashable, str]:
-    """Return the labels of nodes that have one; that of a category has the number of levels.
+    """Return the labels of nodes that have one; a category's has the number of levels.
 
-    That of two levels begins with the one that the signs of its edges are for.
+    With two levels, the label begins with the level that the signs of its edges are for.
 
     Raises
     ------
@@ -303,7 +303,7 @@ def checked_legend(legend: Any, ax: Any) -> bool:
 def places_of(
     dag: nx.DiGraph, pos: Any, shown: Collection[Hashable]
 ) -> Mapping[Hashable, Point] | None:
-    """Return the places of the nodes that are shown, checked; of others there may be none."""
+    """Return the checked places of the nodes that are shown; other nodes need none."""
     if pos is None:
         return None
     if not is_labelled(pos):
@@ -347,7 +347,7 @@ class Bands(NamedTuple):
     titles: dict[int, str]
 
     def of(self, nodes: Container[Hashable]) -> Self:
-        """Return the bands of some nodes, without bands that hold none of them."""
+        """Return the bands of some nodes, without bands that would be empty."""
         band_of = {node: band for node, band in self.band_of.items() if node in nodes}
         used = sorted({*band_of.values()})
         return self._replace(

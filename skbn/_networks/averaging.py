@@ -77,7 +77,7 @@ def inclusion_threshold(strength: Floats) -> float:
     of the strengths is smallest, and the edges that are stronger than the smallest x with
     F(x) >= t. The median of F(x) over x from 0 to 1 has the smallest area. F is not decreasing, so
     this is its value at x = 1/2, and the threshold is the largest strength below that: the edges
-    above it are those of at least half of the networks. If some strengths are exactly 1/2, the
+    above it are in at least half of the networks. If some strengths are exactly 1/2, the
     values of F on either side of it do equally well, and the lower is taken.
     """
     strengths = strength[np.triu_indices(len(strength), 1)]

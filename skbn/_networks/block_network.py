@@ -33,7 +33,7 @@ class GaussianBlockNetwork(GaussianBayesianNetwork):
     A learner with the parameter `nodes` finds one. A category is a node whose columns are the
     indicators of its levels but the first; a spline or a sensor has the columns that the user
     named. Structure, the table of edges and pictures are about nodes. The joint distribution is
-    that of the columns, a Gaussian network in which the columns of a node are joined to each other
+    of the columns, a Gaussian network in which the columns of a node are joined to each other
     and to all columns of the node's parents: `columns_` is that network.
 
     A category's indicators are taken for Gaussian. What is predicted of them are linear
@@ -42,7 +42,7 @@ class GaussianBlockNetwork(GaussianBayesianNetwork):
     Parameters
     ----------
     dag : networkx.DiGraph
-        Acyclic; its nodes are those of `blocks`.
+        Acyclic, with the same nodes as `blocks`.
     blocks : Nodes
         Which columns stand for each node, as a learner makes them of a table.
 
@@ -107,13 +107,13 @@ class GaussianBlockNetwork(GaussianBayesianNetwork):
     def dag_(self) -> nx.DiGraph:
         """The graph of the nodes.
 
-        Its edges have the attributes `coefficients` and `partial_r2`: the former are those of the
-        child's columns, in a list for each column of the parent, in the regression of the child's
-        columns on those of its parents, as JSON text, which the formats of networkx can write; the
-        latter is that of `to_frame`. Edges between single columns, of which a category of two
-        levels is one, have a `weight` and a `standardised_weight` too; categories have their number
-        of `levels`, or the `level` that their only column stands for. The edges have the
-        `probability` or `support` that those of `dag` have.
+        Its edges have the attributes `coefficients` and `partial_r2`. The child's columns are
+        regressed on the columns of its parents; `coefficients` has a list for each column of the
+        parent, as JSON text, which the formats of networkx can write. `partial_r2` is as in
+        `to_frame`. Edges between single columns, of which a category of two levels is one, have a
+        `weight` and a `standardised_weight` too; categories have their number of `levels`, or the
+        `level` that their only column stands for. The edges have the `probability` or `support`
+        that they have in `dag`.
 
         Raises
         ------

@@ -40,7 +40,7 @@ def number_of_members(parents: list[int], allowed: list[int] | None = None) -> i
 def edge_shares(parents: list[int], allowed: list[int] | None = None) -> Floats:
     """Return the share of a class's members that have each edge, shape (m, m).
 
-    The parameters are those of `number_of_members`. ``[i, j]`` is for the edge i -> j.
+    Parameters as for `number_of_members`. ``[i, j]`` is for the edge i -> j.
     """
     members = _Members(parents, allowed)
     m = len(parents)
@@ -62,7 +62,7 @@ def parent_set_counts(
 ) -> dict[int, int]:
     """Return how many members of a class give a column each set of parents that any gives it.
 
-    The other parameters are those of `number_of_members`. Sets of parents are masks.
+    Other parameters as for `number_of_members`. Sets of parents are masks.
 
     Raises
     ------

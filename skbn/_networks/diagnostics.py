@@ -79,7 +79,7 @@ def warn_about_data(
     model : LinearGaussianModel
     scorer : FamilyScorer
         Knows the rows in which the network was found. If they were not kept, there are no warnings.
-        Of nodes of several columns, no column is looked at: they are not meant to be Gaussian.
+        Columns of nodes that have several are skipped: they are not meant to be Gaussian.
     observed : Sample, optional
         The model's columns with holes, in place of the scorer's rows. A residual is known where the
         column and its parents are observed.
@@ -124,7 +124,7 @@ def warn_about_data(
 
 
 def _warn(model: LinearGaussianModel, category: type[DataWarning], message: str) -> None:
-    """Warn at the user's line; of the folds of a search once in a process, without details.
+    """Warn at the user's line; for the folds of a search once in a process, without details.
 
     Each fold would name other columns, so that no filter could tell that it is the same warning.
     """
@@ -178,7 +178,7 @@ def _discrete_children(
 def _about_discrete(
     model: LinearGaussianModel, children: dict[int, int], n_levels: dict[int, int]
 ) -> str:
-    # Their discrete parents are named as exogenous, too, as else they would be the next children.
+    # Their discrete parents are named too: otherwise these would be the next discrete children.
     parents = {u for v in children for u in members_of(model.parents[v]) if u in n_levels}
     listed = ", ".join(f"{model.nodes[v]!r} ({n} values)" for v, n in children.items())
     or_exogenous = _or_exogenous(sorted({*children} | parents), model)
@@ -334,7 +334,7 @@ def warn_about_limit(
     full = [x for x, mask in enumerate(model.parents) if mask.bit_count() == max_parents]
     if not 0 < max_parents < m - 1 or len(full) < max(_FEWEST_COLUMNS, _SMALLEST_SHARE * m):
         return
-    if scorer.nodes is not None:  # the gains are those of single columns
+    if scorer.nodes is not None:  # gains are known for single columns only
         return
     gains = gains_of_one_more_parent(scorer, model.parents, possible, full)
     gain = float(np.maximum(gains, 0).sum())

@@ -44,10 +44,10 @@ class GaussianDistribution:
     nodes : list of m hashables
     mean : ndarray of shape (m,), or (k, m) for k scenarios
     covariance : ndarray of shape (m, m)
-        That of each scenario.
+        Of the nodes in each scenario.
     columns : mapping of hashable to list of hashables, optional
-        The distribution is that of columns, then, and these are the columns of each node. A node
-        can be looked up if all its columns are there.
+        If the distribution is of columns, the columns of each node. A node can be looked up if all
+        its columns are there.
 
     See Also
     --------

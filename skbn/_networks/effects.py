@@ -8,7 +8,7 @@ The members of an equivalence class give every table the same likelihood, and ye
 another in one member and not in the next. In each member, the total effect is the cause's
 coefficient in the regression of the outcome on the cause and the cause's parents there. So it
 depends only on these parents (Maathuis, Kalisch & Bühlmann 2009, "Estimating high-dimensional
-intervention effects from observational data"). The regressions are those of the network's own joint
+intervention effects from observational data"). The regressions follow from the network's joint
 distribution, which is the same for each member that is fitted to the same rows.
 
 A counterfactual takes abduction, action and prediction (Pearl 2009, "Causality", section 7.1): a
@@ -49,7 +49,7 @@ def total_effect(model: LinearGaussianModel, cause: Any, outcome: Any) -> float:
 
 
 def _total_effects(model: LinearGaussianModel) -> Floats:
-    """Return the total effects, shape (m, m): ``[i, j]`` is that of node i on node j.
+    """Return the total effects, shape (m, m): ``[i, j]`` for node i on node j.
 
     It is exactly 0 without a directed path, and 1 on the diagonal.
     """
@@ -165,7 +165,7 @@ def class_effect_columns(model: LinearGaussianModel, cause: Any, outcome: Any) -
 def _effect(factor: Floats, dag: nx.DiGraph, cause: int, outcome: int, parents: int) -> float:
     """Return the effect of a cause in the members where it has these parents.
 
-    `factor` is that of the joint covariance. The effect is exactly 0 where the outcome is no
+    `factor` is a factor of the joint covariance. The effect is exactly 0 where the outcome is no
     descendant: in all members of the class, the two are then independent given these parents.
     """
     given = members_of(parents)

@@ -2,9 +2,9 @@
 
 Networks are equivalent if they state the same independences. A score-equivalent criterion then
 gives them the same score. The functions on graphs, `cpdag`, `extended`, `is_equivalent` and
-`structural_hamming_distance`, are at the top. Those below them work on the masks of each column's
-parents. Knowledge of directions is a list of masks as well: of the parents whose edges are fixed,
-because the knowledge rules out their reverse.
+`structural_hamming_distance`, are at the top. The functions below work on the masks of each
+column's parents. Knowledge of directions is a list of masks as well. It marks the parents whose
+edges are fixed, because the knowledge rules out their reverse.
 """
 
 from __future__ import annotations
@@ -291,7 +291,7 @@ def consistent_extension(joined: list[int], directed: list[int]) -> list[int] | 
 def _eliminated(joined: list[int], directed: list[int]) -> tuple[list[int], int]:
     """Return the parents in a consistent extension, and the mask of the columns without any.
 
-    Sinks are taken away until none is left. Those that remain have no consistent extension.
+    Sinks are taken away until none is left. The columns that remain have no consistent extension.
     """
     member = [0] * len(joined)
     children = [0] * len(joined)

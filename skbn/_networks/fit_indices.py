@@ -1,6 +1,6 @@
-"""How well a network fits a table, against the network of all edges and that of none.
+"""How well a network fits a table, against the network of all edges and the one of none.
 
-The formulas are those of lavaan (Rosseel 2012, "lavaan: an R package for structural equation
+Formulas as in lavaan (Rosseel 2012, "lavaan: an R package for structural equation
 modeling") for a model without latent variables, estimated by maximum likelihood, whose nodes
 without parents are uncorrelated: there, `fixed.x = FALSE`, and their covariances set to 0.
 Exogenous nodes are as there with `fixed.x = TRUE`. Fisher's C is the test of Shipley (2000), "A new
@@ -56,7 +56,7 @@ class FitIndices:
         The same for the independence model, which has no edges.
     cfi, tli : float
         The comparative fit index and the Tucker-Lewis index: 1 for a good fit, 0 for one no better
-        than that of the independence model. The TLI may leave [0, 1].
+        than the independence model's. The TLI may leave [0, 1].
     rmsea, rmsea_low, rmsea_high : float
         The root mean square error of approximation, by n and not n - 1, and its 90 % interval.
     srmr : float
@@ -323,8 +323,8 @@ def d_separations(
     Notes
     -----
     The partial correlation of a pair is read from the triangular factor of the columns given and
-    of the pair. Its p-value is that of a coefficient in the regression of one on the other and the
-    columns given.
+    of the pair. Its p-value belongs to the coefficient in the regression of one on the other and
+    the columns given.
     """
     rows = []
     for a, b in combinations(range(len(parents)), 2):
@@ -351,8 +351,8 @@ def d_separations(
 def _log_of_tiny(a: float, left: float, explained: float) -> float:
     """Return the logarithm of a p-value that may underflow, of a correlation `explained`.
 
-    It is that of the regularised incomplete beta function of a, 1/2 and ``left**2``, the share that
-    is not explained. The terms of the series fall fast where the p-value is below 1e-300.
+    The p-value is the regularised incomplete beta function of a, 1/2 and ``left**2``, the share
+    that is not explained. The terms of the series fall fast where the p-value is below 1e-300.
     """
     term = series = 1.0
     for k in range(10):

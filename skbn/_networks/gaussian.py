@@ -257,14 +257,14 @@ class LinearGaussianModel(LinearModel):
     def log_density(self, rows: Floats, is_set: Booleans | None = None) -> Floats:
         """Return the log density of each row, shape (n,), in nats.
 
-        That of what is observed, if values are NaN: 0 for a row without any. If nodes are
-        exogenous, it is the density of the others, given these.
+        If values are NaN, it is the density of what is observed, which is 0 for a row without any.
+        If nodes are exogenous, it is the density of the others, given these.
 
         Parameters
         ----------
         rows : ndarray of shape (n, m)
         is_set : ndarray of shape (n, m), bool, optional
-            Where an experimenter set values: the density is then that of the others.
+            Where an experimenter set values: the density is then of the others.
 
         Raises
         ------
@@ -340,8 +340,8 @@ class LinearGaussianModel(LinearModel):
     def mean_log_density(self, sample: Sample) -> float:
         """Return the weighted mean of the rows' log densities, in nats.
 
-        A summary of the rows is enough, as the mean of a square is that of the deviations from
-        the mean, and the square of the mean.
+        A summary of the rows is enough: the mean of a square is the square of the mean, plus the
+        mean squared deviation from it.
 
         Raises
         ------

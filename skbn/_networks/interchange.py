@@ -246,7 +246,7 @@ def _plain(owner: Any, level: Any) -> Any:
 def from_block_data(contents: Any, name: str) -> tuple[Nodes, Any]:
     """Return the nodes in a file's contents, and what it has for the network of their columns.
 
-    The columns are made again of the other parts, and must be those of the file.
+    The columns are made again from the other parts, and must agree with the file.
 
     Raises
     ------
@@ -341,9 +341,9 @@ def check_columns(blocks: Nodes, model: LinearGaussianModel, name: str) -> None:
 
 
 def masks_of_nodes(blocks: Nodes, masks: Sequence[int]) -> list[int]:
-    """Return the masks of the nodes' parents, from those of the parents of all columns."""
+    """Return the masks of the nodes' parents, from the masks of all columns' parents."""
     node_of = blocks.by_column(np.arange(len(blocks.names)))
-    # The first column of a node has none of its own as parents.
+    # No parent of a node's first column is in the same node.
     first = [masks[start] for start in blocks.starts[:-1]]
     return [sum(1 << v for v in {*node_of[members_of(mask)].tolist()}) for mask in first]
 

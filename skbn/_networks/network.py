@@ -87,7 +87,7 @@ class GaussianBayesianNetwork(
         of nodes, are ignored. An edge whose reverse is known to be wrong has the attribute `fixed`,
         True; `cpdag` leaves it directed. A learner marks the edges that its constraints or
         interventions do not let it reverse. A node with the attribute `exogenous`, True, is a cause
-        that is not modelled: it has no parents, the density is that of the other nodes given it,
+        that is not modelled: it has no parents, the density is of the other nodes given it,
         and its `intercept` and `noise_variance` only say where and how far it was spread in the
         table. Changing the graph after `fit` drops the estimates: the network then has the
         parameters that the graph carries, if any, until it is fitted again.
@@ -276,7 +276,7 @@ class GaussianBayesianNetwork(
 
     @property
     def coef_(self) -> Floats:
-        """The edges' weights, shape (m, m): ``coef_[i, j]`` is that of i -> j, or 0.
+        """The edges' weights, shape (m, m): ``coef_[i, j]`` for i -> j, or 0.
 
         Raises what `dag_` raises.
         """
@@ -354,8 +354,8 @@ class GaussianBayesianNetwork(
             interventions direct. False takes the whole class: what the independences say.
         targets : list of nodes or of tuples of nodes, optional
             What was set together in each intervention, as `GaussianBNLearner.targets_` has it. The
-            class is then that of the interventional essential graph: an edge of which just one end
-            is among some targets has its direction in all members.
+            class is then given by the interventional essential graph: an edge has its direction in
+            all members if just one of its ends is among some targets.
 
         Returns
         -------
@@ -476,7 +476,7 @@ class GaussianBayesianNetwork(
 
         Notes
         -----
-        The distance between equivalence classes is that of Tsamardinos, Brown & Aliferis
+        The distance between equivalence classes is defined by Tsamardinos, Brown & Aliferis
         (2006), "The max-min hill-climbing Bayesian network structure learning algorithm".
 
         Examples
@@ -970,7 +970,7 @@ class GaussianBayesianNetwork(
     def sample_missing(self, X: Any, random_state: Any = None) -> Any:
         """Return a table with its missing values drawn from their conditional distribution.
 
-        Those of a row are drawn together, given what is observed in it.
+        All missing values of a row are drawn together, given what is observed in it.
 
         Parameters
         ----------
@@ -1292,8 +1292,8 @@ class GaussianBayesianNetwork(
         Returns
         -------
         table : pandas.DataFrame
-            A row for each set of parents that the cause has in some member, those of the most
-            members first, with the columns `effect`, `n_members` and `adjusted_for`, the list of
+            A row for each set of parents that the cause has in some member, the most frequent
+            first, with the columns `effect`, `n_members` and `adjusted_for`, the list of
             the parents. Without pandas, a dict of these columns that is displayed as a table.
 
         Raises
@@ -1363,7 +1363,7 @@ class GaussianBayesianNetwork(
 
             - `parent` and `child`
             - `weight` and `standardised_weight`, if the network has parameters. The latter is the
-              weight times the parent's standard deviation and divided by the child's, those of the
+              weight times the parent's standard deviation and divided by the child's, both by the
               network's joint distribution. It is NaN if one of them does not vary.
             - for a `GaussianBlockNetwork` instead of the latter: `coefficients`, a dict of
               (parent's column, child's column) to coefficient, and `partial_r2`, the share of the
@@ -1377,8 +1377,8 @@ class GaussianBayesianNetwork(
               and the loss is infinite if there is none.
             - `reversible`: whether an equivalent network that keeps all edges with the attribute
               `fixed` has the edge reversed. It is undirected in `cpdag`.
-            - `probability` and `support`, if edges of the graph have such attributes, as those of
-              a posterior's median network have. It is NaN for edges without.
+            - `probability` and `support`, if edges of the graph have such attributes, as in a
+              posterior's median network. It is NaN for edges without.
             - `std_err`, `t`, `p_value`, `ci_low` and `ci_high`: the standard error of the weight by
               ordinary least squares with n - k - 1 degrees of freedom, for n rows (or the sum of
               their weights) and k parents; the weight divided by it; the two-sided p-value of a
@@ -1480,7 +1480,7 @@ class GaussianBayesianNetwork(
 
         A chi-squared statistic tests the edges that are *missing*; equivalent networks have the
         same indices, but for Fisher's C. Exogenous nodes may depend on each other in all models,
-        and the likelihood is that of the other nodes given them: lavaan's ``fixed.x = TRUE``.
+        and the likelihood is of the other nodes given them: lavaan's ``fixed.x = TRUE``.
 
         Examples
         --------
@@ -1604,7 +1604,7 @@ class GaussianBayesianNetwork(
             If it is not JSON, or a part is missing; if a node, an edge or a key of an object comes
             twice, there are both "edges" and "links", an edge has an unknown end, or the edges have
             a cycle; if a parameter is not a finite number, or a variance is negative; if the means
-            of nodes, which may be left out, are not those of the parameters.
+            of nodes, which may be left out, contradict the parameters.
         OSError
             If the file cannot be read.
 
@@ -1840,7 +1840,7 @@ class GaussianBayesianNetwork(
         return self._text()
 
     def _text(self, max_rows: int | None = None) -> str:
-        """Return what the network consists of, and the regressions of up to so many nodes."""
+        """Return what the network consists of, and the regressions of up to `max_rows` nodes."""
         model = self._model() if self.__sklearn_is_fitted__() else None
         return network_text(type(self).__name__, self.dag, model, max_rows)
 
@@ -1872,8 +1872,8 @@ class GaussianBayesianNetwork(
     ) -> None:
         """Keep what was learned, and the graph's contents: a change of the graph shows in them.
 
-        The statistics are those that the model was estimated from. With a prior they are dropped,
-        because they are not those of the rows.
+        The model was estimated from the statistics. With a prior they are dropped, because they do
+        not describe the rows alone.
         """
         has_prior = any(each.independence.has_prior for _, each in statistics or ())
         kept: dict[str, Any] = {"_estimated": model, "_score_losses": score_losses, "_means": None}
@@ -1899,7 +1899,7 @@ class GaussianBayesianNetwork(
         return {}
 
     def _is_learned_graph(self) -> bool:
-        """Whether the graph is still that of the estimates and the score losses."""
+        """Whether the estimates and the score losses still belong to the graph."""
         return self._learned_graph == graph_contents(self.dag)
 
     @property

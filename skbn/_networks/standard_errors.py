@@ -34,10 +34,10 @@ def standard_errors(groups: Sequence[GroupStatistics], parents: list[int]) -> tu
     Returns
     -------
     std_err : ndarray of shape (m, m)
-        ``std_err[i, j]`` is that of the edge i -> j; NaN without an edge.
+        ``std_err[i, j]`` is the standard error of the edge i -> j; NaN without an edge.
     degrees_of_freedom : ndarray of shape (m,)
-        Those of each child's regression: the number of rows, or the sum of their weights, less the
-        number of its coefficients, the intercept included.
+        For each child's regression, the number of rows, or the sum of their weights, less the
+        number of coefficients, the intercept included.
 
     Notes
     -----

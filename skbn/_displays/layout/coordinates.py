@@ -60,7 +60,7 @@ class Items:
         The width that layers keep to, as far as they have room in it.
     lanes : sequence of int, optional
         The lane of each box, from the left. Boxes of a lane, which stand in different layers, have
-        the same x. The order of a layer's boxes is that of their lanes, and there is no `width`.
+        the same x. A layer's boxes are in the order of their lanes, and there is no `width`.
     """
 
     def __init__(

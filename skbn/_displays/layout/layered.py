@@ -67,8 +67,8 @@ class LayeredGraph:
     is_sideways : bool
         Whether parents stand left of their children; else they stand above them.
     bands : mapping of node to int, optional
-        Stretches of layers to which the nodes must keep: those of band 0 come first, then those
-        of band 1, ... No edge leads to an earlier band.
+        Stretches of layers to which the nodes must keep: first band 0, then band 1, ... No edge
+        leads to an earlier band.
     aspect : float
         The width over the height of the pictures aimed at.
     width : float, optional

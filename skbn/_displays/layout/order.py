@@ -35,12 +35,12 @@ def shortest_layers(
 ) -> list[int]:
     """Choose layers, numbered from the top, that make the edges as short as possible in total.
 
-    With the band of each node, 0 or more, all layers of a band are above those of the next.
+    With the band of each node, 0 or more, all layers of a band are above the next band's.
 
     This is a linear program whose vertices are integer, because each constraint compares two
-    nodes. Of all optima it takes the one with the nodes as high as possible, which is unique.
+    nodes. Among all optima it takes the one with the nodes as high as possible, which is unique.
     """
-    # Below the nodes of each band but the last stands a fence, above those of the next.
+    # A fence stands between the nodes of each band and the next.
     n_fences = max(bands) if bands else 0
     pairs = list(edges)
     for v, band in enumerate(bands or ()):
@@ -84,8 +84,8 @@ def order_by_lanes(
 ) -> list[Order]:
     """Order the nodes of each layer by lanes, and the edges that pass it by the straight lines.
 
-    The items are those of `order_layers`. An edge passes a node on its line on the left, and so
-    do edges with the same line those that begin in later layers.
+    Items are numbered as in `order_layers`. An edge passes a node on its line on the left. So do
+    edges pass others on the same line that begin in later layers.
 
     Examples
     --------
@@ -168,7 +168,7 @@ def _spread(layers: Sequence[int], widths: Sequence[float], rooms: Floats) -> li
 
 
 def _reach(layers: Sequence[int], bands: Sequence[int]) -> list[tuple[int, int]]:
-    """Return the first and the last layer in which each node may stand: those of its band."""
+    """Return the first and the last layer in which each node may stand, by its band."""
     starts = [
         min(x for x, band in zip(layers, bands, strict=True) if band >= least)
         for least in range(max(bands) + 1)

@@ -170,7 +170,7 @@ def _find_room(graph, state, widths, node, work):
 
 @inner_kernel
 def _put_cheapest(state, node, highest, lowest, work):
-    """Insert a node in the highest layer of least cost; of gaps alike, in that in the middle."""
+    """Insert a node in the highest layer of least cost, in the middle one of equally good gaps."""
     best = highest
     gap = 0
     n_alike = 0
@@ -288,7 +288,7 @@ def _copy(state, to):
     seconds=4.3,
 )
 def order_items(graph, widths, batches, state, kept, best, links, work):
-    """Insert all nodes; then remove and insert those of each batch, and keep the best.
+    """Insert all nodes; then remove and insert the nodes of each batch, and keep the best.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ from skbn._displays.layout.layered import Edge, Layout, with_extent
 
 _GAP = 18.0  # between two boxes, in points: room for an arrowhead
 _CLEARANCE = 4.0  # between an edge and a box, in points
-_LOOSEST = 8.0  # largest area of the picture over that of the boxes with their gaps
+_LOOSEST = 8.0  # largest area of the picture, over the area of the boxes with their gaps
 _PUSHES = 200  # rounds of pushing overlapping boxes apart, at most
 _SPACING = 2.0  # distance between the points of an edge that are compared with boxes
 # How far the middle of an edge may be from the straight line, over its length; the least first.
