@@ -15,7 +15,7 @@ from sklearn.metrics import pairwise_distances
 
 from skbn._displays.layout.coordinates import CORNER
 from skbn._displays.layout.layered import LayeredGraph, Layout
-from skbn._displays.layout.order import order_by_lanes, ordered_items, shortest_layers
+from skbn._displays.layout.order import order_by_lanes, order_layers, shortest_layers
 from skbn._displays.layout.placed import PlacedGraph
 
 CLEARANCE = 3.5
@@ -164,10 +164,10 @@ def test_ordered_layers_cost_what_is_said(data):
     widest = data.draw(st.sampled_from([150.0, 300.0, 1e6]))
     passing = data.draw(st.sampled_from([0.0, 7.0]))
     layers = shortest_layers(n, edges)
-    cost, orders = ordered_items(layers, edges, widths, widest, passing=passing)
+    cost, found, orders = order_layers(layers, edges, widths, widest, passing=passing)
     assert cost == reference.cost_of_layers(orders, n, edges, widths, widest, passing)
-    found = {v: k for k, order in enumerate(orders) for v in order if v < n}
-    assert found.keys() == set(range(n))
+    places = {v: k for k, order in enumerate(orders) for v in order if v < n}
+    assert places == dict(enumerate(found))
     for e, (a, b) in enumerate(edges):
         passed = [k for k, order in enumerate(orders) if n + e in order]
         assert passed == list(range(found[a] + 1, found[b]))

@@ -39,13 +39,6 @@ def cut_at_end(route: list[Point], length: float) -> list[Point]:
     return route[:-4] + split(piece, high)
 
 
-def point_at(route: list[Point], share: float) -> Point:
-    """Return the point at a share of the curve, whose pieces all count as equally long."""
-    n_pieces = (len(route) - 1) // 3
-    piece = min(int(share * n_pieces), n_pieces - 1)
-    return split(route[3 * piece : 3 * piece + 4], share * n_pieces - piece)[-1]
-
-
 def halfway(a: Point, b: Point, share: float = 0.5) -> Point:
     """Return the point at a share of the way from one point to another."""
     return a[0] + share * (b[0] - a[0]), a[1] + share * (b[1] - a[1])

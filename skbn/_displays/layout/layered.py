@@ -170,10 +170,11 @@ class LayeredGraph:
         least = _WIDEST * min(aspect / usual, 1.0)
         widest = max(least, 1.2 * side, aspect * height, *widths)
         if self._width is None:
-            layers, orders = order_layers(layers, pairs, widths, widest, bands)
+            _, layers, orders = order_layers(layers, pairs, widths, widest, bands)
             return Items(layers, orders, pairs, boxes, bands)
         widest = max(self._width, *widths)
-        layers, orders = order_layers(layers, pairs, widths, widest, bands, _PASSING_ROOM)
+        ordered = order_layers(layers, pairs, widths, widest, bands, _PASSING_ROOM)
+        _, layers, orders = ordered
         return Items(layers, orders, pairs, boxes, bands, self._width)
 
 

@@ -64,57 +64,16 @@ def order_layers(
     widest: float,
     bands: Sequence[int] | None = None,
     passing: float = 0.0,
-) -> tuple[list[int], list[Order]]:
+) -> tuple[int, list[int], list[Order]]:
     """Order the layers of a graph so that few edges cross.
 
     Nodes may move to other layers of their band, and do where the nodes of a layer, and the edges
-    that pass it, of a width of `passing` each, are wider together than `widest`. Return the layer
-    of each node, and the items of each layer from left to right: node v is item v, and edge number
-    e is item n + e in every layer that it passes through.
+    that pass it, of a width of `passing` each, are wider together than `widest`. Return the cost,
+    the layer of each node, and the items of each layer from left to right: node v is item v, and
+    edge number e is item n + e in every layer that it passes through.
     """
     n = len(layers)
-    _, orders = ordered_items(layers, edges, widths, widest, bands, passing)
-    number = {item: i for i, order in enumerate(orders) for item in order if item < n}
-    found = [number[v] for v in range(n)]
-    return found, _in_natural_order(found, edges, _incident(n, edges), orders)
-
-
-def order_by_lanes(
-    layers: Sequence[int], edges: Sequence[Edge], lanes: Sequence[int]
-) -> list[Order]:
-    """Order the nodes of each layer by lanes, and the edges that pass it by the straight lines.
-
-    Items are numbered as in `order_layers`. An edge passes a node on its line on the left. So do
-    edges pass others on the same line that begin in later layers.
-
-    Examples
-    --------
-    >>> order_by_lanes([0, 1, 2, 1], [(0, 2)], [0, 0, 0, 1])
-    [(0,), (4, 1, 3), (2,)]
-    """
-    n = len(layers)
-    keys: list[list[tuple[float, int, int, int]]] = [[] for _ in range(max(layers) + 1)]
-    for v, layer in enumerate(layers):
-        keys[layer].append((lanes[v], max(lanes) + 1, layer, v))  # after edges of the same place
-    for e, (a, b) in enumerate(edges):
-        for layer in range(layers[a] + 1, layers[b]):
-            share = (layer - layers[a]) / (layers[b] - layers[a])
-            place = lanes[a] + share * (lanes[b] - lanes[a])
-            keys[layer].append((round(place, 6), lanes[b], layers[a], n + e))
-    return [tuple(item for *_, item in sorted(each)) for each in keys]
-
-
-def ordered_items(
-    layers: Sequence[int],
-    edges: Sequence[Edge],
-    widths: Sequence[float],
-    widest: float,
-    bands: Sequence[int] | None = None,
-    passing: float = 0.0,
-) -> tuple[int, list[Order]]:
-    """Return the cost of the best layers that were found, and their items."""
-    n = len(layers)
-    incident = _incident(n, edges)
+    incident = [[e for e, edge in enumerate(edges) if v in edge] for v in range(n)]
     n_passing = np.zeros(max(layers) + 1)
     for a, b in edges:
         n_passing[layers[a] + 1 : layers[b]] += 1
@@ -141,13 +100,35 @@ def ordered_items(
         np.zeros((n_items + 1, n_items + 1), np.int64),
         np.zeros((3, *state.shape), np.int64),
     )
-    orders = [tuple(row[: row[-1]]) for row in best[:-2].tolist()]
-    return int(cost), [order for order in orders if order]
+    orders = [tuple(row[: row[-1]]) for row in best[:-2].tolist() if row[-1]]
+    number = {item: i for i, order in enumerate(orders) for item in order if item < n}
+    found = [number[v] for v in range(n)]
+    return int(cost), found, _in_natural_order(found, edges, incident, orders)
 
 
-def _incident(n_nodes: int, edges: Sequence[Edge]) -> list[list[int]]:
-    """Return the numbers of the edges of each node."""
-    return [[e for e, edge in enumerate(edges) if v in edge] for v in range(n_nodes)]
+def order_by_lanes(
+    layers: Sequence[int], edges: Sequence[Edge], lanes: Sequence[int]
+) -> list[Order]:
+    """Order the nodes of each layer by lanes, and the edges that pass it by the straight lines.
+
+    Items are numbered as in `order_layers`. An edge passes a node on its line on the left. So do
+    edges pass others on the same line that begin in later layers.
+
+    Examples
+    --------
+    >>> order_by_lanes([0, 1, 2, 1], [(0, 2)], [0, 0, 0, 1])
+    [(0,), (4, 1, 3), (2,)]
+    """
+    n = len(layers)
+    keys: list[list[tuple[float, int, int, int]]] = [[] for _ in range(max(layers) + 1)]
+    for v, layer in enumerate(layers):
+        keys[layer].append((lanes[v], max(lanes) + 1, layer, v))  # after edges of the same place
+    for e, (a, b) in enumerate(edges):
+        for layer in range(layers[a] + 1, layers[b]):
+            share = (layer - layers[a]) / (layers[b] - layers[a])
+            place = lanes[a] + share * (lanes[b] - lanes[a])
+            keys[layer].append((round(place, 6), lanes[b], layers[a], n + e))
+    return [tuple(item for *_, item in sorted(each)) for each in keys]
 
 
 def _spread(layers: Sequence[int], widths: Sequence[float], rooms: Floats) -> list[int]:
