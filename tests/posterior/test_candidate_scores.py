@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from enumerated import rows_of
 from reference import members_of
 
 from skbn import BIC, EBIC, BGe, LocalScores, LocalScoreTransformer
@@ -12,11 +13,6 @@ from skbn._posterior.candidate_scores import CandidateScores
 from skbn._solver.constraints import read_constraints
 
 M = 8
-
-
-def rows_of(n=60, m=M, seed=0):
-    rng = np.random.default_rng(seed)
-    return rng.normal(size=(n, m)) @ rng.normal(size=(m, m))
 
 
 def expected_scores(scores, constraints, child, candidates, log_odds):
@@ -82,7 +78,7 @@ def assert_gains(scores, constraints, found, odds):
 def test_criteria(criterion, max_parents):
     transformer = LocalScoreTransformer(criterion, max_parents=max_parents)
     limit = {} if max_parents is None else {"max_parents": max_parents}
-    assert_scores(transformer.fit_transform(rows_of()), **limit)
+    assert_scores(transformer.fit_transform(rows_of(M)), **limit)
 
 
 @pytest.mark.parametrize(
@@ -95,7 +91,7 @@ def test_criteria(criterion, max_parents):
     ],
 )
 def test_constraints_and_odds(knowledge):
-    scores = LocalScoreTransformer("bge").fit_transform(rows_of())
+    scores = LocalScoreTransformer("bge").fit_transform(rows_of(M))
     log_odds = np.random.default_rng(0).normal(size=(M, M))
     assert_scores(scores, log_odds=log_odds, **knowledge)
 
@@ -108,7 +104,7 @@ def test_nodes_of_several_columns():
 
 
 def test_interventions():
-    rows = rows_of(n=90)
+    rows = rows_of(M, n=90)
     is_set = np.zeros(rows.shape, bool)
     is_set[:20, 0] = is_set[20:50, 1] = is_set[40:50, 0] = True
     scores = LocalScoreTransformer("bge").fit_transform(rows, interventions=is_set)
@@ -117,7 +113,7 @@ def test_interventions():
 
 def test_few_rows():
     """Six rows of eight columns: only families of few parents are independent."""
-    scores = LocalScoreTransformer("bic", max_parents=2).fit_transform(rows_of(n=6))
+    scores = LocalScoreTransformer("bic", max_parents=2).fit_transform(rows_of(M, n=6))
     assert_scores(scores, max_parents=2)
 
 

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 import reference
+from enumerated import enumerated, enumerated_prior, rows_of, scores_of, weights_of
 from hypothesis import given
 from hypothesis import strategies as st
 from problems import PLENTY, problem, resources
@@ -14,7 +15,6 @@ from skbn._exact.plan import SearchPlan
 from skbn._posterior import network_posterior as module
 from skbn._posterior.network_posterior import network_posterior
 from skbn._posterior.plan import GroupPlan, PosteriorPlan
-from skbn._solver.constraints import read_constraints
 from skbn.datasets import make_gaussian_network
 
 PRIORS = ["uniform", "order"]
@@ -27,25 +27,15 @@ KNOWLEDGE = [
     {"forbidden_edges": [(2, 1), (0, 2)]},
     {"tiers": [[0], [1, 2], ...]},
     {"tiers": [[2], [0], [1], ...]},
+    {"tiers": [[0], [1], [2], [3], ...]},
+    {"tiers": [[3, 1], [0], ...]},
     {"tiers": [[0, 1], ...], "forbidden_edges": [(0, 2)], "max_parents": 2},
 ]
-
-
-def rows_of(m, n=60, seed=0):
-    rng = np.random.default_rng(seed)
-    return rng.normal(size=(n, m)) @ rng.normal(size=(m, m))
 
 
 def posterior_of(scores, prior, *, log_odds=None, n_jobs=None, allowed=None, **knowledge):
     given = resources(PLENTY, allowed, n_jobs=n_jobs)
     return network_posterior(problem(scores, **knowledge), given, prior=prior, log_odds=log_odds)
-
-
-def weights_of(scores, log_odds=None, **knowledge):
-    m = len(scores.columns)
-    given = read_constraints(scores.columns, **{"max_parents": m - 1, **knowledge})
-    weights = reference.log_weights_of(scores, given.max_parents, given.required, given.allowed)
-    return weights if log_odds is None else reference.with_edge_odds(weights, np.exp(log_odds))
 
 
 def assert_agree(found, expected, tolerance=1e-12):
@@ -69,9 +59,8 @@ def assert_agree(found, expected, tolerance=1e-12):
 @pytest.mark.parametrize("m", [2, 4, 5])
 @pytest.mark.parametrize("criterion", [BGe(), BGe(alpha_mu=0.1), BIC(), EBIC()])
 def test_all_networks_are_summed(prior, m, criterion):
-    scores = LocalScoreTransformer(criterion).fit_transform(rows_of(m, seed=m))
-    found = posterior_of(scores, prior)
-    expected = reference.posterior_by_enumeration(weights_of(scores), prior)
+    scores = scores_of(m, criterion, seed=m)
+    found, expected = posterior_of(scores, prior), enumerated(scores, prior)
     assert_agree(found, expected)
     assert found.log_prior_sum == pytest.approx(expected.log_n, abs=1e-12)
 
@@ -80,19 +69,17 @@ def test_all_networks_are_summed(prior, m, criterion):
 @pytest.mark.parametrize("m", [4, 5])
 @pytest.mark.parametrize("knowledge", KNOWLEDGE)
 def test_knowledge_is_conditioned_on(prior, m, knowledge):
-    if prior == "order" and "tiers" in knowledge:
-        pytest.skip("orders are counted within each tier")
-    scores = LocalScoreTransformer(BGe()).fit_transform(rows_of(m, seed=m))
+    """Orders are counted within each tier."""
+    scores = scores_of(m, seed=m)
     found = posterior_of(scores, prior, **knowledge)
-    weights = weights_of(scores, **knowledge)
-    assert_agree(found, reference.posterior_by_enumeration(weights, prior))
-    ones = reference.posterior_by_enumeration(reference.all_ones(weights), prior)
-    assert found.log_prior_sum == pytest.approx(ones.log_evidence, abs=1e-12)
+    assert_agree(found, enumerated(scores, prior, **knowledge))
+    flat = enumerated_prior(scores, prior, **knowledge).log_evidence
+    assert found.log_prior_sum == pytest.approx(flat, abs=1e-12)
 
 
 @pytest.mark.parametrize("prior", PRIORS)
 def test_what_knowledge_rules_out_has_probability_0(prior):
-    scores = LocalScoreTransformer(BGe()).fit_transform(rows_of(6))
+    scores = scores_of(6)
     found = posterior_of(scores, prior, tiers=[[0, 1], [2, 3], ...], forbidden_edges=[(0, 1)])
     tier = np.array([0, 0, 1, 1, 2, 2])
     ruled_out = (tier[:, np.newaxis] > tier) | np.eye(6, dtype=bool)
@@ -105,30 +92,15 @@ def test_what_knowledge_rules_out_has_probability_0(prior):
 
 
 @pytest.mark.parametrize("prior", PRIORS)
-def test_tiers_are_groups_whose_orders_are_counted_apart(prior):
-    m = 5
-    scores = LocalScoreTransformer(BGe()).fit_transform(rows_of(m))
-    tiers = [[3, 1], [0], [2, 4]]
-    found = posterior_of(scores, prior, tiers=tiers)
-    weights = weights_of(scores, tiers=tiers)
-    groups = [sum(1 << x for x in tier) for tier in tiers]
-    assert_agree(found, reference.posterior_by_enumeration(weights, prior, groups=groups))
-
-
-@pytest.mark.parametrize("prior", PRIORS)
 @pytest.mark.parametrize("m", [3, 4])
 @pytest.mark.parametrize("knowledge", [{}, {"max_parents": 2}, {"forbidden_edges": [(0, 1)]}])
 def test_prior_odds_of_edges_weigh_families(prior, m, knowledge):
     rng = np.random.default_rng(m)
-    scores = LocalScoreTransformer(BGe()).fit_transform(rows_of(m, seed=m))
+    scores = scores_of(m, seed=m)
     for log_odds in (np.full((m, m), math.log(0.1)), rng.normal(size=(m, m))):
         found = posterior_of(scores, prior, log_odds=log_odds, **knowledge)
-        weights = weights_of(scores, log_odds, **knowledge)
-        assert_agree(found, reference.posterior_by_enumeration(weights, prior))
-        odds_alone = reference.with_edge_odds(
-            reference.all_ones(weights_of(scores, **knowledge)), np.exp(log_odds)
-        )
-        normaliser = reference.posterior_by_enumeration(odds_alone, prior).log_evidence
+        assert_agree(found, enumerated(scores, prior, log_odds, **knowledge))
+        normaliser = enumerated_prior(scores, prior, log_odds, **knowledge).log_evidence
         assert found.log_prior_sum == pytest.approx(normaliser, abs=1e-12)
 
 
@@ -145,9 +117,8 @@ class TwoParentsOrNone(Criterion):
 
 @pytest.mark.parametrize("prior", PRIORS)
 def test_a_criterion_may_rule_families_out(prior):
-    scores = LocalScoreTransformer(TwoParentsOrNone()).fit_transform(rows_of(5))
-    found = posterior_of(scores, prior)
-    assert_agree(found, reference.posterior_by_enumeration(weights_of(scores), prior))
+    scores = scores_of(5, TwoParentsOrNone())
+    assert_agree(posterior_of(scores, prior), enumerated(scores, prior))
 
 
 @pytest.mark.parametrize("prior", PRIORS)
@@ -155,8 +126,7 @@ def test_a_criterion_may_rule_families_out(prior):
 def test_many_rows(prior, n, tolerance):
     rows = make_gaussian_network(5, n_samples=n, random_state=1)[0]
     scores = LocalScoreTransformer(BGe()).fit_transform(rows)
-    found = posterior_of(scores, prior)
-    expected = reference.posterior_by_enumeration(weights_of(scores), prior)
+    found, expected = posterior_of(scores, prior), enumerated(scores, prior)
     # The scores' own rounding, about 1e-16 of 1e6 nats, enters both in different ways.
     np.testing.assert_allclose(found.edges, expected.edges, rtol=0, atol=tolerance)
 
@@ -167,7 +137,7 @@ def test_recurrences_of_eight_columns(prior):
     scores = LocalScoreTransformer(BGe()).fit_transform(rows)
     found = posterior_of(scores, prior)
     recurrence = reference.order_recurrence if prior == "order" else reference.uniform_recurrence
-    expected = recurrence(weights_of(scores))
+    expected = recurrence(weights_of(scores)[0])
     np.testing.assert_allclose(found.edges, expected.edges, rtol=0, atol=1e-11)
     assert found.log_sum == pytest.approx(expected.log_evidence, rel=1e-14)
     if prior == "uniform":
@@ -184,7 +154,7 @@ def test_networks_and_orders_are_counted(m, n_networks):
         def tables(self, n_samples, m):
             return np.zeros((3, m))
 
-    scores = LocalScoreTransformer(NoData()).fit_transform(rows_of(m))
+    scores = scores_of(m, NoData())
     for prior, expected in (
         ("uniform", n_networks),
         ("order", math.factorial(m) * 2 ** (m * (m - 1) // 2)),
@@ -194,16 +164,6 @@ def test_networks_and_orders_are_counted(m, n_networks):
         assert math.exp(found.log_prior_sum) == pytest.approx(expected, rel=1e-12)
         # Without data both directions of an edge are equally probable.
         np.testing.assert_allclose(found.edges, found.edges.T, atol=1e-13)
-
-
-@pytest.mark.parametrize("prior", PRIORS)
-def test_a_single_column_in_a_tier_has_any_parents(prior):
-    m = 4
-    scores = LocalScoreTransformer(BGe()).fit_transform(rows_of(m))
-    tiers = [[x] for x in range(m)]
-    found = posterior_of(scores, prior, tiers=tiers)
-    expected = reference.posterior_by_enumeration(weights_of(scores, tiers=tiers), "uniform")
-    assert_agree(found, expected)
 
 
 @pytest.mark.parametrize("prior", PRIORS)
@@ -251,13 +211,13 @@ def test_order_of_columns_does_not_matter(seed, order, prior):
 
 @pytest.mark.parametrize("prior", PRIORS)
 def test_constraints_that_no_network_meets(prior):
-    scores = LocalScoreTransformer(TwoParentsOrNone()).fit_transform(rows_of(4))
+    scores = scores_of(4, TwoParentsOrNone())
     with pytest.raises(ValueError, match=r"No acyclic network of .* has a finite score"):
         posterior_of(scores, prior, required_edges=[(0, 1)], max_parents=1)
 
 
 def test_too_little_memory_says_what_would_fit():
-    scores = LocalScoreTransformer(BGe()).fit_transform(rows_of(16, n=100))
+    scores = scores_of(16, n=100)
     message = r"16 columns with the uniform prior needs .* 1\.0 MB are allowed by max_memory\. .*"
     with pytest.raises(ValueError, match=message):
         posterior_of(scores, "uniform", allowed=1 << 20)

@@ -84,28 +84,6 @@ def read_edges(knowledge):
     return list(getattr(required, "edges", required))
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_listed_families_of_other_programs(monkeypatch, seed):
-    rng = np.random.default_rng(seed)
-    scores = random_lists(rng, 8)
-    tiers = [[*range(3)], [*range(3, 8)]] if seed % 2 else None
-    expected = solved(scores, tiers=tiers)
-    without_dynamic_programs(monkeypatch)
-    found = solved(scores, tiers=tiers)
-    assert found.score == pytest.approx(expected.score, abs=1e-6)
-    assert found.is_optimal
-
-
-def test_each_penalty_is_searched(monkeypatch):
-    scores = scores_of(7)
-    penalties = [1.0, 4.0]
-    expected = solve(problem(scores), resources(), penalties=penalties)
-    without_dynamic_programs(monkeypatch)
-    found = solve(problem(scores), resources(), penalties=penalties)
-    assert [each.score for each in found] == pytest.approx([each.score for each in expected])
-    assert found[0].score != found[1].score
-
-
 # What it is given
 
 
@@ -168,21 +146,6 @@ def test_it_starts_from_the_network_of_the_order_search(monkeypatch, calls):
     )
     above_best = (families.cost[incumbent] - families.cost[families.start[:-1]]).sum()
     assert best - above_best == pytest.approx(by_orders.score, abs=1e-6)
-
-
-def test_settings_are_passed_on(monkeypatch, calls):
-    without_dynamic_programs(monkeypatch)
-    settings = SearchSettings(seed=5, tolerance=0.5)
-    given = resources(time_limit=60.0, ends_on_interrupt=True)
-    solved(scores_of(6), settings, given)
-    told = calls[0][2]
-    assert told["seed"] == 5
-    assert told["tolerance"] == 0.5
-    assert told["ends_on_interrupt"] is True
-    assert told["deadline"] < np.inf
-    solved(scores_of(6), settings, resources(ends_on_interrupt=True))
-    assert calls[1][2]["ends_on_interrupt"] is False
-    assert calls[1][2]["deadline"] == np.inf
 
 
 def test_groups_share_the_time_and_add_up(monkeypatch):
@@ -271,22 +234,6 @@ def test_scores_of_any_size_are_proven(monkeypatch, scale):
     assert found.score == pytest.approx(best.score, rel=1e-9)
 
 
-def test_gaps_of_groups_add_up_to_the_tolerance_at_most(monkeypatch):
-    scores = scores_of(9)
-    without_dynamic_programs(monkeypatch)
-    found = solved(scores, SearchSettings(tolerance=0.5), tiers=[[0, 1, 2], [3, 4, 5], [6, 7, 8]])
-    assert found.is_optimal
-    assert found.gap <= 0.5
-
-
-def test_scores_that_rounding_blurs(monkeypatch):
-    lists = random_lists(np.random.default_rng(0), 5)
-    huge = [(rows, [1e12 * s for s in local]) for rows, local in lists._families]
-    without_dynamic_programs(monkeypatch)
-    with pytest.raises(ValueError, match="so large that it is known only to"):
-        solved(ParentSetScores(lists.columns, huge))
-
-
 # Memory and installation
 
 
@@ -307,11 +254,6 @@ def test_more_undominated_families_than_expected(monkeypatch):
     n_bytes = plan_searches(problem(scores).shape, resources()).searches[0].n_bytes
     with pytest.raises(ValueError, match=r"over 13 columns runs short of memory .* max_parents"):
         solved(scores, given=resources(n_bytes))
-
-
-def test_dynamic_programming_is_taken_where_it_fits():
-    scores = scores_of(8)
-    assert not plan_searches(problem(scores).shape, resources()).heeds_time_limit
 
 
 def test_all_sets_of_parents_are_not_listed(monkeypatch):

@@ -255,15 +255,6 @@ def test_no_column_has_a_better_listed_family(tmp_path, seed):
         assert families[x][frozenset(parents[x])] == pytest.approx(best, abs=2e-3)
 
 
-def test_lists_without_an_acyclic_network_are_refused(tmp_path):
-    lists = {"a": [(-1.0, [])], "b": [(-1.0, ["c"])], "c": [(-2.0, ["b"]), (-1.0, ["b", "a"])]}
-    scores = write_lists(tmp_path / "cycle.jkl", lists)
-    with pytest.raises(ValueError, match=r"no acyclic network of the columns .*'b', 'c'"):
-        fitted(scores)
-    with pytest.raises(ValueError, match="network"):
-        fitted(scores, "exact")
-
-
 def test_scores_far_below_families_that_are_ruled_out_are_found():
     """In whatever units: what counts is the difference from the best that is left."""
     families = [

@@ -9,7 +9,7 @@ from problems import problem, resources
 from skbn import BIC, GaussianBNLearner, LocalScoreTransformer
 from skbn._core.subsets import mask_of
 from skbn._solver import planner
-from skbn._solver.engines import GroupSearch, Optimum, SearchSettings
+from skbn._solver.engines import GroupSearch, Optimum
 from skbn._solver.planner import plan_searches
 from skbn._solver.solve import solve
 from skbn.datasets import make_gaussian_network
@@ -85,24 +85,3 @@ def test_penalties_are_solved_as_one_by_one():
         assert solution.score == alone.network_score_
         parents = [mask_of(alone.dag_.predecessors(x)) for x in range(6)]
         assert solution.parents == parents
-
-
-def test_the_order_search_is_never_called_optimal():
-    rows = make_gaussian_network(6, n_samples=80, random_state=1)[0]
-    scores = LocalScoreTransformer().fit_transform(rows)
-    (exact,) = solved(scores)
-    (found,) = solved(scores, settings=SearchSettings(is_exact=False))
-    assert exact.is_optimal
-    assert exact.n_iter == 0
-    assert exact.score_bound == exact.score
-    assert not found.is_optimal
-    assert found.score_bound == np.inf
-    assert found.score <= exact.score
-
-
-def test_the_order_search_of_columns_that_no_other_may_join_is_exact():
-    scores = LocalScoreTransformer().fit_transform(np.random.default_rng(0).normal(size=(50, 2)))
-    alone = problem(scores, forbidden_edges=[(0, 1), (1, 0)])
-    (found,) = solve(alone, resources(), SearchSettings(is_exact=False))
-    assert found.is_optimal
-    assert found.score_bound == found.score
