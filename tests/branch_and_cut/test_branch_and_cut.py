@@ -121,17 +121,6 @@ def test_threads_change_no_bit():
     assert bits(one) == bits(two)
 
 
-def test_seeds_lead_to_the_same_cost():
-    families = ring(10)
-    start = empty_network(families)
-    results = [branch_and_cut(families, start, tolerance=TOLERANCE, seed=s) for s in (0, 1)]
-    assert results[0].cost == pytest.approx(results[1].cost)
-    for result in results:
-        assert result.is_finished
-        assert cost_if_network(families, result.chosen) == pytest.approx(result.cost)
-        assert certified_bound(families, result.proof) == pytest.approx(result.cost, abs=1e-5)
-
-
 @SEEDS
 def test_tolerance(seed):
     _, families, cheapest = instance(seed)

@@ -16,7 +16,6 @@ from random_proofs import (
     plain,
     random_cuts,
     random_families,
-    random_local_cut,
     random_proof,
     random_step,
 )
@@ -209,15 +208,3 @@ def test_deep_trees(side):
     assert bound == pytest.approx(expected)
     path[-1].steps.append(Step(np.array([len(cuts)]), np.ones(1)))
     assert_refused(families, proof, f"at depth {n}")
-
-
-def test_random_local_cuts_hold_for_all_networks():
-    """What the proofs of these tests are made of."""
-    rng = np.random.default_rng(0)
-    for _ in range(5):
-        cut = random_local_cut(rng, 5, 3)
-        assert cut.bound > 0
-        assert all(
-            reference.value_of_masks(cut.table, masks) >= cut.bound - 1e-12
-            for masks in reference.acyclic_masks(3)
-        )

@@ -70,12 +70,6 @@ def test_the_search_tells_of_its_progress_until_the_time_is_over():
     assert told == []
 
 
-def test_the_seed_decides():
-    listed = Listed(3, m=20, n=20)
-    one, other = (search_among(listed, seed=5).run() for _ in range(2))
-    assert one == other
-
-
 def test_going_on_from_a_better_order_finds_it():
     listed = Listed(1, m=6, n=15)
     search = search_among(listed)
@@ -122,10 +116,3 @@ def test_no_insertion_with_parents_grown_anew_betters_the_order(m, settings, max
     if m == 18:
         other = growing_search(table, max_parents, n_jobs=2).run()
         assert other == found
-
-
-def test_without_time_the_families_of_the_first_lists_do():
-    table = Table(np.random.default_rng(3), 25, 300)
-    found = growing_search(table, 24, deadline=time.monotonic()).run()
-    assert not found.is_missing
-    assert found.score == pytest.approx(sum(map(table.score, range(25), found.parents)))

@@ -92,17 +92,6 @@ def test_insertions_that_gain_less_than_the_least_are_not_made(seed):
     assert n_left > 0
 
 
-@pytest.mark.parametrize("first", [0, 2])
-@pytest.mark.parametrize("seed", range(3))
-def test_a_climb_with_one_segment_finds_the_best_order(first, seed):
-    listed = Listed(seed, m=6 + first, n=12, first=first)
-    state = listed.start()
-    total = climbed(listed, state, 6, LEAST, random_states(seed))
-    order = list(range(6 + first))
-    best = reference.best_segment(listed.families, order, first, 6, MISSING)
-    assert total == pytest.approx(best, abs=LEAST)
-
-
 @pytest.mark.parametrize("name", CASES)
 def test_perturbations_keep_the_best_order_and_its_score(name):
     make, width = CASES[name]

@@ -19,8 +19,7 @@ def scores_of(m, criterion=None, max_parents=None, **options):
 
 
 def weights_of(scores, log_odds=None, **knowledge):
-    """The log weights of the families that knowledge allows, and the columns that it leaves in
-    no order, as masks."""
+    """The log weights of the families that knowledge allows, and the groups that it leaves open."""
     most = len(scores.columns) - 1
     given = read_constraints(scores.columns, **{"max_parents": most, **knowledge})
     weights = reference.log_weights_of(scores, given.max_parents, given.required, given.allowed)
