@@ -108,20 +108,21 @@ def test_lists_and_all_families_agree(prior, whole, seed):
     assert_same(listed, dense)
 
 
+@pytest.mark.parametrize("is_listed", [True, False])
 @pytest.mark.parametrize("n_outer", [1, 3])
-def test_slabs_change_rounding_only(n_outer, monkeypatch):
+def test_slabs_change_rounding_only(n_outer, is_listed, monkeypatch):
     scores = scores_of(10)
-    whole = posterior_of(scores, "order", max_parents=3)
+    whole = posterior_of(scores, "order", is_listed, max_parents=3)
 
     def in_slabs(shape, prior, *_):
         constraints = shape.constraints
         (group,) = constraints.groups
-        listing = planning._listing(group, constraints)
+        listing = planning._listing(group, constraints) if is_listed else None
         plan = planning.GroupPlan(group, prior, SearchPlan(10, n_outer), 1, listing)
         return planning.PosteriorPlan(prior, [plan])
 
     monkeypatch.setattr(module, "plan_posterior", in_slabs)
-    parts = posterior_of(scores, "order", max_parents=3)
+    parts = posterior_of(scores, "order", is_listed, max_parents=3)
     np.testing.assert_allclose(parts.edges, whole.edges, rtol=0, atol=1e-13)
     assert parts.log_sum == pytest.approx(whole.log_sum, rel=1e-15)
 

@@ -11,10 +11,7 @@ from hypothesis import strategies as st
 from problems import PLENTY, problem, resources
 
 from skbn import BIC, EBIC, BGe, Criterion, LocalScoreTransformer
-from skbn._exact.plan import SearchPlan
-from skbn._posterior import network_posterior as module
 from skbn._posterior.network_posterior import network_posterior
-from skbn._posterior.plan import GroupPlan, PosteriorPlan
 from skbn.datasets import make_gaussian_network
 
 PRIORS = ["uniform", "order"]
@@ -177,23 +174,6 @@ def test_number_of_threads_changes_no_bit(prior, monkeypatch):
         assert one.log_sum == other.log_sum
         if prior == "uniform":
             np.testing.assert_array_equal(one.paths, other.paths)
-
-
-@pytest.mark.parametrize("n_outer", [1, 2, 4])
-def test_slabs_change_rounding_only(n_outer, monkeypatch):
-    rows = make_gaussian_network(10, n_samples=100, random_state=3)[0]
-    scores = LocalScoreTransformer(BGe()).fit_transform(rows)
-    whole = posterior_of(scores, "order")
-
-    def in_slabs(shape, prior, *_):
-        (group,) = shape.constraints.groups
-        plan = GroupPlan(group, prior, SearchPlan(10, n_outer), 1)
-        return PosteriorPlan(prior, [plan])
-
-    monkeypatch.setattr(module, "plan_posterior", in_slabs)
-    parts = posterior_of(scores, "order")
-    np.testing.assert_allclose(parts.edges, whole.edges, rtol=0, atol=1e-13)
-    assert parts.log_sum == pytest.approx(whole.log_sum, rel=1e-15)
 
 
 @given(st.integers(0, 10_000), st.permutations(range(5)), st.sampled_from(PRIORS))
