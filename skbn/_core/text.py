@@ -217,6 +217,6 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn at the user's line, which called the library, perhaps through scikit-learn."""
     frame: Any = sys._getframe(1)
     level = 2
-    while frame.f_back is not None and frame.f_globals["__name__"].startswith(_NOT_USERS):
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(_NOT_USERS):
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
