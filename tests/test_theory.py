@@ -97,11 +97,11 @@ def test_memory_and_work_of_slabs(m, n_outer):
     assert maxima == pytest.approx(1.5**n_outer * (m + n_outer) * 2 ** (m - 1), rel=1e-12)
     filled = transformed = 0
     for child in range(m):
-        size = plan.table_size(child)
+        size = 1 << plan.table_bits[child]
         for fixed in range(2**n_outer):
             if not fixed << plan.n_inner >> child & 1:
                 filled += 2 ** fixed.bit_count() * size
-                transformed += plan.table_bits(child) * size // 2
+                transformed += plan.table_bits[child] * size // 2
     assert filled == pytest.approx(1.5**n_outer * (m - n_outer / 3) * 2 ** (m - 1), rel=1e-12)
     assert transformed == (m - n_outer) * (m - 1) * 2 ** (m - 2)
 

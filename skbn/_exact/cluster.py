@@ -142,7 +142,7 @@ def search_on_cluster(
         for slab in as_completed(slabs):
             if slab.status != "finished":
                 slab.result()  # raises its error
-            progress.advance(sum(plan.slab_work(number[slab.key])))
+            progress.advance(sum(plan.slab_works[number[slab.key].bit_count()]))
         best_local_score = client.submit(_of_last, slabs[-1], pure=False).result()
         store = _StoreOfWorkers(client, slabs, plan.inner_size)
         with Threads(n_jobs, plan.n_columns + plan.n_others) as threads:

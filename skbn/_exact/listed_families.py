@@ -62,7 +62,7 @@ class ListedFamilies:
         if child < n_inner:  # the child's bit removed
             inner = inner >> (child + 1) << child | inner & ((1 << child) - 1)
         np.maximum.at(table, inner, self._scores[child][fits])
-        max_zeta(table, 0, self._plan.row_bits(child))
+        max_zeta(table, 0, self._plan.row_bits[child])
 
     def check(self, best_network_scores: BestScores, tables: BlockTables, fixed: int) -> None:
         """Check nothing: the scores were not computed from others."""

@@ -6,6 +6,7 @@ import math
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -87,55 +88,51 @@ class SearchPlan:
     n_workers: int = 0
     n_functions: int = 1
 
-    @property
+    # Numbers that follow from these; each is computed once
+
+    @cached_property
     def n_inner(self) -> int:
         """Number of columns that are not outer ones."""
         return self.n_columns - self.n_outer
 
-    @property
+    @cached_property
     def inner_size(self) -> int:
         """Number of sets of inner columns."""
         return 1 << self.n_inner
 
-    def children(self, outer: int) -> Integers:
-        """Return the inner columns, and those outer ones that are in the mask `outer`."""
-        of_outer = [self.n_inner + i for i in members_of(outer)]
-        return np.array([*range(self.n_inner), *of_outer], dtype=np.int64)
-
-    @property
+    @cached_property
     def block_bits(self) -> int:
         """Number of lowest columns, in which the sets of one block differ."""
         return min(_BLOCK_BITS, self.n_inner)
 
-    @property
+    @cached_property
     def n_blocks(self) -> int:
         """Number of blocks of a slab."""
         return 1 << (self.n_inner - self.block_bits)
 
-    def table_bits(self, child: int) -> int:
-        """Return the number of inner columns other than the child."""
-        return self.n_inner - 1 if child < self.n_inner else self.n_inner
+    @cached_property
+    def table_bits(self) -> list[int]:
+        """Of each child, the number of other inner columns, whose sets are its table's entries."""
+        return [self.n_inner - 1] * self.n_inner + [self.n_inner] * self.n_outer
 
-    def table_size(self, child: int) -> int:
-        """Return how many entries the child's table has: sets of other inner columns."""
-        return 1 << self.table_bits(child)
+    @cached_property
+    def row_bits(self) -> list[int]:
+        """Of each child, how many of these are columns in which a block's sets differ."""
+        within = self.block_bits
+        return [within - 1] * within + [within] * (self.n_columns - within)
 
-    def row_bits(self, child: int) -> int:
-        """Return how many bits of the child's table are columns in which a block's sets differ."""
-        return self.block_bits - 1 if child < self.block_bits else self.block_bits
-
-    @property
+    @cached_property
     def slab_size(self) -> int:
         """Number of entries of all children's tables."""
-        return sum(self.table_size(child) for child in range(self.n_columns))
+        return sum(1 << bits for bits in self.table_bits)
 
-    @property
+    @cached_property
     def window_size(self) -> int:
         """Number of log-determinants of a window."""
         assert self.n_varying is not None
         return self.inner_size << self.n_varying
 
-    @property
+    @cached_property
     def n_bytes(self) -> int:
         """Memory of the log-determinants, of the best scores and of the slab; on each worker."""
         n_log_det = self.n_log_determinants
@@ -150,64 +147,69 @@ class SearchPlan:
             n_best = (self.n_outer + 1) * self.inner_size - (-n_best // self.n_workers)
         return BYTES * (n_log_det + n_best + self.slab_size)
 
-    @property
+    @cached_property
     def n_scratch_bytes(self) -> int:
         """Space that the best scores take in the folder."""
         return 0 if self.scratch is None else BYTES << self.n_columns
 
-    def slab_work(self, fixed: int) -> SlabWork:
-        """Return about how long the stages of a slab take."""
-        size = self.slab_size
-        n_parts = 1 << (fixed.bit_count() + self.n_others)
-        fill = size * (2 + n_parts)
-        if self.n_varying is not None:
-            n_pieces, n_passes = self._windows(fixed)
-            fill += _WORK_OF_WALK * n_pieces * self.inner_size + _WORK_OF_PASS * n_passes * size
-        extend = 2 * size
-        if self.scratch is not None:
-            extend += _WORK_OF_FILE * (fixed.bit_count() + 1) * self.inner_size
-        return SlabWork(fill, size, extend)
+    @cached_property
+    def slab_works(self) -> list[SlabWork]:
+        """About how long the stages of a slab take, by its number of outer columns."""
+        size, works = self.slab_size, []
+        for n_fixed in range(self.n_outer + 1):
+            n_parts = n_fixed + self.n_others
+            fill = size * (2 + (1 << n_parts))
+            if self.n_varying is not None:
+                n_groups = max(1, -(-n_fixed // self.n_varying))
+                n_passes = 1 << max(0, n_parts - self.n_varying)
+                fill += _WORK_OF_WALK * (n_groups << n_parts) * self.inner_size
+                fill += _WORK_OF_PASS * n_passes * size
+            extend = 2 * size
+            if self.scratch is not None:
+                extend += _WORK_OF_FILE * (n_fixed + 1) * self.inner_size
+            works.append(SlabWork(fill, size, extend))
+        return works
 
-    def _windows(self, fixed: int) -> tuple[int, int]:
-        """Return how many pieces are walked for a slab, and how many windows have all children."""
-        n_fixed = fixed.bit_count() + self.n_others
-        n_varying = self.n_varying or 1
-        n_groups = max(1, -(-fixed.bit_count() // n_varying))
-        return n_groups << n_fixed, 1 << max(0, n_fixed - n_varying)
-
-    @property
-    def work(self) -> int:
-        """About how long the search takes."""
-        sizes = range(self.n_outer + 1)
-        of_slabs = [math.comb(self.n_outer, k) * sum(self.slab_work((1 << k) - 1)) for k in sizes]
-        return sum(of_slabs) + self.work_of_walk_back
-
-    @property
+    @cached_property
     def work_of_walk_back(self) -> int:
         """About how long the walk back takes; next to nothing with all log-determinants at hand."""
         if self.n_varying is None:
             return 0
         return _WORK_OF_WALK_BACK << (self.n_columns + self.n_others)
 
-    @property
+    @cached_property
+    def work(self) -> int:
+        """About how long the search takes."""
+        n_slabs = [math.comb(self.n_outer, k) for k in range(self.n_outer + 1)]
+        return self._work_of(n_slabs)
+
+    @cached_property
     def work_of_workers(self) -> int:
         """About how long the slabs take on the workers.
 
         Slabs with equally many outer columns are solved at the same time, as far as there are
         workers.
         """
-        sizes = range(self.n_outer + 1)
-        rounds = [-(-math.comb(self.n_outer, k) // self.n_workers) for k in sizes]
-        of_slabs = [rounds[k] * sum(self.slab_work((1 << k) - 1)) for k in sizes]
-        return sum(of_slabs) + self.work_of_walk_back
+        n_slabs = [math.comb(self.n_outer, k) for k in range(self.n_outer + 1)]
+        return self._work_of([-(-n // self.n_workers) for n in n_slabs])
 
-    @property
+    def _work_of(self, n_slabs: list[int]) -> int:
+        """Return how long some slabs and the walk back take, one after the other."""
+        works = [n * sum(work) for n, work in zip(n_slabs, self.slab_works, strict=True)]
+        return sum(works) + self.work_of_walk_back
+
+    @cached_property
     def described_columns(self) -> str:
         """The columns in words, as users count them: roots are others that may be parents."""
         n_columns, n_others = self.n_columns - self.n_roots, self.n_others + self.n_roots
         columns = "1 column" if n_columns == 1 else f"{n_columns} columns"
         others = "1 other as parent" if n_others == 1 else f"{n_others} others as parents"
         return f"{columns} with {others}" if n_others else columns
+
+    def children(self, outer: int) -> Integers:
+        """Return the inner columns, and those outer ones that are in the mask `outer`."""
+        of_outer = [self.n_inner + i for i in members_of(outer)]
+        return np.array([*range(self.n_inner), *of_outer], dtype=np.int64)
 
     def __str__(self) -> str:
         parts = f" in {1 << self.n_outer} parts" if self.n_outer else ""

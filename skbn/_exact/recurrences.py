@@ -186,7 +186,7 @@ class Slab:
         self._progress = progress
         self._zeta = zeta
         self.tables = allocate(plan.slab_size, threads).view(dtype)
-        self.starts = np.cumsum([0, *(plan.table_size(x) for x in range(plan.n_columns))])
+        self.starts = np.cumsum([0, *(1 << bits for bits in plan.table_bits)])
         self.block_tables = BlockTables(self.tables, self.starts, plan.n_inner, plan.block_bits)
         self.with_any_parents = np.empty(plan.n_columns, dtype)
 
@@ -196,7 +196,7 @@ class Slab:
         There are tables of the inner columns and of the outer ones in the mask `outer`.
         """
         self._children = self.plan.children(outer)
-        work = self.plan.slab_work(fixed).fill
+        work = self.plan.slab_works[fixed.bit_count()].fill
         for share in self._families.fill(
             self.block_tables, fixed, self._children, self._threads, work // _TASK
         ):
@@ -204,7 +204,7 @@ class Slab:
 
     def transform(self, fixed: int) -> None:
         """Transform the tables over the other inner columns: they hold B then."""
-        work = self.plan.slab_work(fixed).transform
+        work = self.plan.slab_works[fixed.bit_count()].transform
         parts = self._threads.split(self._children, work // _TASK)
         for _ in self._threads.map(self._transform_tables, [(part,) for part in parts]):
             self._progress.advance(work / len(parts))
@@ -215,7 +215,7 @@ class Slab:
     def _transform_tables(self, children: Integers) -> None:
         for x in children:
             table = self.tables[self.starts[x] : self.starts[x + 1]]
-            self._zeta(table, self.plan.row_bits(x), self.plan.table_bits(x))
+            self._zeta(table, self.plan.row_bits[x], self.plan.table_bits[x])
 
     def extend(self, F: Floats, store: Store, fixed: int) -> None:
         """Set F on the slab's sets, from that of slabs with an outer column less."""
@@ -237,7 +237,7 @@ class Slab:
         Blocks with more high bits come after those with fewer, or before them.
         """
         plan = self.plan
-        work = plan.slab_work(fixed).extend
+        work = plan.slab_works[fixed.bit_count()].extend
         layout = Tables(self.tables, self.starts), plan.n_inner, plan.block_bits
         levels = submasks_by_size(plan.n_inner - plan.block_bits)
         for blocks in reversed(levels) if backwards else levels:

@@ -169,7 +169,7 @@ class ListedWeights:
         for i in range(n_inner, self.plan.n_columns):
             bits[i] = 0 if fixed >> (i - n_inner) & 1 else _NOWHERE
         self._add_up(child, bits, table)
-        sum_zeta(table, 0, self.plan.row_bits(child), self.wide)
+        sum_zeta(table, 0, self.plan.row_bits[child], self.wide)
 
     def _add_up(self, child: int, bits: list[int], table: Integers) -> None:
         table[:] = 0

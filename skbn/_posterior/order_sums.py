@@ -82,7 +82,7 @@ def weight_slab(weights: Weights, plan: SearchPlan, threads: Threads, progress: 
 
 def order_work(plan: SearchPlan) -> int:
     """Return about how long the sums take, in units of one local score of a search."""
-    last = plan.slab_work((1 << plan.n_outer) - 1)
+    last = plan.slab_works[-1]
     return 2 * plan.work - last.fill - last.transform
 
 

@@ -178,6 +178,6 @@ def test_the_memory_and_the_progress_are_those_of_the_plan(n_outer, n_varying, i
 def test_the_work_is_that_of_all_slabs(n_outer):
     for options in ({}, {"n_varying": 1}, {"n_varying": 1, "scratch": "a folder"}):
         plan = SearchPlan(18, n_outer, **options)
-        of_slabs = sum(sum(plan.slab_work(fixed)) for fixed in range(1 << n_outer))
+        of_slabs = sum(sum(plan.slab_works[fixed.bit_count()]) for fixed in range(1 << n_outer))
         assert plan.work == of_slabs + plan.work_of_walk_back
         assert (plan.work_of_walk_back > 0) == (plan.n_varying is not None)
