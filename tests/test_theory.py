@@ -43,7 +43,7 @@ def test_pages(page):
     if page == "search":
         for d, v in [(1, 1), (4, 3), (7, 2), (7, 5)]:
             plan = SearchPlan(30, d, n_varying=v)
-            assert names["pieces"](d, v) == sum(plan._windows(T)[0] for T in range(1 << d))
+            assert names["pieces"](d, v) == sum(plan.n_pieces(T.bit_count()) for T in range(1 << d))
     if page == "accuracy":
         assert names["refusal"].startswith(
             "Column 2 is collinear with others: column 2 = 1 * column 0"

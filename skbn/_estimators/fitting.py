@@ -443,9 +443,9 @@ def keep_solution(
 def warn_about_network(solution: Solution, problem: Problem, observed: Any = None) -> None:
     """Warn if the table may not suit the model, or if `max_parents` costs much of the score."""
     if solution.model is not None:
-        warn_about_data(solution.model, problem.regressions, observed)
+        warn_about_data(solution.model, problem.scorer, observed)
         limit = problem.constraints.possible, problem.constraints.max_parents
-        warn_about_limit(problem.regressions, solution.model, *limit)
+        warn_about_limit(problem.scorer, solution.model, *limit)
 
 
 def warn_about_proof(learner: BaseEstimator, n_unproven: int = 0) -> None:

@@ -94,7 +94,7 @@ def searches_at_a_time(
     most = 1 if is_small else min(n_threads, n_searches)
     if most == 1:
         return 1
-    shape = problem.shape
+    shape = problem.read()
     by_dynamic_programs = _are_dynamic_programs(shape, resources, settings)
     for n in range(most, 1, -1):
         # Raised if they do not fit in memory, or only branch and cut that is not installed.
@@ -158,7 +158,7 @@ class HeldOutScores:
         n_first = len(splits) - n_last
         self._n_jobs = [n_threads // self.n_at_a_time] * n_first
         self._n_jobs += [n_threads // max(n_last, 1)] * n_last
-        plan = plan_searches(problem.shape, self._resources, settings)
+        plan = plan_searches(problem.read(), self._resources, settings)
         self.work = len(splits) * plan.work(len(penalties))
 
     def compute(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
@@ -202,14 +202,14 @@ class HeldOutScores:
         resources = self._resources.with_jobs(n_jobs)
         problem = self._problem.of_sample(learned, n_jobs)
         solutions = solve(problem, resources, self._settings, self._penalties)
-        if problem.regressions.nodes is not None:
-            require_levels(held_out, problem.regressions.nodes)
+        if problem.scorer.nodes is not None:
+            require_levels(held_out, problem.scorer.nodes)
         outcomes = []
         for solution in solutions:
             assert solution.model is not None
             with one_blas_thread():
-                rows = problem.regressions.kept(held_out.rows)
-                is_set = _sets_of_columns(held_out, problem.regressions.nodes)
+                rows = problem.scorer.kept(held_out.rows)
+                is_set = _sets_of_columns(held_out, problem.scorer.nodes)
                 score = held_out.mean(solution.model.log_density(rows, is_set))
             n_edges = sum(mask.bit_count() for mask in solution.parents)
             outcomes.append((score, n_edges, not solution.is_optimal))

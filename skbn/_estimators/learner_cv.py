@@ -277,9 +277,9 @@ None, default=None
         scores = read_scores(self, X, sample_weight, interventions, needs_rows=True)
         sample = scores.sample  # raises if there are no rows
         problem = problem_of(scores, constraints_of(self, scores))
-        if not problem.regressions.has_complexity:
+        if not problem.scorer.has_complexity:
             raise ValueError(
-                f"criterion={readable_value(problem.regressions.criterion)} has no complexity term "
+                f"criterion={readable_value(problem.scorer.criterion)} has no complexity term "
                 "that penalties could multiply; choose its parameters with a GridSearchCV of "
                 "GaussianBNLearner."
             )
@@ -287,7 +287,7 @@ None, default=None
         if len(splits) < 2 and self.rule != "best":
             raise ValueError(f"rule={self.rule!r} needs two folds or more; cv yielded one.")
         resources = replace(self._resources(), announce=None)
-        plan = plan_searches(problem.shape, resources, settings)
+        plan = plan_searches(problem.read(), resources, settings)
         folds = HeldOutScores(problem, penalties, splits, resources, settings)
         if self.verbose:
             say(

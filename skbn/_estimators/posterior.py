@@ -389,7 +389,7 @@ class GaussianBNPosterior(PosteriorAnswers):
             targets_=targets_of(problem),
         )
         if scores.sample.has_rows:
-            warn_about_data(network._model(), problem.regressions, observed)
+            warn_about_data(network._model(), problem.scorer, observed)
         return self
 
     def _posterior_of(
@@ -426,7 +426,7 @@ class GaussianBNPosterior(PosteriorAnswers):
                     "with the uniform prior. Leave structure_prior at 'auto'."
                 )
             return True
-        if sums_fit(problem.shape, self.structure_prior, resources):
+        if sums_fit(problem.read(), self.structure_prior, resources):
             return False
         if self.structure_prior == "order":
             raise ValueError(

@@ -75,7 +75,7 @@ class _Search:
     def may_take_bge(self) -> bool:
         """Whether BGe could take the place of the criterion."""
         problem = self.problem
-        is_bge = isinstance(problem.regressions.criterion, BGe)
+        is_bge = isinstance(problem.scorer.criterion, BGe)
         return problem.scores.sample.is_complete and not is_bge
 
     def network(self, weight: Floats, progress: Progress) -> GaussianBayesianNetwork:

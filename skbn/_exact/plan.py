@@ -160,15 +160,20 @@ class SearchPlan:
             n_parts = n_fixed + self.n_others
             fill = size * (2 + (1 << n_parts))
             if self.n_varying is not None:
-                n_groups = max(1, -(-n_fixed // self.n_varying))
                 n_passes = 1 << max(0, n_parts - self.n_varying)
-                fill += _WORK_OF_WALK * (n_groups << n_parts) * self.inner_size
+                fill += _WORK_OF_WALK * self.n_pieces(n_fixed) * self.inner_size
                 fill += _WORK_OF_PASS * n_passes * size
             extend = 2 * size
             if self.scratch is not None:
                 extend += _WORK_OF_FILE * (n_fixed + 1) * self.inner_size
             works.append(SlabWork(fill, size, extend))
         return works
+
+    def n_pieces(self, n_fixed: int) -> int:
+        """Return how many pieces are walked for a slab of this number of outer columns."""
+        assert self.n_varying is not None
+        n_groups = max(1, -(-n_fixed // self.n_varying))
+        return n_groups << (n_fixed + self.n_others)
 
     @cached_property
     def work_of_walk_back(self) -> int:

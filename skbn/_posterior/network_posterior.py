@@ -342,9 +342,9 @@ def network_posterior(
     RuntimeError
         If the sums contradict each other.
     """
-    scorer, constraints, names = problem.regressions, problem.constraints, problem.names
+    scorer, constraints, names = problem.scorer, problem.constraints, problem.names
     m = len(names)
-    plan = plan_posterior(problem.shape, prior, resources, names, instead)
+    plan = plan_posterior(problem.read(), prior, resources, names, instead)
     if resources.announce is not None:
         resources.announce(str(plan))
     is_uniform = plan.prior == "uniform"

@@ -313,7 +313,7 @@ def sampled_posterior(
     ValueError
         If the tables do not fit in memory.
     """
-    constraints, scorer = problem.constraints, problem.regressions
+    constraints, scorer = problem.constraints, problem.scorer
     compile_kernels((*CHAIN_KERNELS, walk_seeds, *SmallFamilies.kernels))
     own, *seeds = settings.seed.spawn(1 + settings.n_chains)
     rng = np.random.default_rng(own)
@@ -362,7 +362,7 @@ def _candidates(
     possible = [members_of(mask) for mask in constraints.allowed]
     required = [members_of(mask) for mask in constraints.required]
     n_all = max(map(len, possible))
-    available, limit = resources.beside(problem.shape.n_bytes)
+    available, limit = resources.beside(problem.read().n_bytes)
 
     fewest = max(_N_FIXED, *map(len, required)) + _N_RANDOM
     n_parents = max([0, *(len(own) for parents in found for own in parents)])
@@ -381,7 +381,7 @@ def _candidates(
             f"The tables of {n_chains} Markov chains over {m} columns need {sizes[0]} of memory, "
             f"and {sizes[1]} {limit}. {remedy}."
         )
-    scores = CandidateScores(problem.regressions, constraints, log_odds)
+    scores = CandidateScores(problem.scorer, constraints, log_odds)
     return Candidates(possible, required, scores, scores.gains, fewest - _N_RANDOM, most, _N_RANDOM)
 
 

@@ -70,6 +70,7 @@ class BlockScorer(FamilyScorer):
         without rows, for one, has no indicator.
     """
 
+    why_listed = "of nodes of several columns"
     _of_penalty = (*FamilyScorer._of_penalty, *("_node_terms", "_column_constant", "_weights"))
 
     def __init__(
@@ -298,17 +299,19 @@ class BlockScorer(FamilyScorer):
         progress: Progress | None,
     ) -> Floats:
         factor, offsets = self.factor_of(columns)
-        if isinstance(families, AllFamilies):
+        subsets, widths = families.subsets, [self.nodes.widths[v] for v in columns]
+        if subsets is None:
             weights = self.weights_of(columns, families.max_parents)
             return set_functions(factor, weights, n_jobs, progress, offsets).of_family
-        subsets, widths = families.subsets, [self.nodes.widths[v] for v in columns]
         added = np.zeros(len(columns)) if offsets is None else offsets
         log_det = small_log_determinants(factor, subsets, added, n_jobs, progress, widths=widths)
         self._check_sets(families, log_det, columns)
         n_nodes = np.repeat(np.arange(subsets.most + 1), np.diff(subsets.starts))
         return self._value(columns_of_small_sets(subsets, widths), n_nodes, log_det)
 
-    def _check_sets(self, families: SmallFamilies, log_det: Floats, columns: list[int]) -> None:
+    def _check_sets(
+        self, families: AllFamilies | SmallFamilies, log_det: Floats, columns: list[int]
+    ) -> None:
         """Raise if the columns of a family depend on each other, unless all were checked."""
         for node in columns:
             self.require_independence([node])

@@ -133,6 +133,7 @@ class AllFamilies(Families):
 
     are_listed = False
     kernels: ClassVar[tuple[Any, ...]] = (walk_seeds,)
+    subsets = None  # all have log-determinants, by their masks
 
     def __init__(self, m: int) -> None:
         self.m = m

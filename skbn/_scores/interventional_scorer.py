@@ -52,6 +52,8 @@ class InterventionalScorer(FamilyScorer):
         The scorer of all rows. It knows the nodes and their columns; its scores are not used.
     """
 
+    why_listed = "with interventions"
+
     def __init__(
         self,
         sample: ExperimentalSample,
@@ -65,6 +67,7 @@ class InterventionalScorer(FamilyScorer):
         settings = names, criterion, penalty, max_parents, n_jobs
         kind = FamilyScorer if sample.nodes is None else BlockScorer
         self.of_all_rows = kind(sample.all_rows, *settings)
+        self.targets = sample.targets
         self._groups = [ScoredGroup(nodes, kind(rows, *settings)) for nodes, rows in sample.groups]
         self._group_of = {x: i for i, (nodes, _) in enumerate(self._groups) for x in nodes}
 
@@ -99,6 +102,9 @@ class InterventionalScorer(FamilyScorer):
             first = error.explained_as(str(error))  # without a traceback, which keeps tables
         others = [partial(self._of_group, i) for i in range(len(self._groups)) if i != group]
         raise joined(first, *others)
+
+    def read(self) -> list[ScoredGroup]:
+        return self.row_groups
 
     def _of_group(self, group: int) -> FamilyScorer:
         """Return what scores the families of a group's nodes; it raises as `of_child`."""

@@ -66,8 +66,13 @@ class FamilyScorer:
         The criterion for these columns, with its labelled parameters in their order.
     families : AllFamilies or SmallFamilies
         How the families are numbered, and in what order the log-determinants are.
+    targets : list of int
+        The masks of the nodes that an experimenter set together, each once.
     """
 
+    # What keeps an order search from finding families by regressions of single columns on the same
+    # rows, as an error says it.
+    why_listed: ClassVar[str | None] = None
     # What depends on the penalty.
     _of_penalty: ClassVar[tuple[str, ...]] = ("_criterion_tables", "tables", "score_offsets")
 
@@ -90,6 +95,7 @@ class FamilyScorer:
         self._names = names
         self._n_jobs = n_jobs
         self._shared = _SharedByPenalties()
+        self.targets: list[int] = []
 
     def with_penalty(self, penalty: float) -> Self:
         """Return the scorer of another penalty; both compute log-determinants only once."""
@@ -109,6 +115,21 @@ class FamilyScorer:
     def of_child(self, child: int) -> FamilyScorer:
         """Return what scores the families of a child."""
         return self
+
+    def read(self) -> list[ScoredGroup]:
+        """Compute the statistics of the rows: what a search needs before it is planned.
+
+        Returns
+        -------
+        row_groups : list of ScoredGroup
+
+        Raises
+        ------
+        ValueError
+            If a regression leaves no residual, or the criterion does not suit the table.
+        """
+        _ = self.statistics
+        return self.row_groups
 
     @property
     def group_statistics(self) -> list[GroupStatistics]:

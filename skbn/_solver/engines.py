@@ -261,7 +261,7 @@ class _DenseSearch(GroupSearch):
         return n_penalties * (of_walk + self._plan.work)
 
     def optimum(self, problem: Problem, resources: Resources) -> Optimum:
-        families = self._families(problem.regressions, resources)
+        families = self._families(problem.scorer, resources)
         columns, plan = self._sets_of, self._plan
         n_jobs, progress = resources.n_jobs, resources.progress
         if plan.n_workers and resources.cluster is not None:
@@ -280,7 +280,7 @@ class _DenseSearch(GroupSearch):
     def near_optimal(
         self, problem: Problem, equivalence_classes: bool, resources: Resources
     ) -> NearOptimalStream:
-        families = self._families(problem.regressions, resources)
+        families = self._families(problem.scorer, resources)
         rest = resources.n_jobs, resources.progress, problem.told_apart
         assert isinstance(families, DenseFamilies)
         return near_optimal_networks(families, self._plan, equivalence_classes, *rest)

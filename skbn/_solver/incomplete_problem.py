@@ -28,7 +28,7 @@ from skbn._scores.block_scorer import independent_columns, too_many_columns
 from skbn._scores.criteria import InformationCriterion
 from skbn._scores.local_scores import LocalScores
 from skbn._solver.constraints import Constraints, read_constraints
-from skbn._solver.problem import BlockProblem, Shape, TableProblem
+from skbn._solver.problem import Shape, TableProblem
 from skbn.exceptions import DegenerateColumnsError
 
 # In nats. EM that only compares networks ends when a step raises its likelihood by no more.
@@ -80,9 +80,8 @@ class IncompleteProblem(TableProblem):
                 "GaussianBNImputer for example, or model these columns in the first of the tiers."
             )
 
-    @property
-    def shape(self) -> Shape:
-        return self.expected(start(self.rows), self.rows.n_samples).shape
+    def read(self) -> Shape:
+        return self.expected(start(self.rows), self.rows.n_samples).read()
 
     def of_sample(self, sample: Sample, n_jobs: int | None = None) -> Self:
         return type(self)(self.scores._with_sample(sample, n_jobs), self.constraints)
@@ -309,8 +308,7 @@ class IncompleteProblem(TableProblem):
             np.asarray(factor * unit),
         )
         sample = Sample.of_summary(summary, self.nodes)
-        kind = TableProblem if self.nodes is None else BlockProblem
-        return kind(self.scores._with_sample(sample), self.constraints)
+        return TableProblem(self.scores._with_sample(sample), self.constraints)
 
 
 def expected_sample(scores: LocalScores) -> Sample:

@@ -42,8 +42,7 @@ class ListedProblem(Problem):
         m = len(scores.columns)
         self.families = GivenFamilies(m, scores.n_families, scores.largest_n_parents)
 
-    @property
-    def shape(self) -> Shape:
+    def read(self) -> Shape:
         return Shape(self.families, self.constraints)
 
     @property

@@ -75,7 +75,7 @@ def near_optimal(
     RuntimeError
         If independent regressions do not confirm the first and the last score.
     """
-    plan = plan_searches(problem.shape, resources, SearchSettings(lists_networks=True))
+    plan = plan_searches(problem.read(), resources, SearchSettings(lists_networks=True))
     if resources.announce is not None:
         resources.announce(str(plan))
     listing = [kernel for search in plan.searches for kernel in search.listing_kernels]

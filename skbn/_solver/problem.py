@@ -1,9 +1,8 @@
 """Problem: scores and constraints, of which engines and sums ask what they need.
 
-`TableProblem` has the scores of a table, which follow from regressions; `BlockProblem` and
-`InterventionalProblem` are tables of nodes of several columns and of experiments, and
-`ListedProblem` has listed families. What plans a search needs no scores, but only their
-`Shape`, which can be changed to see whether another problem would fit in memory.
+`TableProblem` has the scores of a table, which follow from regressions, and `ListedProblem` has
+listed families. What plans a search needs no scores, but only their `Shape`, which can be changed
+to see whether another problem would fit in memory.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -20,7 +19,6 @@ from skbn._core.exact_sums import upper_sum
 from skbn._core.graphs import propagate
 from skbn._core.resources import Progress, one_blas_thread
 from skbn._core.subsets import mask_of, members_of
-from skbn._data.experiments import ExperimentalSample
 from skbn._data.nodes import Nodes
 from skbn._data.sample import Sample
 from skbn._data.statistics import GroupStatistics
@@ -28,7 +26,7 @@ from skbn._networks.block_network import network_of_model
 from skbn._networks.equivalence import canonical_member, told_apart
 from skbn._networks.gaussian import LinearGaussianModel, estimate_model
 from skbn._networks.network import GaussianBayesianNetwork
-from skbn._regressions.set_function import SCORE_ACCURACY, internal_error
+from skbn._regressions.set_function import SCORE_ACCURACY
 from skbn._scores.base import BaseScores
 from skbn._scores.criteria import Criterion, is_score_equivalent
 from skbn._scores.families import Families, ScoredParentSets
@@ -179,6 +177,8 @@ class Problem(ABC):
     scores : BaseScores
     constraints : Constraints
     families : Families
+    scorer : FamilyScorer
+        What scores a table's families by regressions; only a `TableProblem` has it.
     names : list of m str or int
     score_offsets : ndarray of shape (m,)
         What all local scores of each child have in common, in nats; a search leaves it out.
@@ -189,6 +189,8 @@ class Problem(ABC):
         scores are Bayes factors.
     is_score_equivalent : bool
         Whether all members of an equivalence class have one score.
+    targets : sequence of int
+        The masks of the columns that an experimenter set together, each once.
     tie : float
         Networks whose scores differ by no more may be taken for equally good, in nats.
     """
@@ -196,6 +198,8 @@ class Problem(ABC):
     scores: BaseScores
     constraints: Constraints
     families: Families
+    scorer: FamilyScorer
+    targets: Sequence[int] = ()
     tie: float = 0.0
 
     @property
@@ -203,10 +207,9 @@ class Problem(ABC):
         """The columns' names, or their numbers if they have none."""
         return self.scores.columns
 
-    @property
     @abstractmethod
-    def shape(self) -> Shape:
-        """How large the problem is."""
+    def read(self) -> Shape:
+        """Compute what a search needs of the rows; return how large the problem is."""
 
     @property
     @abstractmethod
@@ -234,22 +237,12 @@ class Problem(ABC):
         return self.is_score_equivalent and self.constraints.is_free and not self.targets
 
     @property
-    def targets(self) -> list[int]:
-        """The masks of the columns that an experimenter set together, each once."""
-        return []
-
-    @property
     def told_apart(self) -> list[int]:
         """The masks of the columns that experiments tell apart from each.
 
         An edge between two such columns has its direction in the whole equivalence class.
         """
         return told_apart(self.targets, len(self.names))
-
-    @property
-    def regressions(self) -> FamilyScorer:
-        """What scores a table's families by regressions; only a `TableProblem` has it."""
-        raise internal_error("scores that are listed have no regressions")
 
     @abstractmethod
     def with_penalties(self, penalties: Sequence[float]) -> Sequence[Self]:
@@ -434,40 +427,32 @@ class TableProblem(Problem):
     ----------
     scores : LocalScores
     constraints : Constraints
-
-    Attributes
-    ----------
-    why_listed : str or None
-        What keeps the families of an order search from growing, as an error says it. They grow by
-        regressions of single columns, on the same rows.
     """
 
     scores: LocalScores
-    why_listed: ClassVar[str | None] = None
 
     def __init__(self, scores: LocalScores, constraints: Constraints) -> None:
         self.scores = scores
         self.constraints = constraints
-        self.families = scores.scorer.families
+        self.scorer = scores.scorer
+        self.families = self.scorer.families
+        self.targets = self.scorer.targets
 
-    @property
-    def shape(self) -> Shape:
-        return self.shape_of(self.regressions)
-
-    def shape_of(self, scorer: FamilyScorer) -> Shape:
-        """Return how large the problem is if a scorer scores all columns."""
-        is_independent = not self.families.are_listed or scorer.statistics.is_checked
+    def read(self) -> Shape:
+        scorers = [scorer for _, scorer in self.scorer.read()]
         m, most = self.families.m, self.families.max_parents
-        n_functions = scorer.weights_of(range(m), most).n_functions
-        return Shape(self.families, self.constraints, scorer.n_bytes, is_independent, n_functions)
-
-    @property
-    def regressions(self) -> FamilyScorer:
-        return self.scores.scorer
+        return Shape(
+            self.families,
+            self.constraints,
+            self.scorer.n_bytes,
+            not self.families.are_listed or all(each.statistics.is_checked for each in scorers),
+            max(each.weights_of(range(m), most).n_functions for each in scorers),
+            len(scorers),
+        )
 
     @property
     def score_offsets(self) -> Floats:
-        return self._of_modelled(self.regressions.score_offsets)
+        return self._of_modelled(self.scorer.score_offsets)
 
     @property
     def listed_offsets(self) -> Floats:
@@ -475,11 +460,11 @@ class TableProblem(Problem):
 
     @property
     def may_be_likelihoods(self) -> bool:
-        return self.regressions.criterion.marginal_likelihood != "none"
+        return self.scorer.criterion.marginal_likelihood != "none"
 
     @property
     def is_score_equivalent(self) -> bool:
-        return is_score_equivalent(self.regressions.tables)
+        return is_score_equivalent(self.scorer.tables)
 
     def with_penalties(self, penalties: Sequence[float]) -> Sequence[Self]:
         scores = [self.scores.with_penalty(penalty) for penalty in penalties]
@@ -492,27 +477,27 @@ class TableProblem(Problem):
         return self.of_sample(self.scores.sample.without_rows())
 
     def prepare(self, progress: Progress) -> None:
-        self.regressions.prepare(progress)
+        self.scorer.prepare(progress)
 
     # Families
 
     def listed(self, child: int, *, with_dominated: bool = False) -> ScoredParentSets:
         required, candidates = self.limits_of(child)
         if not required and not candidates:
-            terms = self.regressions.terms(child, [])
+            terms = self.scorer.terms(child, [])
             return np.empty((1, 0), dtype=np.int16), np.array([sum(terms)])
-        parents, local = self.regressions.listed(child, required, candidates, with_dominated)
+        parents, local = self.scorer.listed(child, required, candidates, with_dominated)
         fits = (parents >= 0).sum(axis=1) <= self.constraints.max_parents
         return parents[fits], local[fits]
 
     def local_scores(self, columns: Sequence[int], parents: Sequence[int]) -> Floats:
-        terms = self.regressions.terms
+        terms = self.scorer.terms
         return np.array(
             [sum(terms(x, members_of(mask))) for x, mask in zip(columns, parents, strict=True)]
         )
 
     def largest_term(self, child: int, parents: list[int]) -> float:
-        return self.regressions.largest_term(child, parents)
+        return self.scorer.largest_term(child, parents)
 
     def order_families(self, order: list[int], n_others: int) -> OrderFamilies:
         """Return families that grow by regressions, or all of them, where these cannot grow.
@@ -522,11 +507,11 @@ class TableProblem(Problem):
         ValueError
             If families that cannot grow may be of any size, which are too many to list.
         """
-        if self.why_listed is None:
-            return grown_families(self.regressions, self.constraints, order, n_others)
+        if self.scorer.why_listed is None:
+            return grown_families(self.scorer, self.constraints, order, n_others)
         if not self.families.are_listed:
             raise ValueError(
-                f'search="order" {self.why_listed} chooses among listed families. Set '
+                f'search="order" {self.scorer.why_listed} chooses among listed families. Set '
                 "max_parents, to 3 for example."
             )
         return super().order_families(order, n_others)
@@ -534,7 +519,7 @@ class TableProblem(Problem):
     # Networks
 
     def network_terms(self, parents: Sequence[int]) -> Floats:
-        return self._of_modelled(self.regressions.network_terms(parents))
+        return self._of_modelled(self.scorer.network_terms(parents))
 
     def gap_of_rounding(
         self, columns: Sequence[int], parents: Sequence[int], score: float, rounding: float
@@ -551,7 +536,7 @@ class TableProblem(Problem):
             constraints = constraints._replace(allowed=allowed, required=required)
         with one_blas_thread():
             any_member = self.any_member and constraints.is_free
-            return polished(self.regressions, constraints, parents, any_member)
+            return polished(self.scorer, constraints, parents, any_member)
 
     def certified(self, parents: list[int], searched: float, gap: float) -> Solution:
         if self.any_member:
@@ -568,79 +553,52 @@ class TableProblem(Problem):
             losses,
             criterion=self.scores.criterion,
             model=model,
-            nodes=self.regressions.nodes,
-            statistics=self.regressions.group_statistics,
+            nodes=self.scorer.nodes,
+            statistics=self.scorer.group_statistics,
         )
 
     def network(self, parents: list[int]) -> GaussianBayesianNetwork:
         with one_blas_thread():
             model = self.model(parents)
-        network = network_of_model(model, self.regressions.nodes)
-        network._keep(model, statistics=self.regressions.group_statistics)
+        network = network_of_model(model, self.scorer.nodes)
+        network._keep(model, statistics=self.scorer.group_statistics)
         return network
 
     def model(self, parents: list[int]) -> LinearGaussianModel:
-        """Return the columns' network with parameters, from the masks of the nodes' parents."""
-        scorer = self.regressions
-        model = estimate_model(
-            scorer.statistics,
-            scorer.parents_of_columns(parents),
-            scorer.column_names,
-            fixed=scorer.fixed_of_columns(self.irreversible(parents)),
-            divisors=scorer.noise_divisors,
-        )
-        outside = self.constraints.exogenous
-        return replace(model, exogenous=tuple(scorer.columns_of(outside))) if outside else model
+        """Return the columns' network with parameters, from the masks of the nodes' parents.
 
-
-class BlockProblem(TableProblem):
-    """The scores of nodes that are blocks of columns, and constraints on the nodes."""
-
-    why_listed = "of nodes of several columns"
-
-
-class InterventionalProblem(TableProblem):
-    """The scores of a table with interventions, and constraints.
-
-    Its equivalence classes are those of the interventional essential graph (Hauser & Bühlmann 2012,
-    "Characterization and greedy learning of interventional Markov equivalence classes"): an edge of
-    which just one end was set in some row has the same direction in all members.
-    """
-
-    why_listed = "with interventions"
-
-    @property
-    def targets(self) -> list[int]:
-        sample = self.scores.sample
-        assert isinstance(sample, ExperimentalSample)
-        return sample.targets
-
-    @property
-    def shape(self) -> Shape:
-        shapes = [self.shape_of(scorer) for _, scorer in self.regressions.row_groups]
-        return shapes[0]._replace(
-            n_bytes=sum(each.n_bytes for each in shapes),
-            is_independent=all(each.is_independent for each in shapes),
-            n_functions=max(each.n_functions for each in shapes),
-            n_row_groups=len(shapes),
-        )
-
-    def model(self, parents: list[int]) -> LinearGaussianModel:
-        """Return the columns' network, each with the parameters of the rows that count for it."""
-        scorer, m = self.regressions, len(self.names)
-        of_columns = scorer.parents_of_columns(parents)
-        k = len(of_columns)
-        coef, intercept, noise_variance = np.zeros((k, k)), np.empty(k), np.empty(k)
-        for nodes, of_group in scorer.row_groups:
-            own = scorer.parents_of_columns([parents[x] if x in nodes else 0 for x in range(m)])
-            divisors = of_group.noise_divisors
-            names = scorer.column_names
-            model = estimate_model(of_group.statistics, own, names, divisors=divisors)
-            at = scorer.columns_of(mask_of(nodes))
-            coef[:, at], intercept[at] = model.coef[:, at], model.intercept[at]
-            noise_variance[at] = model.noise_variance[at]
+        Each node has the parameters of the rows that count for it.
+        """
+        scorer = self.scorer
         fixed = scorer.fixed_of_columns(self.irreversible(parents))
-        mean = propagate(intercept, coef, of_columns)
-        outside = tuple(scorer.columns_of(self.constraints.exogenous))
-        rest = of_columns, coef, intercept, mean, noise_variance, fixed, outside
-        return LinearGaussianModel([*scorer.column_names], *rest)
+        models = []
+        for nodes, of_group in scorer.row_groups:
+            own = [mask if x in nodes else 0 for x, mask in enumerate(parents)]
+            model = estimate_model(
+                of_group.statistics,
+                scorer.parents_of_columns(own),
+                scorer.column_names,
+                fixed=fixed,
+                divisors=of_group.noise_divisors,
+            )
+            models.append((nodes, model))
+        if len(models) > 1:
+            of_columns = [(scorer.columns_of_nodes(nodes), each) for nodes, each in models]
+            model = _joined(of_columns, scorer.parents_of_columns(parents), fixed)
+        if self.constraints.exogenous:
+            outside = scorer.columns_of(self.constraints.exogenous)
+            model = replace(model, exogenous=tuple(outside))
+        return model
+
+
+def _joined(
+    models: list[tuple[list[int], LinearGaussianModel]], parents: list[int], fixed: list[int]
+) -> LinearGaussianModel:
+    """Return the model of all columns, from models of some columns each and their numbers."""
+    k = len(parents)
+    coef, intercept, noise_variance = np.zeros((k, k)), np.empty(k), np.empty(k)
+    for at, model in models:
+        coef[:, at], intercept[at] = model.coef[:, at], model.intercept[at]
+        noise_variance[at] = model.noise_variance[at]
+    mean = propagate(intercept, coef, parents)
+    return LinearGaussianModel(model.nodes, parents, coef, intercept, mean, noise_variance, fixed)

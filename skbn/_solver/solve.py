@@ -1,4 +1,4 @@
-"""solve: plan the search for the best network, run it, and certify what it found.
+"""solve: read the rows, plan the search for the best network, run it, and certify its network.
 
 The constraints cut the columns into groups, each of which is a search of its own (see
 `Constraints.groups`).
@@ -26,13 +26,7 @@ from skbn._solver.engines import EXACT, Optimum, SearchSettings
 from skbn._solver.incomplete_problem import IncompleteProblem
 from skbn._solver.listed_problem import ListedProblem
 from skbn._solver.planner import Plan, plan_searches
-from skbn._solver.problem import (
-    BlockProblem,
-    InterventionalProblem,
-    Problem,
-    Solution,
-    TableProblem,
-)
+from skbn._solver.problem import Problem, Solution, TableProblem
 from skbn._solver.structural_em import structural_em, work_of_em
 
 # The local scores of a dense search that a thread makes in a second, roughly, as measured; and the
@@ -49,16 +43,13 @@ def problem_of(scores: BaseScores, constraints: Constraints) -> Problem:
 @problem_of.register
 def _of_table(scores: LocalScores, constraints: Constraints) -> Problem:
     sample = scores.sample
+    if not sample.is_complete:
+        return IncompleteProblem(scores, constraints)
     if isinstance(sample, ExperimentalSample):
         # A column that is not modelled may have been set in all rows.
         left = sample.never_set(members_of(constraints.exogenous))
-        if left is sample:
-            return InterventionalProblem(scores, constraints)
-        return _of_table(scores._with_sample(left), constraints)
-    kind: type[TableProblem] = TableProblem if sample.nodes is None else BlockProblem
-    if not sample.is_complete:
-        kind = IncompleteProblem
-    return kind(scores, constraints)
+        scores = scores if left is sample else scores._with_sample(left)
+    return TableProblem(scores, constraints)
 
 
 problem_of.register(ParentSetScores, ListedProblem)
@@ -94,19 +85,10 @@ def solve(
     """
     if isinstance(problem, IncompleteProblem):
         return [structural_em(problem, resources, settings, solve)]
-    plan = plan_searches(problem.shape, resources, settings)
+    shape = problem.read()
+    plan = plan_searches(shape, resources, settings)
     path = [problem] if penalties is None else problem.with_penalties(penalties)
-    if resources.announce is not None:
-        time = _expected_time(plan, len(path), resources) if resources.cluster is None else ""
-        resources.announce(f"{plan}{time}")
-    compile_kernels(plan.kernels)
-    resources.progress.expect(plan.work(len(path)))
-    if plan.heeds_time_limit:
-        optima = []
-        for each in path:
-            optima += _best_networks([each], plan, resources.from_now())
-    else:
-        optima = _best_networks(path, plan, resources)
+    optima = _search(path, plan, resources)
     return [
         _certified(each, optimum, settings.tolerance)
         for each, optimum in zip(path, optima, strict=True)
@@ -117,7 +99,21 @@ def work_of(problem: Problem, resources: Resources, settings: SearchSettings) ->
     """Return by how much `solve` advances the progress."""
     if isinstance(problem, IncompleteProblem):
         return work_of_em(settings)
-    return plan_searches(problem.shape, resources, settings).work()
+    return plan_searches(problem.read(), resources, settings).work()
+
+
+def _search(path: Sequence[Problem], plan: Plan, resources: Resources) -> list[Optimum]:
+    """Announce the plan, and return the best network of each of some problems."""
+    if resources.announce is not None:
+        time = _expected_time(plan, len(path), resources) if resources.cluster is None else ""
+        resources.announce(f"{plan}{time}")
+    compile_kernels(plan.kernels)
+    resources.progress.expect(plan.work(len(path)))
+    if not plan.heeds_time_limit:
+        return _best_networks(path, plan, resources)
+    return [
+        optimum for each in path for optimum in _best_networks([each], plan, resources.from_now())
+    ]
 
 
 def _expected_time(plan: Plan, n_penalties: int, resources: Resources) -> str:

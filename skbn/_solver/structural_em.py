@@ -336,7 +336,7 @@ class _StructuralEM:
 def _can_list(problem: TableProblem, resources: Resources) -> bool:
     """Whether a list of networks fits in memory."""
     try:
-        plan_searches(problem.shape, resources, SearchSettings(lists_networks=True))
+        plan_searches(problem.read(), resources, SearchSettings(lists_networks=True))
     except ValueError:
         return False
     return True

@@ -240,9 +240,9 @@ def test_scores_of_any_size_are_proven(monkeypatch, scale):
 def test_families_that_do_not_fit_are_refused_with_what_would_fit():
     tight = resources(60_000_000)
     with pytest.raises(ValueError, match=r"40 columns .* families of branch and cut") as refusal:
-        plan_searches(problem(scores_of(40, 4)).shape, tight)
+        plan_searches(problem(scores_of(40, 4)).read(), tight)
     assert "Set max_parents to 3 or less" in str(refusal.value)
-    plan = plan_searches(problem(scores_of(40, 3)).shape, tight)
+    plan = plan_searches(problem(scores_of(40, 3)).read(), tight)
     assert str(plan).startswith("branch and cut over 40 columns: about ")
     assert plan.heeds_time_limit
 
@@ -251,7 +251,7 @@ def test_more_undominated_families_than_expected(monkeypatch):
     without_dynamic_programs(monkeypatch)
     monkeypatch.setattr(branch_engine, "_SHARE_UNDOMINATED", 0.0)
     scores = scores_of(13, 4, criterion="loglik")
-    n_bytes = plan_searches(problem(scores).shape, resources()).searches[0].n_bytes
+    n_bytes = plan_searches(problem(scores).read(), resources()).searches[0].n_bytes
     with pytest.raises(ValueError, match=r"over 13 columns runs short of memory .* max_parents"):
         solved(scores, given=resources(n_bytes))
 

@@ -413,7 +413,7 @@ def test_progress_ends_at_the_work_that_was_planned():
     in_tiers = problem(scores, tiers=[[0, 1, 2, 3], [4, 5, 6, 7, 8]])
     percents = []
     given = resources(listeners=(lambda percent, *_: percents.append(percent),))
-    plan = plan_searches(in_tiers.shape, given, by_orders())
+    plan = plan_searches(in_tiers.read(), given, by_orders())
     solve(in_tiers, given, by_orders())
     assert percents == sorted(percents)
     assert percents[-1] == 100
@@ -423,12 +423,12 @@ def test_progress_ends_at_the_work_that_was_planned():
 def test_a_search_that_does_not_fit_says_how_many_columns_would():
     scores = LocalScoreTransformer().fit_transform(drawn_rows(30))
     with pytest.raises(ValueError, match=r"over 30 columns needs .* until \d+ or fewer") as error:
-        plan_searches(problem(scores).shape, resources(1 << 30, 1_000_000), by_orders())
+        plan_searches(problem(scores).read(), resources(1 << 30, 1_000_000), by_orders())
     most = int(str(error.value).split("until ")[1].split()[0])
     assert 1 < most < 30
     for m, fits in ((most, True), (most + 1, False)):
         some = LocalScoreTransformer().fit_transform(drawn_rows(m))
-        shape = problem(some).shape
+        shape = problem(some).read()
         if fits:
             plan_searches(shape, resources(1 << 30, 1_000_000), by_orders())
         else:

@@ -69,7 +69,7 @@ def test_a_third_engine_needs_only_a_place_among_the_engines(monkeypatch, seed):
 
 def test_an_engine_that_fits_is_taken_in_place_of_a_cheaper_one_that_does_not(monkeypatch):
     scores = LocalScoreTransformer().fit_transform(np.random.default_rng(0).normal(size=(50, 8)))
-    shape, tight = problem(scores).shape, resources(1000)
+    shape, tight = problem(scores).read(), resources(1000)
     with pytest.raises(ValueError, match=r"needs .* of memory"):
         plan_searches(shape, tight)
     monkeypatch.setattr(planner, "ENGINES", (*planner.ENGINES, plan_order_by_order))
