@@ -10,14 +10,13 @@ import math
 import os
 import re
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import IO, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from skbn._core.arrays import ShortIntegers
+from skbn._core.arrays import Floats, Integers, ShortIntegers
 from skbn._core.files import replaced_file
 from skbn._core.text import readable_value
 from skbn._scores.families import ScoredParentSets
@@ -72,54 +71,77 @@ def read_jkl(path: str | os.PathLike[str]) -> tuple[list[str], list[ScoredParent
     """
     with Path(path).open(encoding="utf-8-sig", errors="surrogateescape") as file:
         reader = _Reader(file, path)
-        fields = reader.fields("the number of columns")
+        what = "the number of columns"
+        fields = reader.fields(what)
         while fields[0] == "META":  # GOBNILP may write such lines before it
-            fields = reader.fields("the number of columns")
+            fields = reader.fields(what)
         n_columns = reader.integer(" ".join(fields), 1, MOST_COLUMNS)
-        names: dict[str, _Families] = {}
+        found: dict[str, _Listed] = {}
         for _ in range(n_columns):
-            reader.column(names)
-        reader.end(list(names))
-    return list(names), reader.listed(names)
+            reader.read_column(found)
+        reader.require_end(found)
+    for name, line in zip(reader.mentions, reader.mention_lines, strict=True):
+        if name not in found:
+            raise reader.error(f"the parent {_cut(name)} is not a column", line)
+    place = {name: x for x, name in enumerate(found)}
+    # The column of each name that the file mentions, and of the padding, which is sorted last.
+    column_of = np.array([*map(place.get, reader.mentions), MOST_COLUMNS], dtype=np.int16)
+    families = []
+    for scores, mentioned, lines in found.values():
+        rows = np.sort(column_of[mentioned], axis=1)
+        rows[rows == MOST_COLUMNS] = -1
+        repeated = repeated_row(rows)
+        if repeated is not None:
+            raise reader.error("the same set of parents is repeated", lines[repeated])
+        families.append((rows, scores))
+    return list(found), families
 
 
-class _Families(NamedTuple):
-    """The families of a column, as they are read; one entry for each, except `members`."""
+class _Listed(NamedTuple):
+    """The families of a column, as they are read, and the line of each.
 
-    scores: array[float]
-    sizes: array[int]
-    members: array[int]  # of all sets, one after the other, by the order of the names' first use
+    `mentioned` has the parents as rows of the numbers that `_Reader.mentions` has, padded with -1.
+    """
+
+    scores: Floats
+    mentioned: Integers
     lines: array[int]
 
 
 class _Reader:
-    """Lines of a file, their fields, and errors that name the line."""
+    """Lines of a file, their fields, and errors that name the line.
+
+    Attributes
+    ----------
+    mentions : dict of str to int
+        The names in the order in which they come up first, by which they are numbered.
+    mention_lines : list of int
+        The line in which each comes up first.
+    """
 
     def __init__(self, file: IO[str], path: str | os.PathLike[str]) -> None:
-        self._lines = self._lines_with_fields(file)
-        self._path = path
-        self._line = 0
-        self._mentions: dict[str, int] = {}  # the number of each name, from its first use on
-        self._mention_lines: list[int] = []
-        self._fields: list[str] = []  # of this line
-        self._ends_in_space = True  # of this line, or of the file once it has been read
-
-    def _lines_with_fields(self, file: IO[str]) -> Iterator[list[str]]:
-        """Yield the fields of each line that has any."""
-        for text in file:
-            self._line += 1
-            self._ends_in_space = text[-1].isspace()
-            if fields := text.split():
-                yield fields
+        self._file, self._path = file, path
+        self._line, self._text = 0, "\n"
+        self._fields: list[str] = []
+        self.mentions: dict[str, int] = {}
+        self.mention_lines: list[int] = []
 
     def error(self, what: str, line: int | None = None) -> ValueError:
         return ValueError(f"{self._path}, line {line or self._line}: {what}.")
 
+    def _next(self) -> list[str]:
+        """Return the fields of the next line that has any; none at the end of the file."""
+        for text in self._file:
+            self._line, self._text = self._line + 1, text
+            if fields := text.split():
+                return fields
+        return []
+
     def fields(self, what: str) -> list[str]:
-        for fields in self._lines:
-            self._fields = fields
-            return fields
-        raise self.error(f"the file ends; expected {what}")
+        self._fields = self._next()
+        if not self._fields:
+            raise self.error(f"the file ends; expected {what}")
+        return self._fields
 
     def integer(self, text: str, least: int, most: int | None = None) -> int:
         if not text.isascii() or not text.isdigit() or len(text) > 18 or int(text) < least:
@@ -128,41 +150,43 @@ class _Reader:
             raise self.error(f"{text} is more than {most}, the largest number of columns")
         return int(text)
 
-    def column(self, names: dict[str, _Families]) -> None:
+    def read_column(self, found: dict[str, _Listed]) -> None:
         """Read a column's line and its families."""
         what = "a column's name and its number of parent sets"
         fields = self.fields(what)
         if len(fields) != 2:
             raise self.error(f"expected {what}; got {_cut(' '.join(fields))}")
         name, count = fields
-        if name in names:
+        if name in found:
             raise self.error(f"the column {_cut(name)} is repeated")
-        child = self._number(name)
-        n_sets = self.integer(count, 0)
-        names[name] = families = _Families(array("d"), array("q"), array("q"), array("q"))
+        child, n_sets = self._number(name), self.integer(count, 0)
+        scores, sizes, members, lines = array("d"), array("q"), array("q"), array("q")
         for _ in range(n_sets):
-            self._family(child, families)
+            score, parents = self._family(child)
+            scores.append(score)
+            sizes.append(len(parents))
+            members.extend(parents)
+            lines.append(self._line)
+        width = max(sizes, default=0)
+        mentioned = np.full((n_sets, width), -1)
+        mentioned[np.arange(width) < np.array(sizes)[:, np.newaxis]] = members
+        found[name] = _Listed(np.array(scores), mentioned, lines)
 
-    def _family(self, child: int, families: _Families) -> None:
-        what = "a score, a number of parents and their names"
-        fields = self.fields(what)
-        score = self._score(fields[0])
-        parents = fields[2:]
-        n_parents = len(parents)
-        if len(fields) < 2 or (
-            fields[1] != str(n_parents) and self.integer(fields[1], 0) != n_parents
-        ):
-            raise self.error(f"expected {what}; {n_parents} names follow")
+    def _family(self, child: int) -> tuple[float, list[int]]:
+        """Return the score on the next line, and the parents by their numbers."""
+        fields = self.fields("a score, a number of parents and their names")
+        score, parents = self._score(fields[0]), fields[2:]
+        n = len(parents)
+        if len(fields) < 2 or (fields[1] != str(n) and self.integer(fields[1], 0) != n):
+            what = "a score, a number of parents and their names"
+            raise self.error(f"expected {what}; {n} names follow")
         try:
-            members = [self._mentions[name] for name in parents]
+            members = [self.mentions[name] for name in parents]
         except KeyError:
             members = [self._number(name) for name in parents]
-        if child in members or len(set(members)) < n_parents:
+        if child in members or len(set(members)) < n:
             raise self.error("a parent is named twice, or is the child itself")
-        families.scores.append(score)
-        families.sizes.append(n_parents)
-        families.members.extend(members)
-        families.lines.append(self._line)
+        return score, members
 
     def _score(self, text: str) -> float:
         try:
@@ -170,74 +194,35 @@ class _Reader:
         except ValueError:
             score = math.nan
         # Python also reads 1_000, and the digits of all scripts.
-        if -LARGEST_SCORE <= score <= LARGEST_SCORE and text.isascii() and "_" not in text:
+        if abs(score) <= LARGEST_SCORE and text.isascii() and "_" not in text:
             return score
-        if math.isfinite(score) and abs(score) > LARGEST_SCORE:
+        if LARGEST_SCORE < abs(score) < math.inf:
             raise self.error(f"the score {_cut(text)} is beyond {LARGEST_SCORE}")
         raise self.error(f"{_cut(text)} is not a finite score. Leave out families without one")
 
     def _number(self, name: str) -> int:
         """Return the number of a name; a new name gets the next one."""
-        number = self._mentions.get(name)
-        if number is None:
+        if name not in self.mentions:
             if not _NAME.fullmatch(name):
                 raise self.error(
                     f"the name {_cut(name)} has bytes that are not UTF-8, or control characters"
                 )
-            number = self._mentions[name] = len(self._mentions)
-            self._mention_lines.append(self._line)
-        return number
+            self.mentions[name] = len(self.mentions)
+            self.mention_lines.append(self._line)
+        return self.mentions[name]
 
-    def end(self, names: list[str]) -> None:
+    def require_end(self, names: Iterable[str]) -> None:
         """Raise if the file goes on, or may be cut off within a parent's name."""
         last = self._fields
-        if next(self._lines, None) is not None:
+        if self._next():
             raise self.error("the file goes on after the last column's parent sets")
-        if self._ends_in_space or len(last) < 3:
-            return
-        for name in names:
+        for name in names if len(last) > 2 and not self._text[-1].isspace() else []:
             if name.startswith(last[-1]) and name != last[-1]:
                 raise self.error(
                     f"the file may have been cut off: it ends without a line break with "
                     f"{_cut(last[-1])}, which may be the beginning of the column {_cut(name)}. If "
                     "the file is complete, add a line break"
                 )
-
-    def listed(self, names: dict[str, _Families]) -> list[ScoredParentSets]:
-        """Return the families with their parents as columns' numbers."""
-        for name, line in zip(self._mentions, self._mention_lines, strict=True):
-            if name not in names:
-                raise self.error(f"the parent {_cut(name)} is not a column", line)
-        column_of = np.empty(len(names), dtype=np.int16)
-        column_of[[self._mentions[name] for name in names]] = np.arange(len(names))
-        return [self._scored_sets(families, column_of) for families in names.values()]
-
-    def _scored_sets(self, families: _Families, column_of: ShortIntegers) -> ScoredParentSets:
-        members = column_of[np.array(families.members, dtype=np.int64)]
-        rows = _padded_rows(members, np.array(families.sizes, dtype=np.int64))
-        repeated = repeated_row(rows)
-        if repeated is not None:
-            line = families.lines[repeated]
-            raise self.error("the same set of parents is repeated", line)
-        return rows, np.array(families.scores)
-
-
-def _padded_rows(members: ShortIntegers, sizes: npt.NDArray[np.intp]) -> ShortIntegers:
-    """Return sets as rows, padded with -1, from their members one after the other.
-
-    Examples
-    --------
-    >>> _padded_rows(np.array([7, 3, 5], dtype=np.int16), np.array([2, 0, 1]))
-    array([[ 3,  7],
-           [-1, -1],
-           [ 5, -1]], dtype=int16)
-    """
-    width = int(sizes.max(initial=0))
-    rows = np.full((len(sizes), width), MOST_COLUMNS, dtype=np.int16)  # sorted behind any column
-    rows[np.arange(width) < sizes[:, None]] = members
-    rows.sort(axis=1)
-    rows[rows == MOST_COLUMNS] = -1
-    return rows
 
 
 def repeated_row(rows: ShortIntegers) -> int | None:
