@@ -267,7 +267,7 @@ def test_searches_at_the_same_time_do_not_leave_dynamic_programming():
     few = problem(scores)
     (group,) = few.constraints.groups
     given = resources(400_000_000)  # of which a dynamic program takes at least 134 million
-    assert branch_and_cut_bytes(few.shape, group, None) < given.share(4).available
+    assert branch_and_cut_bytes(few.read(), group, None) < given.share(4).available
     assert searches_at_a_time(few, given, 4, 4) == 2
 
 
