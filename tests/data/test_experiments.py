@@ -165,12 +165,6 @@ def test_errors(interventions, error, message):
         read(interventions)
 
 
-def test_dask_is_refused():
-    dask_array = pytest.importorskip("dask.array")
-    with pytest.raises(TypeError, match=r"interventions\.compute\(\)"):
-        read(dask_array.from_array(IS_SET))
-
-
 # Samples
 
 

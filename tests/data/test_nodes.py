@@ -113,20 +113,6 @@ def test_wrong_nodes_are_refused(spec, message):
         learn_nodes(spec, table)
 
 
-def test_categories_that_cannot_be_read_are_refused():
-    with pytest.raises(ValueError, match="Column 'site' is a category with one level, 'a'"):
-        learn_nodes("auto", Table(pd.DataFrame({"site": ["a", "a"], "b": [1.0, 2.0]})))
-    with pytest.raises(ValueError, match="column 'site', a category, is in row 1"):
-        learn_nodes("auto", Table(pd.DataFrame({"site": ["a", None, "b"]})))
-    with pytest.raises(ValueError, match="is a category, which is a node by itself"):
-        learn_nodes({"s": ["site", "age"]}, Table(frame()))
-    with pytest.raises(ValueError, match=r"'site=b'\] would have the names of levels"):
-        learn_nodes("auto", Table(pd.DataFrame({"site": ["a", "b"], "site=b": [1.0, 2.0]})))
-    nodes = learn_nodes("auto", Table(frame()))
-    with pytest.raises(ValueError, match=r"Column 'site' has the level 'east'.* saw"):
-        encoded_rows(nodes, Table(frame().assign(site="east")))
-
-
 @pytest.mark.parametrize(
     "spec", [pd.Series(["u", "v", "u"]), np.array("auto"), pd.Index([1, 0, 1])]
 )

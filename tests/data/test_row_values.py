@@ -25,7 +25,6 @@ from skbn import (
     GaussianBNLearnerCV,
     GaussianBNPosterior,
     LocalScoreTransformer,
-    ParentSetScores,
 )
 from skbn.datasets import make_gaussian_network
 from skbn.exceptions import SampleWeightWarning
@@ -49,14 +48,6 @@ def test_weights_are_repeats(seed, criterion, max_parents):
     test, test_weight = weighted_table(seed + 1)
     held_out = weighted.score(test, sample_weight=test_weight)
     assert held_out == pytest.approx(repeated.score(test.repeat(test_weight, 0)), rel=1e-9)
-
-
-@pytest.mark.parametrize("criterion", CRITERIA)
-def test_scores_of_all_families_are_those_of_repeats(criterion):
-    rows, weight = weighted_table(1)
-    weighted = LocalScoreTransformer(criterion).fit_transform(rows, sample_weight=weight)
-    repeated = LocalScoreTransformer(criterion).fit_transform(rows.repeat(weight, 0))
-    np.testing.assert_allclose(weighted.to_array(), repeated.to_array(), rtol=1e-10)
 
 
 @pytest.mark.filterwarnings("ignore::skbn.exceptions.SampleWeightWarning")
@@ -207,7 +198,7 @@ def test_local_scores_carry_their_weights():
     )
     again = GaussianBNLearner().fit(scores, sample_weight=weight)  # the same ones
     assert again.network_score_ == by_rows.network_score_
-    with pytest.raises(ValueError, match="another sample_weight"):
+    with pytest.raises(ValueError, match=r"another sample_weight.*one place only"):
         GaussianBNLearner().fit(scores, sample_weight=weight + 1)
     with pytest.raises(ValueError, match="another sample_weight"):
         by_scores.score(scores, sample_weight=weight + 1)
@@ -304,34 +295,6 @@ def test_parts_of_labelled_scores_keep_their_labels():
     np.testing.assert_array_equal(np.asarray(scores[mask]), rows[weight > 1])
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (
-            lambda w: w.reset_index(drop=True),
-            r"sample_weight has no value for the row of X labelled 'row 0'.*to_numpy\(\)",
-        ),
-        (lambda w: w.iloc[1:], "no value for the row of X labelled 'row 0'"),
-        (
-            lambda w: pd.concat([w, pd.Series({"row 30": 1})]),
-            r"sample_weight has a value labelled 'row 30', but X has no .*\.loc\[X\.index\]",
-        ),
-    ],
-)
-def test_labels_that_are_not_those_of_the_rows_are_named(change, message):
-    rows, weight = weighted_table(9)
-    table = pd.DataFrame(rows, index=LABELS)
-    series = change(pd.Series(weight, index=LABELS))
-    learner = GaussianBNLearner().fit(table)
-    network = GaussianBayesianNetwork(learner.dag_)
-    scores = LocalScoreTransformer().fit_transform(table)
-    for use in (learner.score, GaussianBNLearner().fit, network.fit, network.score):
-        for X in (table, scores):
-            with pytest.raises(ValueError, match=message):
-                use(X, sample_weight=series)
-    learner.fit(table, sample_weight=series.to_numpy()[:30] if len(series) >= 30 else weight)
-
-
 def test_rows_without_labels_take_weights_in_their_order_unless_the_labels_say_otherwise():
     """A pipeline hands on arrays, and the labels of the frame that it was given."""
     rows, weight = weighted_table(9)
@@ -356,17 +319,10 @@ def test_rows_without_labels_take_weights_in_their_order_unless_the_labels_say_o
         ([1.0] * 29 + [-0.5], "not negative.*-0.5 for row 29"),
         ([1.0, np.nan] + [1.0] * 28, "finite.*nan for row 1"),
         ([1.0] * 28 + [np.inf, 1], "finite.*inf for row 28"),
-        (np.zeros(30), "zero for all rows"),
-        (np.full(30, 1e308), "sum of sample_weight is inf; it must be from"),
         (np.full(30, 1e-310), "sum of sample_weight is 3e-309; it must be from"),
         ([10**400] * 30, "number that is out of float64's range"),
         ([[1.0]] * 15 + [[1.0, 2.0]] * 15, r"an array of shape \(0, 0\)"),
         (3.0, r"an array of shape \(\)"),
-        (np.full(30, 1e9), "weighs log-determinants.* pass smaller weights"),
-        (
-            np.full(30, 1 / 30),
-            r"30 rows sum to 1, but must exceed the 4 columns.* scale them to sum to 30",
-        ),
         ([1.0] * 4 + [0.0] * 26, "n_samples = 4 rows"),
         ([10.0] * 4 + [0.0] * 26, "n_samples = 4 rows"),
     ],
@@ -404,13 +360,6 @@ def test_means_by_weights_of_any_size(factor):
     network = GaussianBNLearner().fit(rows).network_
     expected = network.score(rows * 1e3, sample_weight=weight)
     assert network.score(rows * 1e3, sample_weight=weight * factor) == pytest.approx(expected)
-
-
-def test_scores_without_rows_have_no_weights():
-    parents = np.empty((1, 0), dtype=np.int16)
-    scores = ParentSetScores(["a", "b"], [(parents, [-1.0]), (parents, [-2.0])])
-    with pytest.raises(TypeError, match="sample_weight needs rows"):
-        GaussianBNLearner().fit(scores, sample_weight=[1, 1])
 
 
 def test_a_part_without_weight_is_refused():

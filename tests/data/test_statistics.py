@@ -61,41 +61,43 @@ def refused(rows, message, columns=None):
         _ = LocalScoreTransformer().fit_transform(X).log_determinants
 
 
-@pytest.mark.parametrize("value", [0.0, 0.1, -3e200, 1e-300])
-def test_zero_variance(value):
-    rows = table()
-    rows[:, 2] = value
-    refused(rows, "Column 2 has zero variance: all its values equal .* Leave it out")
-    refused(rows, "Column 'c' has zero variance", list("abcd"))
+def with_column(column, values, m=4):
+    rows = table(m)
+    rows[:, column] = values
+    return rows
 
 
-def test_variance_of_rounding_errors_only():
-    rows = table()
-    rows[:, 1] = 0.3
-    rows[::2, 1] = 0.1 + 0.2
-    refused(rows, "Column 1 has zero variance")
+A, B = table()[:, :2].T
+COLLINEAR = r"Column 3 is collinear with others: column 3 = 1 \* column {} \+ constant"
 
 
-@pytest.mark.parametrize("unit", [1e-200, 1e200])
-def test_variance_out_of_range(unit):
-    rows = table()
-    rows[:, 3] *= unit
-    refused(rows, "Column 3 has values up to .* other units")
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        *(
+            (with_column(2, value), "Column 2 has zero variance: all its values .* Leave it out")
+            for value in (0.0, 0.1, -3e200, 1e-300)
+        ),
+        (with_column(1, [0.1 + 0.2, 0.3] * 15), "Column 1 has zero variance"),  # up to rounding
+        (table() * [1, 1, 1, 1e-200], "Column 3 has values up to .* other units"),
+        (table() * [1, 1, 1, 1e200], "Column 3 has values up to .* other units"),
+        *((table(n=n), f"n_samples = {n} rows for 4 columns.*unbounded") for n in (2, 3, 4)),
+        (with_column(3, B), COLLINEAR.format(1)),
+        (with_column(3, A * (1 + 1e-15) + 1e8), COLLINEAR.format(0)),
+        (with_column(2, table(3) @ [1, 1e-7, 0], m=3), r"= .*1e-07 \* column 1 \+ constant"),
+        (
+            np.random.default_rng(0).dirichlet(np.ones(6), size=100),
+            " - ".join(rf"1 \* column {j}" for j in range(5)) + r" \+ constant",
+        ),
+    ],
+)
+def test_tables_that_are_refused(rows, message):
+    refused(rows, message)
 
 
-@pytest.mark.parametrize("n", [2, 3, 4])
-def test_no_more_rows_than_columns(n):
-    refused(table(m=4, n=n), f"n_samples = {n} rows for 4 columns.*unbounded")
-
-
-def test_one_row_more_than_columns_suffices():
-    assert len(GaussianBNLearner().fit(table(m=4, n=5)).dag_) == 4
-
-
-def test_equal_columns():
-    rows = table()
-    rows[:, 3] = rows[:, 1]
-    refused(rows, r"Column 3 is collinear with others: column 3 = 1 \* column 1 \+ constant")
+def test_columns_of_frames_are_named():
+    refused(with_column(2, 0.1), "Column 'c' has zero variance", list("abcd"))
+    assert len(GaussianBNLearner().fit(table(m=4, n=5)).dag_) == 4  # one row more suffices
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e6])
@@ -110,11 +112,6 @@ def test_linear_combination(offset, unit):
     with pytest.raises(ValueError, match="collinear") as refusal:
         GaussianBNLearner().fit(rows[:, [0, 4, 2]])
     assert f"2 = {a} * column 0 - {e} * column 1 + constant".replace("\\", "") in str(refusal.value)
-
-
-def test_shares_that_add_up_to_one():
-    rows = np.random.default_rng(0).dirichlet(np.ones(6), size=100)
-    refused(rows, " - ".join(rf"1 \* column {j}" for j in range(5)) + r" \+ constant")
 
 
 @pytest.mark.parametrize("order", list(permutations(range(3))))
@@ -186,18 +183,6 @@ def test_an_outlier_of_next_to_no_weight_is_no_constant_column():
         ValueError, match=r"Column 0 has zero variance up to rounding: .* to 1e\+17"
     ):
         GaussianBNLearner().fit(rows, sample_weight=weight)
-
-
-def test_small_terms_of_a_relation_are_named():
-    rows = table(m=3)
-    rows[:, 2] = rows[:, 0] + 1e-7 * rows[:, 1]
-    refused(rows, r"= .*1e-07 \* column 1 \+ constant")
-
-
-def test_collinear_up_to_rounding():
-    rows = table()
-    rows[:, 3] = rows[:, 0] * (1 + 1e-15) + 1e8
-    refused(rows, r"Column 3 is collinear with others: column 3 = 1 \* column 0 \+ constant")
 
 
 @pytest.mark.filterwarnings("ignore::skbn.exceptions.SampleWeightWarning")

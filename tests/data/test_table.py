@@ -9,9 +9,9 @@ import pytest
 from skbn import (
     GaussianBayesianNetwork,
     GaussianBNLearner,
-    GaussianBNLearnerCV,
     LocalScoreTransformer,
 )
+from skbn._data.table import Table
 
 
 def rows(n=40):
@@ -59,13 +59,6 @@ def test_a_frame_gives_what_its_numbers_give(frame):
     assert learner.score(table) == expected.score(array)
     np.testing.assert_array_equal(learner.score_samples(table), expected.score_samples(array))
     assert list(learner.predict(table)) == ["a", "b", "c"]
-    pieces = LocalScoreTransformer().partial_fit(frame(columns(20))).partial_fit(table)
-    assert pieces.local_scores_.columns == ["a", "b", "c"]
-    scores = LocalScoreTransformer().fit(table).transform(table)
-    assert scores.columns == ["a", "b", "c"]
-    by_cv = GaussianBNLearnerCV([1, 2]).fit(table)
-    assert list(by_cv.dag_) == ["a", "b", "c"]
-    assert by_cv.penalty_ == GaussianBNLearnerCV([1, 2]).fit(array).penalty_
 
 
 @every_frame
@@ -130,18 +123,6 @@ def readers():
     return [GaussianBNLearner().fit, LocalScoreTransformer().partial_fit, network.fit]
 
 
-@arrow
-@pytest.mark.parametrize(
-    "values", [[1.0, None, 3.5], [1, 2, None], [True, None, False], [None] * 3]
-)
-def test_nulls_are_missing_values(frame, values):
-    table = frame({"a": [1.0, 2.0, 4.0], "b": values})
-    row = values.index(None)
-    for read in readers():
-        with pytest.raises(ValueError, match=rf"missing values .* column 'b', row {row}\."):
-            read(table)
-
-
 ODD_COLUMNS = {
     "string": (["red", None, "blue"], "holds 'red' in row 0"),
     "large_string": (["red", None, "blue"], "holds 'red' in row 0"),
@@ -153,43 +134,63 @@ ODD_COLUMNS = {
 }
 
 
-@arrow
-@pytest.mark.parametrize("kind", ODD_COLUMNS)
-def test_columns_that_are_no_numbers_are_named(frame, kind):
-    pa = pytest.importorskip("pyarrow")
-    values, message = ODD_COLUMNS[kind]
-    table = frame({"a": [1.0, 2.0, 4.0], "b": pa.array(values, pa.type_for_alias(kind))})
+def check_refused(table, message):
     for read in readers():
-        with pytest.raises((ValueError, TypeError), match=f"Column 'b' {message}, which is not"):
+        with pytest.raises((ValueError, TypeError), match=message):
             read(table)
 
 
-@arrow
-def test_nested_columns_are_named(frame):
-    for values in ([[1.0], [2.0], [3.0]], [{"x": 1}, {"x": 2}, {"x": 5}]):
-        table = frame({"a": [1.0, 2.0, 4.0], "b": values})
-        for read in readers():
-            with pytest.raises((ValueError, TypeError), match="Column 'b' holds"):
-                read(table)
+A = [1.0, 2.0, 4.0]
+NULLS = [[1.0, None, 3.5], [1, 2, None], [True, None, False], [None] * 3]
+
+
+def hole(row):
+    return rf"missing values .* column 'b', row {row}\."
 
 
 @arrow
-def test_dictionaries_are_refused_as_their_nulls_are_lost(frame):
-    """Numpy is given the last of the dictionary's values for a null."""
+@pytest.mark.parametrize("kind", ODD_COLUMNS)
+def test_columns_of_arrow_that_are_no_numbers_are_named(frame, kind):
     pa = pytest.importorskip("pyarrow")
-    for values in (["red", "red", "blue"], [5, 6, 5], [5, None, 6]):
-        codes = pa.array(values).dictionary_encode()
-        table = frame({"a": [1.0, 2.0, 4.0], "b": codes})
-        for read in readers():
-            with pytest.raises(ValueError, match="Column 'b' is dictionary-encoded") as caught:
-                read(table)
-    advice = str(caught.value).partition("pass ")[2].rstrip(".")
-    decoded = eval(advice, {"X": table})
-    with pytest.raises(ValueError, match=r"missing values .* column 'b', row 1\."):
-        GaussianBNLearner().fit(decoded)
+    values, message = ODD_COLUMNS[kind]
+    table = frame({"a": A, "b": pa.array(values, pa.type_for_alias(kind))})
+    check_refused(table, f"Column 'b' {message}, which is not")
 
 
-def test_nulls_of_a_type_of_ones_own_are_missing_values():
+@arrow
+def test_nested_columns_and_nulls_of_arrow_are_named(frame):
+    for values in ([[1.0], [2.0], [3.0]], [{"x": 1}, {"x": 2}, {"x": 5}]):
+        check_refused(frame({"a": A, "b": values}), "Column 'b' holds")
+    for values in NULLS:
+        check_refused(frame({"a": A, "b": values}), hole(values.index(None)))
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (pd.Categorical(["red", "green", "red"]), "Column 'b' holds 'red' in row 0"),
+        (
+            pd.Categorical(pd.array(["red", "green", "red"], dtype="string")),
+            "Column 'b' holds 'red' in row 0",
+        ),
+        (pd.Categorical([3, 1, None]), hole(2)),
+        (pl.Series(["red", "blue", "red"]), "Column 'b' holds"),
+        (pl.Series(["red", "blue", "red"], dtype=pl.Categorical), "Column 'b' holds"),
+        (pl.Series(["red", "blue", "red"], dtype=pl.Enum(["red", "blue"])), "Column 'b' holds"),
+        (pl.Series([1, 2, 3], dtype=pl.Date), "Column 'b' holds"),
+        (pl.Series([1, 2, 3], dtype=pl.Duration), "Column 'b' holds"),
+        (pl.Series([[1.0, 2], [2, 5], [3, 1]], dtype=pl.Array(pl.Float64, 2)), "Column 'b' holds"),
+        (pl.Series([[1.0], [2.0, 5.0], [3.0]]), "Column 'b' holds"),
+        (pl.Series([{"x": 1}, {"x": 2}, {"x": 4}]), "Column 'b' holds"),
+        *((pl.Series(values), hole(values.index(None))) for values in NULLS),
+    ],
+)
+def test_columns_of_frames_that_are_no_numbers_are_named(values, message):
+    frame = pl.DataFrame if isinstance(values, pl.Series) else pd.DataFrame
+    check_refused(frame({"a": A, "b": values}), message)
+
+
+def test_nulls_among_codes_are_missing_values():
     pa = pytest.importorskip("pyarrow")
 
     class Codes(pa.ExtensionType):
@@ -203,10 +204,27 @@ def test_nulls_of_a_type_of_ones_own_are_missing_values():
         def __arrow_ext_deserialize__(cls, storage, serialized):
             return cls()
 
-    codes = pa.ExtensionArray.from_storage(Codes(), pa.array([5, None, 6]).dictionary_encode())
-    for read in readers():
-        with pytest.raises(ValueError, match=r"missing values .* column 'b', row 1\."):
-            read(pa.table({"a": [1.0, 2.0, 4.0], "b": codes}))
+    storage = pa.array([5, None, 6]).dictionary_encode()
+    codes = pa.ExtensionArray.from_storage(Codes(), storage)
+    check_refused(pa.table({"a": A, "b": codes}), hole(1))
+    in_pandas = pd.Series([5, None, 6], dtype=pd.ArrowDtype(storage.type))
+    check_refused(pd.DataFrame({"a": A, "b": in_pandas}), hole(1))
+
+
+@arrow
+def test_dictionaries_are_refused_as_their_nulls_are_lost(frame):
+    """Numpy is given the last of the dictionary's values for a null."""
+    pa = pytest.importorskip("pyarrow")
+    for values in (["red", "red", "blue"], [5, 6, 5], [5, None, 6]):
+        codes = pa.array(values).dictionary_encode()
+        table = frame({"a": A, "b": codes})
+        for read in readers():
+            with pytest.raises(ValueError, match="Column 'b' is dictionary-encoded") as caught:
+                read(table)
+    advice = str(caught.value).partition("pass ")[2].rstrip(".")
+    decoded = eval(advice, {"X": table})
+    with pytest.raises(ValueError, match=r"missing values .* column 'b', row 1\."):
+        GaussianBNLearner().fit(decoded)
 
 
 @arrow
@@ -245,20 +263,14 @@ def test_names_that_are_given_twice(frame):
     pa = pytest.importorskip("pyarrow")
     kind = pa.RecordBatch if frame is pyarrow_batch else pa.Table
     table = kind.from_arrays([pa.array([1.0, 2.0, 4.0])] * 3, ["a", "b", "a"])
-    for read in readers():
-        with pytest.raises(ValueError, match=r"\['a'\] are given more than once\. Rename"):
-            read(table)
+    check_refused(table, r"\['a'\] are given more than once\. Rename")
 
 
 def test_relations_of_duckdb_can_be_converted_as_advised():
     duckdb = pytest.importorskip("duckdb")
     connection = duckdb.connect()
     relation = connection.sql("SELECT i * i AS a, i % 3 AS b FROM range(9) t(i)")
-    for read in readers():
-        with pytest.raises(
-            TypeError, match=r"DuckDBPyRelation.*call X\.df\(\) .*X\.to_arrow_table\(\)"
-        ):
-            read(relation)
+    check_refused(relation, r"DuckDBPyRelation.*call X\.df\(\) .*X\.to_arrow_table\(\)")
     assert list(GaussianBNLearner().fit(relation.df()).dag_) == ["a", "b"]
     pytest.importorskip("pyarrow")
     assert list(GaussianBNLearner().fit(relation.to_arrow_table()).dag_) == ["a", "b"]
@@ -298,54 +310,7 @@ def test_nullable_columns_of_pandas(kind):
     assert GaussianBNLearner().fit(frame).network_score_ == expected.network_score_
     frame.loc[3, "b"] = None
     assert frame["b"].dtype == kind
-    for read in readers():
-        with pytest.raises(ValueError, match=r"missing values .* column 'b', row 3\."):
-            read(frame)
-
-
-def test_categories_of_pandas():
-    a = np.arange(5.0) ** 2
-    for text in (["red", "green"] * 2, pd.array(["red", "green"] * 2, dtype="string")):
-        frame = pd.DataFrame({"a": a[:4], "b": pd.Categorical(text)})
-        for read in readers():
-            with pytest.raises(ValueError, match="Column 'b' holds 'red' in row 0"):
-                read(frame)
-    frame = pd.DataFrame({"a": a, "b": pd.Categorical([3, 1, 1, None, 3])})
-    for read in readers():
-        with pytest.raises(ValueError, match=r"missing values .* column 'b', row 3\."):
-            read(frame)
-
-
-def test_dictionaries_of_pyarrow_in_pandas():
-    pa = pytest.importorskip("pyarrow")
-    kind = pd.ArrowDtype(pa.dictionary(pa.int32(), pa.int64()))
-    frame = pd.DataFrame({"a": [1.0, 2.0, 4.0], "b": pd.Series([5, None, 6], dtype=kind)})
-    for read in readers():
-        with pytest.raises(ValueError, match=r"missing values .* column 'b', row 1\."):
-            read(frame)
-
-
-def test_columns_of_polars_that_are_no_numbers():
-    a = [1.0, 2.0, 4.0]
-    for values in (
-        pl.Series(["red", "blue", "red"]),
-        pl.Series(["red", "blue", "red"], dtype=pl.Categorical),
-        pl.Series(["red", "blue", "red"], dtype=pl.Enum(["red", "blue"])),
-        pl.Series([1, 2, 3], dtype=pl.Date),
-        pl.Series([1, 2, 3], dtype=pl.Duration),
-        pl.Series([[1.0, 2.0], [2.0, 5.0], [3.0, 1.0]], dtype=pl.Array(pl.Float64, 2)),
-        pl.Series([[1.0], [2.0, 5.0], [3.0]]),
-        pl.Series([{"x": 1}, {"x": 2}, {"x": 4}]),
-    ):
-        for read in readers():
-            with pytest.raises((TypeError, ValueError), match="Column 'b' holds"):
-                read(pl.DataFrame({"a": a, "b": values}))
-    for values in ([1, None, 3], [1.0, None, 3.0], [True, None, False], [None] * 3):
-        table = pl.DataFrame({"a": a, "b": values})
-        row = values.index(None)
-        for read in readers():
-            with pytest.raises(ValueError, match=rf"missing values .* column 'b', row {row}\."):
-                read(table)
+    check_refused(frame, hole(3))
 
 
 def test_weights_of_pyarrow():
@@ -380,3 +345,63 @@ def test_an_integer_that_would_be_rounded_is_not_called_no_number():
     table = [[1, 2**53 + 1], [2, 5], [3, 4], [1, 7]]
     with pytest.raises(ValueError, match=r"^Column 1 holds 9007199254740993 in row 0, an integer"):
         GaussianBNLearner().fit(np.array(table, dtype=object))
+
+
+# Matrices of covariances are no tables of rows
+
+
+NAMES = list("abcd")
+S = np.array([[1, 0.5, 0.2, 0], [0.5, 1, 0.4, -0.3], [0.2, 0.4, 1, 0.1], [0, -0.3, 0.1, 1]])
+SCALED = S * np.outer([1, 3, 5, 2], [1, 3, 5, 2])
+LABELLED = pd.DataFrame(S, NAMES, NAMES)
+TRIANGLE = LABELLED.where(np.tri(4) > 0)
+
+
+def made_by(package, table):
+    module = pytest.importorskip(package)
+    return module.DataFrame(table) if package == "polars" else module.table(table)
+
+
+MATRICES = {
+    "array": lambda: S,
+    "objects": lambda: S.astype(object),
+    "lists": lambda: SCALED.tolist(),
+    "frame": lambda: LABELLED,
+    "covariance": lambda: pd.DataFrame(SCALED, NAMES, NAMES),
+    "without labels": lambda: pd.DataFrame(SCALED, columns=NAMES),
+    "labels in a column": lambda: LABELLED.reset_index(),
+    "lower triangle": lambda: TRIANGLE,
+    "upper triangle": lambda: TRIANGLE.fillna(0.0).T,
+    "polars": lambda: made_by("polars", dict(zip(NAMES, S, strict=True))),
+    "pyarrow": lambda: made_by("pyarrow", dict(zip(["", *NAMES], [NAMES, *S], strict=True))),
+}
+
+
+@pytest.mark.parametrize("kind", MATRICES)
+def test_matrices_are_refused_with_rows_that_work(kind):
+    X = MATRICES[kind]()
+    for fit in (GaussianBNLearner("bge", nodes="auto").fit, LocalScoreTransformer().partial_fit):
+        with pytest.raises(ValueError, match="X is a matrix of its columns") as error:
+            fit(X)
+    names = {"X": X, "n": 50}
+    exec(str(error.value).partition("covariance: ")[2], names)
+    is_scaled = kind in ("lists", "covariance", "without labels")
+    np.testing.assert_allclose(
+        np.cov(names["X"].T, bias=True), SCALED if is_scaled else S, atol=1e-12
+    )
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        np.eye(5),
+        np.diag([0.5, 0.2, 0.1]),
+        np.ones((3, 3)),
+        [[0, 1, 2], [1, 0, 3], [2, 3, 0]],
+        [[1.5, 0.5], [0.5, 2.5]],
+        np.vander([1.5, 2.5, 3.5, 0.5]),
+        pd.DataFrame(S[::-1], NAMES, NAMES),
+    ],
+)
+def test_small_tables_are_read(X):
+    assert Table(X).rows().shape == np.shape(X)

@@ -1,6 +1,5 @@
 """BootstrapBNLearner, against refits by hand of the same resamples."""
 
-import pickle
 import re
 import threading
 import warnings
@@ -9,11 +8,12 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 from joblib import parallel_config
-from recording_callbacks import Interrupter, Recorder, Stopper, needs_callbacks
+from recording_callbacks import Interrupter, Stopper, needs_callbacks
 from sklearn import config_context
 from sklearn.base import BaseEstimator, clone
-from sklearn.datasets import load_wine
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.impute import SimpleImputer
 from sklearn.model_selection import GridSearchCV, KFold
@@ -29,6 +29,9 @@ from skbn import (
     LocalScoreTransformer,
     ParentSetScores,
 )
+from skbn._data.sample import Sample
+from skbn._estimators.draws import plan_draws
+from skbn.datasets import make_gaussian_network
 from skbn.exceptions import DataWarning, PenaltyRangeWarning, RepeatedRowsWarning
 
 # Processes take seconds to begin.
@@ -168,7 +171,8 @@ def test_weights_multiply_the_counts_of_the_rows_that_have_one(wine):
 @pytest.mark.usefixtures("two_blas_threads")
 @pytest.mark.parametrize("learner", [None, Wrapped(), GaussianBNLearnerCV([1, 2], cv=2)])
 @BACKENDS
-def test_neither_threads_nor_processes_change_a_bit(wine, backend, learner):
+def test_neither_threads_nor_processes_change_a_bit(wine, backend, learner, monkeypatch):
+    monkeypatch.setattr("skbn._estimators.held_out.FEWEST_COLUMNS", 2)
     bootstrap = BootstrapBNLearner(learner, n_resamples=6, random_state=0, n_jobs=1).fit(wine)
     others = [clone(bootstrap).set_params(n_jobs=2).fit(wine)]
     with parallel_config(backend, n_jobs=2):
@@ -177,26 +181,6 @@ def test_neither_threads_nor_processes_change_a_bit(wine, backend, learner):
         assert_same_networks(other.networks_, bootstrap.networks_)
         np.testing.assert_array_equal(other.edge_support_, bootstrap.edge_support_)
         np.testing.assert_array_equal(other.network_.coef_, bootstrap.network_.coef_)
-
-
-@pytest.mark.usefixtures("two_blas_threads")
-def test_searches_in_threads_change_no_bit(wine, monkeypatch):
-    monkeypatch.setattr("skbn._estimators.held_out.FEWEST_COLUMNS", 2)
-    bootstrap = BootstrapBNLearner(n_resamples=8, random_state=0, n_jobs=1).fit(wine)
-    assert_same_networks(
-        clone(bootstrap).set_params(n_jobs=2).fit(wine).networks_, bootstrap.networks_
-    )
-
-
-def test_generators_and_seeds(wine):
-    def support(random_state):
-        bootstrap = BootstrapBNLearner(n_resamples=5, random_state=random_state)
-        return bootstrap.fit(wine).edge_support_.tolist()
-
-    assert support(0) == support(0) == support(np.random.RandomState(0)) != support(1)
-    assert support(np.random.default_rng(0)) == support(np.random.default_rng(0))
-    generator = np.random.default_rng(0)
-    assert support(generator) != support(generator)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -292,8 +276,6 @@ def test_pipelines_need_routing(wine):
         bootstrap = BootstrapBNLearner(pipeline, n_resamples=3, random_state=0).fit(wine)
     np.testing.assert_array_equal(bootstrap.edge_support_, after.edge_support_)
     assert [*bootstrap.dag_] == [*wine.columns]  # the scaler hands on an array
-    with pytest.raises(TypeError, match=r"make_pipeline\(transformer, BootstrapBNLearner"):
-        bootstrap.fit(wine)
 
 
 def test_a_learner_within_takes_one_thread_unless_told(wine):
@@ -368,7 +350,6 @@ NOISE = np.random.default_rng(1).normal(size=(240, 60))
         (NOISE[:, :15], {"labels": [0] + [1] * 239}, ""),  # of one row, no half can be drawn
         (NOISE[:59, :15], {}, ""),
         (NOISE[:, :3], {}, ""),
-        (load_wine().data, {}, ""),
     ],
 )
 def test_half_samples_are_advised_where_resamples_make_edges(X, settings, message):
@@ -403,28 +384,37 @@ def test_a_resample_without_a_value_of_a_column(wine):
     bootstrap.set_params(**few).fit(rare)
 
 
-def test_a_fault_of_all_rows_is_not_blamed_on_a_resample(wine):
-    with pytest.raises(ValueError, match=r"^Column 'ash' has zero variance"):
-        BootstrapBNLearner().fit(wine.assign(ash=1.0))
+LISTED = ParentSetScores(["a", "b"], [(np.full((1, 1), -1), np.array([-1.0]))] * 2)
 
 
 @pytest.mark.parametrize(
-    ("parameters", "message"),
+    ("parameters", "table", "message"),
     [
-        ({"replace": False}, "draws all of them.*Set a smaller sample_fraction"),
-        ({"replace": False, "sample_fraction": 0.999}, "draws all of them"),
-        ({"sample_fraction": 0.005}, "draws fewer than two.*larger"),
-        ({"sample_fraction": 1.5}, r"'sample_fraction' parameter .* \(0\.0, 1\.0\]"),
-        ({"n_resamples": 0}, "'n_resamples' parameter"),
-        ({"estimator": GaussianBNLearner(penalty=-1)}, "'penalty' parameter of GaussianBNLearner"),
-        ({"estimator": GaussianBNLearner}, "estimator"),
-        ({"estimator": StandardScaler()}, "estimator must be a learner with a network_"),
-        ({"estimator": 3}, "estimator"),
+        ({"replace": False}, "rows", "draws all of them.*Set a smaller sample_fraction"),
+        ({"replace": False, "sample_fraction": 0.999}, "rows", "draws all of them"),
+        ({"sample_fraction": 0.005}, "rows", "draws fewer than two.*larger"),
+        ({"sample_fraction": 1.5}, "rows", r"'sample_fraction' parameter .* \(0\.0, 1\.0\]"),
+        ({"n_resamples": 0}, "rows", "'n_resamples' parameter"),
+        ({"threshold": 1.5}, "rows", "'threshold' parameter"),
+        *(({"block_length": n}, "rows", "'block_length' parameter .* an int") for n in (0, 2.5)),
+        ({"estimator": GaussianBNLearner(penalty=-1)}, "rows", "'penalty' parameter of Gaussian"),
+        ({"estimator": GaussianBNLearner}, "rows", "estimator"),
+        ({"estimator": StandardScaler()}, "rows", "estimator must be a learner with a network_"),
+        ({"estimator": 3}, "rows", "estimator"),
+        ({}, "constant", "^Column 'ash' has zero variance"),  # not blamed on a resample
+        ({}, "listed", "ParentSetScores have no rows"),
+        ({}, "summaries", "built from summaries"),
+        ({"estimator": Wrapped()}, "scores", "Wrapped may not take LocalScores"),
+        ({"estimator": GaussianBNLearner("aic")}, "scores", "made with criterion="),
     ],
 )
-def test_wrong_parameters(wine, parameters, message):
+def test_what_is_refused(wine, parameters, table, message):
+    transformer = LocalScoreTransformer()
+    tables = {"rows": wine, "constant": wine.assign(ash=1.0), "listed": LISTED}
+    tables["scores"] = transformer.fit_transform(wine)
+    tables["summaries"] = transformer.partial_fit(wine).local_scores_
     with pytest.raises((ValueError, TypeError), match=message):
-        BootstrapBNLearner(**parameters).fit(wine)
+        BootstrapBNLearner(**parameters).fit(tables[table])
 
 
 def test_learners_that_cannot_be_resampled(wine):
@@ -444,44 +434,7 @@ def test_learners_that_cannot_be_resampled(wine):
         BootstrapBNLearner(Renaming()).fit(wine)
 
 
-def test_tables_that_cannot_be_resampled(wine):
-    families = [(np.full((1, 1), -1), np.array([-1.0]))] * 2
-    with pytest.raises(TypeError, match="ParentSetScores have no rows"):
-        BootstrapBNLearner().fit(ParentSetScores(["a", "b"], families))
-    scores = LocalScoreTransformer().fit_transform(wine)
-    with pytest.raises(TypeError, match="Wrapped may not take LocalScores"):
-        BootstrapBNLearner(Wrapped()).fit(scores)
-    summaries = LocalScoreTransformer().partial_fit(wine).local_scores_
-    with pytest.raises(TypeError, match="built from summaries"):
-        BootstrapBNLearner().fit(summaries)
-    with pytest.raises(ValueError, match="made with criterion="):
-        BootstrapBNLearner(GaussianBNLearner("aic")).fit(scores)
-
-
-@pytest.mark.parametrize("threshold", [-0.1, 1.1, np.nan, "0.5"])
-def test_wrong_thresholds(wine, threshold):
-    bootstrap = BootstrapBNLearner(n_resamples=2, random_state=0).fit(wine)
-    with pytest.raises(ValueError, match="threshold must be a number from 0 to 1; got"):
-        bootstrap.averaged_network(threshold)
-
-
-# A fit as scikit-learn sees it
-
-
-def test_it_can_be_pickled_and_cloned(wine):
-    bootstrap = BootstrapBNLearner(n_resamples=3, random_state=0).fit(wine)
-    stored = pickle.loads(pickle.dumps(bootstrap))
-    assert stored.averaged_network(0.1).dag_.edges == bootstrap.averaged_network(0.1).dag_.edges
-    assert_same_networks(stored.networks_, bootstrap.networks_)
-    assert "networks_" not in vars(clone(bootstrap))
-    assert (
-        clone(bootstrap)
-        .set_params(estimator=GaussianBNLearner())
-        .set_params(estimator__penalty=4)
-        .fit(wine)
-        .dag_.number_of_edges()
-        <= bootstrap.dag_.number_of_edges()
-    )
+# Progress, and ends
 
 
 @BACKENDS
@@ -495,18 +448,6 @@ def test_progress_is_printed(wine, capsys, monkeypatch, backend):
     assert [line.split(" done")[0] for line in lines] == [
         f"[BootstrapBNLearner] {percent} %" for percent in range(10, 101, 10)
     ]
-
-
-@needs_callbacks
-@pytest.mark.parametrize("learner", [None, Wrapped()])
-def test_callbacks_hear_of_each_percent(wine, learner):
-    recorder = Recorder()
-    bootstrap = BootstrapBNLearner(learner, n_resamples=5, random_state=0)
-    bootstrap.set_callbacks(recorder).fit(wine)
-    tasks = [task for task in recorder.ended if task != "teardown"]
-    own = [task for name, task in tasks if name == "BootstrapBNLearner"]
-    assert own.count("percent of the search") == 100
-    assert own[-1] == "fit"
 
 
 @needs_callbacks
@@ -550,21 +491,6 @@ def test_a_time_limit_keeps_the_resamples_that_are_done(wine, n_jobs):
     with pytest.raises(ValueError, match="time_limit=1e-09 seconds ended the bootstrap with 0 of"):
         bootstrap.set_params(time_limit=1e-9).fit(wine)
     assert not hasattr(bootstrap, "networks_")
-
-
-@pytest.mark.parametrize("settings", [{}, {"replace": False, "sample_fraction": 0.9}])
-@pytest.mark.parametrize("rare", [["ash"], ["ash", "hue"]])
-def test_advice_to_stratify_lets_all_resamples_be_fitted(wine, settings, rare):
-    table = wine.copy()
-    for place, name in enumerate(rare):
-        table[name] = (np.arange(len(wine)) == place).astype(float)
-    learner = GaussianBNLearner(exogenous=rare)
-    bootstrap = BootstrapBNLearner(learner, n_resamples=100, random_state=0, **settings)
-    with pytest.raises(ValueError, match=r"fit\(X, stratify=") as refused:
-        bootstrap.fit(table)
-    assert "replace=False" not in str(refused.value)
-    code = re.search(r"stratify=(.*?)\) draws", str(refused.value))[1]
-    assert bootstrap.fit(table, stratify=eval(code, {"X": table})).n_resamples_ == 100
 
 
 @pytest.mark.filterwarnings("ignore::skbn.exceptions.DataWarning")
@@ -621,8 +547,9 @@ def test_a_threshold_can_be_a_parameter(wine):
     assert len(strict.dag_.edges) < len(free.dag_.edges)
     search = GridSearchCV(free, {"threshold": [0.2, 0.99]}, cv=2).fit(wine)
     assert search.best_estimator_.threshold_ in (0.2, 0.99)
-    with pytest.raises(ValueError, match="'threshold' parameter"):
-        BootstrapBNLearner(threshold=1.5).fit(wine)
+    for wrong in (-0.1, 1.1, np.nan, "0.5"):
+        with pytest.raises(ValueError, match="threshold must be a number from 0 to 1; got"):
+            free.averaged_network(wrong)
 
 
 @pytest.mark.parametrize("time_limit", [None, 0.05])
@@ -636,3 +563,132 @@ def test_resamples_side_by_side_tell_one_progress(wine, time_limit, capsys, monk
     assert len(told.splitlines()) == 1 + len(percents)
     assert percents[-1] == "100"
     assert percents == sorted(percents, key=int)
+
+
+def draws_of(n_rows, n_resamples=1, *, weight=None, labels=None, seed=0, **settings):
+    settings = {"fraction": 1.0, "replace": True, "block_length": None, "stratify": None} | settings
+    sample = Sample(np.zeros((n_rows, 2)), weight, labels)
+    return plan_draws(sample, n_resamples, random_state=seed, **settings), sample
+
+
+# Blocks
+
+
+@given(st.integers(3, 40), st.integers(2, 39), st.floats(0.3, 1), st.integers(0, 99))
+def test_blocks_are_of_consecutive_rows(n, block_length, fraction, seed):
+    block_length = min(block_length, n - 1)
+    if round(fraction * n) < 2:
+        fraction = 1.0
+    draws, sample = draws_of(n, 3, block_length=block_length, fraction=fraction, seed=seed)
+    for number in range(3):
+        rows = draws.rows(number)
+        assert len(rows) == round(fraction * n)
+        assert 0 <= rows.min() <= rows.max() < n
+        for start in range(0, len(rows), block_length):
+            block = rows[start : start + block_length]
+            assert (np.diff(block) == 1).all()
+            assert block[0] <= n - block_length
+        counts = np.zeros(n)
+        np.add.at(counts, rows, 1)
+        np.testing.assert_array_equal(draws.weight(number, sample), counts)
+
+
+@pytest.mark.parametrize("block_length", [2, 3, 5])
+def test_rows_are_drawn_as_often_as_blocks_have_them(block_length):
+    n, n_resamples = 9, 4000
+    draws, sample = draws_of(n, n_resamples, block_length=block_length)
+    found = np.mean([draws.weight(number, sample) for number in range(n_resamples)], axis=0)
+    starts = np.arange(n - block_length + 1)
+    n_blocks = -(-n // block_length)
+    expected = np.zeros(n)
+    for block in range(n_blocks):
+        for start in starts:
+            length = min(block_length, n - block * block_length)
+            expected[start : start + length] += 1 / len(starts)
+    np.testing.assert_allclose(found, expected, atol=0.08)  # five standard deviations
+    assert expected.sum() == pytest.approx(n)
+
+
+def test_blocks_of_one_row_are_single_rows():
+    alone, _ = draws_of(20, block_length=1)
+    without, _ = draws_of(20)
+    np.testing.assert_array_equal(alone.rows(0), without.rows(0))
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return make_gaussian_network(4, n_samples=60, random_state=2)[0]
+
+
+def test_networks_are_those_of_the_blocks(rows):
+    settings = {"n_resamples": 4, "block_length": 6, "random_state": 3}
+    bootstrap = BootstrapBNLearner(**settings).fit(rows)
+    draws, _ = draws_of(60, 4, block_length=6, seed=3)
+    for number, network in enumerate(bootstrap.networks_):
+        refit = GaussianBNLearner().fit(rows[draws.rows(number)]).network_
+        np.testing.assert_allclose(network.coef_, refit.coef_, rtol=1e-9, atol=1e-12)
+    with parallel_config("threading", n_jobs=2):
+        again = clone(bootstrap).fit(LocalScoreTransformer().fit_transform(rows))
+    np.testing.assert_array_equal(again.edge_support_, bootstrap.edge_support_)
+    for found, expected in zip(again.networks_, bootstrap.networks_, strict=True):
+        np.testing.assert_array_equal(found.coef_, expected.coef_)
+
+
+@pytest.mark.slow
+def test_missing_values_go_with_their_rows(rows):
+    rows = np.where(np.random.default_rng(0).random(rows.shape) < 0.05, np.nan, rows)
+    learner = GaussianBNLearner(missing="em")
+    bootstrap = BootstrapBNLearner(learner, n_resamples=1, block_length=6, random_state=3)
+    draws, _ = draws_of(60, block_length=6, seed=3)
+    expected = learner.fit(rows[draws.rows(0)]).network_
+    (network,) = bootstrap.fit(rows).networks_
+    assert set(network.dag.edges) == set(expected.dag.edges)
+    np.testing.assert_allclose(network.coef_, expected.coef_, rtol=1e-4, atol=1e-6)
+
+
+def test_blocks_have_the_weights_of_their_rows(rows):
+    weight = 1.0 + np.arange(60) % 3
+    draws, sample = draws_of(60, weight=weight, block_length=7)
+    counts = np.bincount(draws.rows(0), minlength=60)
+    np.testing.assert_array_equal(draws.weight(0, sample), counts * weight)
+
+
+# Labels
+
+
+@given(st.lists(st.sampled_from("abc"), min_size=4, max_size=30), st.booleans())
+def test_each_label_has_its_share_of_the_rows(labels, replace):
+    fraction = 1.0 if replace else 0.7
+    counts = {label: labels.count(label) for label in labels}
+    shares = {label: round(fraction * count) for label, count in counts.items()}
+    assume(all(shares.values()) and (replace or shares != counts))
+    draws, sample = draws_of(len(labels), stratify=labels, fraction=fraction, replace=replace)
+    weight = draws.weight(0, sample)
+    for label, share in shares.items():
+        assert weight[np.array(labels) == label].sum() == share
+    if not replace:
+        assert weight.max() == 1
+
+
+def test_rows_of_weight_0_are_not_drawn_within_labels():
+    labels, weight = np.array([*"aaaabbbbcc"]), np.array([1, 0, 2, 1, 1, 1, 0, 0, 0, 0.0])
+    draws, sample = draws_of(10, weight=weight, stratify=labels)
+    counts = np.bincount(draws.rows(0), minlength=10)
+    assert (counts[:4].sum(), counts[4:8].sum(), counts[8:].sum()) == (3, 2, 0)
+    np.testing.assert_array_equal(draws.weight(0, sample), counts * weight)
+
+
+def test_labels_of_a_series_go_to_the_rows_with_its_index(rows):
+    X = pd.DataFrame(rows, columns=list("wxyz"), index=[f"row {i}" for i in range(60)])
+    labels = pd.Series(np.repeat([0, 1, 2], 20), X.index)
+    bootstrap = BootstrapBNLearner(n_resamples=3, random_state=0)
+    expected = bootstrap.fit(X, stratify=labels.to_numpy()).edge_support_
+    np.testing.assert_array_equal(bootstrap.fit(X, stratify=labels[::-1]).edge_support_, expected)
+    scores = LocalScoreTransformer().fit_transform(X)
+    np.testing.assert_array_equal(
+        bootstrap.fit(scores, stratify=labels[::-1]).edge_support_, expected
+    )
+    with pytest.raises(ValueError, match="stratify must have a value for each of the 60 rows"):
+        bootstrap.fit(X, stratify=[0, 1])
+    with pytest.raises(ValueError, match=r"stratify has no value .* 'row 59'"):
+        bootstrap.fit(X, stratify=labels[:-1])

@@ -12,9 +12,13 @@ from agreement import assert_same_bits
 from enumerated_networks import parents_of
 from scipy.stats import multivariate_normal
 
-from skbn import GaussianBayesianNetwork, GaussianBNLearner, LocalScoreTransformer
-from skbn._solver import solve
-from skbn._solver.engines import Optimum
+from skbn import (
+    GaussianBayesianNetwork,
+    GaussianBNLearner,
+    LocalScoreTransformer,
+    ParentSetScores,
+    best_network,
+)
 from skbn.datasets import make_gaussian_network
 
 
@@ -143,44 +147,6 @@ def test_units_change_the_score_by_the_known_term_and_nothing_else(rows, data):
     )
 
 
-@hypothesis.given(tables(), st.sampled_from(["bic", "aic", "loglik"]))
-def test_equivalent_networks_have_the_same_score(rows, criterion):
-    scores = LocalScoreTransformer(criterion).fit_transform(rows)
-    dag = nx.DiGraph()
-    dag.add_nodes_from(range(rows.shape[1]))
-    order = np.random.default_rng(len(rows)).permutation(rows.shape[1])
-    dag.add_edges_from(
-        (int(a), int(b)) for i, b in enumerate(order) for a in order[:i] if (a + b) % 3
-    )
-    expected = scores.network_score(dag)
-    covered = [
-        (a, b) for a, b in dag.edges if set(dag.predecessors(b)) == {a, *dag.predecessors(a)}
-    ]
-    for a, b in covered:  # reversing a covered edge stays within the class
-        reversed_ = dag.copy()
-        reversed_.remove_edge(a, b)
-        reversed_.add_edge(b, a)
-        assert scores.network_score(reversed_) == pytest.approx(expected, abs=1e-8)
-
-
-@hypothesis.given(tables())
-def test_every_other_network_is_no_better(rows):
-    m = rows.shape[1]
-    learner = GaussianBNLearner().fit(rows)
-    scores = LocalScoreTransformer().fit_transform(rows)
-    for a in range(m):
-        for b in range(m):
-            if a == b:
-                continue
-            other = learner.predict()
-            if other.has_edge(a, b):
-                other.remove_edge(a, b)
-            else:
-                other.add_edge(a, b)
-            if nx.is_directed_acyclic_graph(other):
-                assert scores.network_score(other) <= learner.network_score_ + 1e-8
-
-
 # Hard numbers and kinds of tables
 
 
@@ -259,19 +225,6 @@ def test_columns_of_booleans():
         np.testing.assert_array_equal(learner.network_.coef_, expected.network_.coef_)
 
 
-def test_penalties_beyond_any_score():
-    rows = make_gaussian_network(4, n_samples=60, random_state=0)[0]
-    for penalty in (1e6, 1e10, 1e15):
-        assert not GaussianBNLearner(penalty=penalty).fit(rows).dag_.edges
-
-
-def test_a_defect_of_the_search_is_an_error(monkeypatch):
-    rows = make_gaussian_network(4, n_samples=60, random_state=0)[0]
-    monkeypatch.setattr(solve, "_best_networks", lambda *_: [Optimum([0, 0, 0, 0], -1.0, 0.0)])
-    with pytest.raises(RuntimeError, match="report"):
-        GaussianBNLearner().fit(rows)
-
-
 # What a fitted learner tells
 
 
@@ -341,3 +294,40 @@ def test_max_memory_changes_the_plan_and_no_bit_of_the_result(capsys):
     for wrong in (0, "0 GB", "much"):
         with pytest.raises(ValueError, match=r"'max_memory' parameter.*'2GB'"):
             GaussianBNLearner(max_memory=wrong).fit(rows)
+
+
+# The search as a plain function
+
+
+@pytest.mark.parametrize(
+    "knowledge", [{}, {"tiers": [[3, 4], ...], "forbidden_edges": [(0, 1)]}, {"max_parents": 1}]
+)
+def test_best_network_is_that_of_the_learner(rows, knowledge):
+    found = best_network(LocalScoreTransformer().fit_transform(rows), **knowledge)
+    learner = GaussianBNLearner(**knowledge).fit(rows)
+    assert found.score == learner.network_score_
+    assert found.is_optimal
+    assert found.gap == 0
+    assert [*found.network.dag.edges] == [*learner.dag_.edges]
+    np.testing.assert_array_equal(found.network.coef_, learner.network_.coef_)
+
+
+def test_listed_scores_have_a_network_without_parameters():
+    empty = np.empty((1, 0), dtype=np.int16)
+    scores = ParentSetScores(["a", "b"], [(empty, [-3.0]), ([[-1], [0]], [-4.0, -2.5])])
+    found = best_network(scores)
+    assert found.score == -5.5
+    assert [*found.network.dag.edges] == [("a", "b")]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"tol": 0}, "'tol' parameter of best_network"),
+        ({"max_parents": -1}, "'max_parents' parameter of best_network"),
+        ({"max_memory": 1000}, "Raise max_memory to"),
+    ],
+)
+def test_best_network_names_what_it_refuses(rows, settings, message):
+    with pytest.raises(ValueError, match=message):
+        best_network(LocalScoreTransformer().fit_transform(rows), **settings)

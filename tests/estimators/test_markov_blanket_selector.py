@@ -57,13 +57,13 @@ def test_the_blanket_of_a_target(estimator):
 def test_containers_agree():
     X, y = table()
     expected = MarkovBlanketSelector().fit(X, y)
-    arrays = MarkovBlanketSelector().fit(X.to_numpy(), y.to_numpy())
-    assert (arrays.target_, expected.target_) == (5, "target")
-    shuffled = MarkovBlanketSelector().fit(X, y.sample(frac=1, random_state=0))  # by their labels
-    polars = pytest.importorskip("polars")
-    frames = MarkovBlanketSelector().fit(polars.from_pandas(X), y.to_numpy())
-    assert frames.target_ == "y"
-    for found in (arrays, shuffled, frames):
+    polars = pytest.importorskip("polars").from_pandas(X)
+    for found, target in (
+        (MarkovBlanketSelector().fit(X.to_numpy(), y.to_numpy()), 5),
+        (MarkovBlanketSelector().fit(X, y.sample(frac=1, random_state=0)), "target"),  # by labels
+        (MarkovBlanketSelector().fit(polars, y.to_numpy()), "y"),
+    ):
+        assert found.target_ == target
         assert_allclose(found.partial_r2_, expected.partial_r2_)
     renamed = MarkovBlanketSelector().fit(X.rename(columns={"far": "target"}), y)
     assert renamed.target_ == "target_"
@@ -123,10 +123,6 @@ def test_in_a_pipeline_and_a_grid():
 
 def test_refusals():
     X, y = table(50)
-    with pytest.raises(ValueError, match=r"y must be numbers; got 'high'\. Code two classes"):
-        MarkovBlanketSelector().fit(X, np.full(50, "high"))
-    with pytest.raises(ValueError, match="y has 49 values for the 50 rows"):
-        MarkovBlanketSelector().fit(X, y.to_numpy()[1:])
     with pytest.raises(ValueError, match="requires y"):
         MarkovBlanketSelector().fit(X, None)
     with pytest.raises(ValueError, match="'n_features' parameter"):

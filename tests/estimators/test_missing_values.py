@@ -1,22 +1,21 @@
 """GaussianBNLearner(missing="em"), and what else takes tables with holes."""
 
 import math
-import re
+import warnings
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 import reference
+from agreement import assert_same_bits
 from hypothesis import given
 from hypothesis import strategies as st
 from incomplete_tables import correlated_rows, with_holes
-from sklearn.exceptions import ConvergenceWarning
 
 from skbn import (
     BIC,
     EBIC,
-    BGe,
     BootstrapBNLearner,
     GaussianBNLearner,
     GaussianBNLearnerCV,
@@ -24,14 +23,19 @@ from skbn import (
     LocalScoreTransformer,
 )
 from skbn._core.resources import Resources
-from skbn._core.subsets import members_of
 from skbn._data.sample import Sample
 from skbn._missing.em import estimate, saturated
 from skbn._missing.incomplete_rows import incomplete_rows
 from skbn._scores.local_scores import LocalScores
 from skbn._solver.constraints import read_constraints
 from skbn._solver.solve import problem_of, solve
-from skbn.exceptions import MaxParentsWarning, MissingValuesWarning
+from skbn.exceptions import (
+    DegenerateColumnsError,
+    DiscreteChildWarning,
+    MaxParentsWarning,
+    MissingValuesWarning,
+    SkewedResidualsWarning,
+)
 
 
 def table(seed=0, m=5, n=150, share=0.2, at_random=True):
@@ -146,9 +150,8 @@ def test_the_loss_of_an_edge_is_that_of_the_observed_score():
 
 def test_a_table_without_holes_is_fitted_as_always():
     rows = correlated_rows(5, 100, np.random.default_rng(0))
-    with_em, without = learned(rows), GaussianBNLearner().fit(rows)
-    assert with_em.network_score_ == without.network_score_
-    assert list(with_em.dag_.edges(data=True)) == list(without.dag_.edges(data=True))
+    with_em = learned(rows)
+    assert_same_bits(with_em, GaussianBNLearner().fit(rows))
     assert with_em.is_optimal_
     assert not hasattr(with_em, "candidates_")
 
@@ -223,8 +226,7 @@ def test_units_change_the_score_by_a_constant():
 def test_the_number_of_jobs_does_not_change_a_bit(n_jobs):
     rows = table(6, m=8)
     one, other = learned(rows, n_jobs=1), learned(rows, n_jobs=n_jobs)
-    assert one.network_score_ == other.network_score_
-    assert list(one.dag_.edges(data=True)) == list(other.dag_.edges(data=True))
+    assert_same_bits(one, other)
     pd.testing.assert_frame_equal(one.candidates_, other.candidates_)
 
 
@@ -331,21 +333,44 @@ def with_column(values, column=1):
     return rows
 
 
+WITH_INFINITY, WITH_SUM, MIXED = table(12), table(14), mixed_frame()
+WITH_INFINITY[3, 2] = np.inf
+WITH_SUM = np.column_stack([WITH_SUM, WITH_SUM[:, 0] + WITH_SUM[:, 1]])
+HALF = np.arange(200) < 100
+
+
 @pytest.mark.parametrize(
-    ("rows", "message"),
+    ("X", "settings", "message"),
     [
-        (with_column(np.nan), "Column 1 has no value: all 150 are missing"),
-        (with_column([np.nan, 4.0] * 75), "Column 1 has zero variance: all its observed .* 4"),
+        (with_column(np.nan), {}, "Column 1 has no value: all 150 are missing"),
+        (with_column([np.nan, 4.0] * 75), {}, "Column 1 has zero variance: all its observed .* 4"),
         (
-            np.where(np.arange(150)[:, np.newaxis] < [75, 150, 0], table(m=3, share=0.0), np.nan)
-            + np.where(np.arange(150)[:, np.newaxis] < [75, 150, 0], 0, 0),
+            np.where(np.arange(150)[:, np.newaxis] < [75, 150, 0], table(m=3, share=0.0), np.nan),
+            {},
             "Column 2 has no value",
         ),
+        (WITH_INFINITY, {}, r"^X has infinite values in 1 of its 5 columns \(2\)"),
+        (
+            WITH_SUM,
+            {},
+            r"Column 5 .*: column 5 = 1 \* column 0 \+ 1 \* column 1 .* unbounded.* Leave out",
+        ),
+        (
+            MIXED.assign(site=MIXED["site"].where([False] * 200)),
+            {"nodes": "auto"},
+            "^Column 'site' has no value: all",
+        ),
+        (
+            MIXED.assign(site=MIXED["site"].where(HALF), y=MIXED["y"].where(~HALF)),
+            {"nodes": "auto"},
+            "^Columns 'site' and 'y' are never observed together",
+        ),
+        (table(), {"missing": "drop"}, "missing"),
     ],
 )
-def test_columns_that_say_nothing_are_named(rows, message):
+def test_what_is_refused(X, settings, message):
     with pytest.raises(ValueError, match=message):
-        learned(rows)
+        GaussianBNLearner(**{"missing": "em", **settings}).fit(X)
 
 
 def test_tables_in_which_no_row_counts_are_told():
@@ -356,13 +381,6 @@ def test_tables_in_which_no_row_counts_are_told():
         learned(np.full((60, 3), np.nan))
     with pytest.raises(ValueError, match="sample_weight is zero for all rows"):
         GaussianBNLearner(missing="em").fit(table(), sample_weight=np.zeros(150))
-
-
-def test_only_infinite_values_are_refused():
-    rows = table(12)
-    rows[3, 2] = np.inf
-    with pytest.raises(ValueError, match=r"^X has infinite values in 1 of its 5 columns \(2\)"):
-        learned(rows)
 
 
 @pytest.mark.parametrize(
@@ -413,45 +431,6 @@ def test_parts_of_rows_count_as_with_complete_tables():
         GaussianBNLearner(missing="em").fit(rows, sample_weight=np.full(150, 0.001))
 
 
-def test_categories_are_called_by_their_names():
-    frame = mixed_frame()
-    with pytest.raises(ValueError, match=r"^Column 'site' has no value: all"):
-        learned(frame.assign(site=frame["site"].where([False] * 200)), nodes="auto")
-    half = np.arange(200) < 100
-    apart = frame.assign(site=frame["site"].where(half), y=frame["y"].where(~half))
-    with pytest.raises(ValueError, match=r"^Columns 'site' and 'y' are never observed together"):
-        learned(apart, nodes="auto")
-
-
-def test_collinear_columns_are_named():
-    rows = table(14)
-    rows = np.column_stack([rows, rows[:, 0] + rows[:, 1]])
-    message = r"Column 5 .*: column 5 = 1 \* column 0 \+ 1 \* column 1 .* unbounded.* Leave out"
-    with pytest.raises(ValueError, match=message):
-        learned(rows)
-
-
-@pytest.mark.parametrize("criterion", ["bge", BGe()])
-def test_criteria_that_are_no_penalised_likelihood_are_refused(criterion):
-    with pytest.raises(ValueError, match=r"criterion=.* has none\. .*missing='augment'"):
-        learned(table(), criterion=criterion)
-
-
-def test_unbiased_variances_are_refused():
-    with pytest.raises(ValueError, match=r"BIC\(unbiased_variance=True\).* at False"):
-        learned(table(), criterion=BIC(unbiased_variance=True))
-
-
-def test_the_default_refuses_and_names_the_parameter():
-    with pytest.raises(ValueError, match=r"GaussianBNLearner\(missing='em'\)"):
-        GaussianBNLearner().fit(table())
-    with pytest.raises(ValueError, match="missing"):
-        GaussianBNLearner(missing="drop").fit(table())
-    frame = mixed_frame()
-    with pytest.raises(ValueError, match=r"'site', a category, .*missing='em'"):
-        GaussianBNLearner(nodes="auto").fit(frame)
-
-
 def test_nothing_near_optimal_is_listed():
     learner = learned(table())
     with pytest.raises(ValueError, match=r"does not prove .* candidates_"):
@@ -462,13 +441,6 @@ def test_nothing_near_optimal_is_listed():
     assert len(learner.near_optimal(3)) == 3
 
 
-def test_a_time_limit_ends_it_with_a_warning():
-    with pytest.warns(ConvergenceWarning, match="time_limit ended structural EM"):
-        learner = learned(table(m=8), time_limit=1e-6)
-    assert np.isfinite(learner.network_score_)
-    assert len(learner.candidates_) < 30
-
-
 def test_a_low_limit_on_parents_is_told():
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(300, 8))
@@ -477,33 +449,21 @@ def test_a_low_limit_on_parents_is_told():
         learned(with_holes(rows, 0.05, rng), max_parents=1)
 
 
-def test_progress_is_told(capsys):
-    learned(table(), verbose=True)
-    lines = capsys.readouterr().out.splitlines()
-    assert re.fullmatch(
-        r".*list 1 of \d+ rows: 30 candidates more, best observed score -.*", lines[0]
-    )
-
-
 # Other estimators
 
 
 def test_a_bootstrap_resamples_rows_with_their_holes():
     rows = table(15)
-    bootstrap = BootstrapBNLearner(
-        GaussianBNLearner(missing="em", n_candidates=5), n_resamples=3, random_state=0
+    learner = GaussianBNLearner(missing="em", n_candidates=5)
+    bootstrap, again = (
+        BootstrapBNLearner(learner, n_resamples=3, random_state=0, n_jobs=n_jobs).fit(rows)
+        for n_jobs in (None, 2)
     )
-    bootstrap.fit(rows)
     assert bootstrap.estimator_.network_score_ == learned(rows, n_candidates=5).network_score_
-    again = BootstrapBNLearner(
-        GaussianBNLearner(missing="em", n_candidates=5), n_resamples=3, random_state=0, n_jobs=2
-    ).fit(rows)
     np.testing.assert_array_equal(bootstrap.strength_, again.strength_)
-    weight = np.bincount(np.random.default_rng(0).integers(0, 150, 150), minlength=150)
-    one = GaussianBNLearner(missing="em", n_candidates=5).fit(rows, sample_weight=weight)
-    assert one.network_.nodes == bootstrap.networks_[0].nodes
-    with pytest.raises(ValueError, match="missing values"):
-        BootstrapBNLearner(GaussianBNLearner(), n_resamples=2).fit(rows)
+    for other in (BootstrapBNLearner(GaussianBNLearner(), n_resamples=2), GaussianBNLearnerCV()):
+        with pytest.raises(ValueError, match="missing values"):
+            other.fit(rows)
 
 
 def test_a_resample_that_cannot_be_fitted_is_named():
@@ -545,14 +505,167 @@ def test_transformers_return_the_scores_of_expected_rows():
     assert LocalScoreTransformer(missing="em").fit_transform(complete).sample.has_rows
 
 
-def test_cross_validation_refuses_holes():
-    with pytest.raises(ValueError, match="missing values"):
-        GaussianBNLearnerCV().fit(table())
+# Holes in rows of weight 0, and the usual warnings
 
 
-def test_families_of_the_network_are_those_of_the_graph():
-    learner = learned(table(17))
-    solution = learner.network_._model()
-    assert [set(members_of(mask)) for mask in solution.parents] == [
-        set(learner.dag_.predecessors(x)) for x in range(5)
-    ]
+def named_table():
+    rng = np.random.default_rng(0)
+    return pd.DataFrame(rng.normal(size=(60, 4)) @ rng.normal(size=(4, 4)), columns=list("abcd"))
+
+
+@pytest.mark.parametrize("missing", ["error", "em"])
+@pytest.mark.parametrize("nodes", [None, "auto"])
+def test_holes_in_rows_of_weight_0_do_not_count(missing, nodes):
+    whole = named_table()
+    if nodes:
+        whole["site"] = np.random.default_rng(1).choice(["p", "q"], 60)
+    holes, weight = whole.copy(), np.ones(60)
+    holes.iloc[3, 1:] = holes.iloc[9, 2:] = None
+    weight[[3, 9]] = 0
+    learner = GaussianBNLearner(missing=missing, nodes=nodes)
+    expected = learner.fit(whole.drop(index=[3, 9])).network_score_
+    assert learner.fit(holes, sample_weight=weight).is_optimal_
+    assert learner.network_score_ == pytest.approx(expected)
+    weight[9] = 0.5
+    if missing == "error":
+        with pytest.raises(ValueError, match=r"missing|no value|NaN"):
+            learner.fit(holes, sample_weight=weight)
+    else:
+        assert not learner.fit(holes, sample_weight=weight).is_optimal_
+
+
+@pytest.mark.parametrize("missing", ["error", "augment"])
+def test_posteriors_ignore_holes_in_rows_of_weight_0(missing):
+    whole, weight = named_table(), np.ones(60)
+    holes = whole.copy()
+    holes.iloc[3, 1] = np.nan
+    weight[3] = 0
+    posterior = GaussianBNPosterior("bge", missing=missing)
+    expected = posterior.fit(whole.drop(index=3)).log_evidence_
+    assert posterior.fit(holes, sample_weight=weight).log_evidence_ == pytest.approx(expected)
+
+
+def awkward():
+    """A 0/1 child and skewed residuals."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=400)
+    flag = (x + rng.normal(size=400) > 0).astype(int)
+    skewed = np.exp(2 * rng.normal(size=400))
+    return pd.DataFrame({"x": x, "f": flag, "s": skewed, "z": x + flag + rng.normal(size=400)})
+
+
+def kinds_of_warnings(estimator, X):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        estimator.fit(X)
+    assert all(each.filename == __file__ for each in caught)
+    return [each.category for each in caught]
+
+
+@pytest.mark.parametrize("share", [None, 0.1])
+@pytest.mark.parametrize("search", ["exact", "order"])
+def test_a_table_with_holes_gets_the_same_warnings(share, search):
+    X = awkward()
+    if share is None:
+        X.loc[5, "x"] = np.nan
+    else:
+        X = X.mask(np.random.default_rng(1).random(X.shape) < share)
+    learner = GaussianBNLearner(missing="em", tiers=[["x"], ["f", "s"], ["z"]], search=search)
+    assert kinds_of_warnings(learner, X) == [DiscreteChildWarning, SkewedResidualsWarning]
+    categories = X.assign(site=np.random.default_rng(2).choice(["p", "q", "r"], 400))
+    learner = GaussianBNLearner(
+        missing="em", nodes="auto", tiers=[["x", "site"], ["f", "s"], ["z"]]
+    )
+    assert kinds_of_warnings(learner, categories) == [DiscreteChildWarning, SkewedResidualsWarning]
+
+
+def test_a_wide_category_is_named_whatever_the_holes():
+    X = named_table().assign(id=[f"P{i}" for i in range(60)])
+    X.loc[3, "a"] = X.loc[4, "c"] = np.nan
+    for max_parents in (None, 1):
+        with pytest.raises(ValueError, match="Node 'id' alone has 60 levels"):
+            GaussianBNLearner(nodes="auto", missing="em", max_parents=max_parents).fit(X)
+    GaussianBNLearner(nodes="auto", missing="em").fit(X.drop(columns="id"))
+    wide = X.assign(id=[f"P{i % 35}" for i in range(60)], p=[f"p{i % 34}" for i in range(60)])
+    with pytest.raises(
+        ValueError, match=r"Node 'id' alone has 35 levels.*nodes out, or set a lower max_parents\.$"
+    ):
+        GaussianBNLearner(nodes="auto", missing="em").fit(wide)
+    with pytest.raises(
+        ValueError, match=r"rows of weight 3 for 4 columns, too few .* Leave columns"
+    ):
+        GaussianBNLearner(missing="em").fit(named_table().mask(np.eye(60, 4) > 0)[:3])
+
+
+@pytest.mark.parametrize("search", ["exact", "order"])
+def test_a_time_limit_that_ends_in_the_first_step_leaves_an_answer(search):
+    X = named_table().mask(np.random.default_rng(3).random((60, 4)) < 0.2)
+    learner = GaussianBNLearner(missing="em", search=search, random_state=0)
+    best = learner.fit(X).network_score_
+    learner.set_params(time_limit=1e-9)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        learner.fit(X)
+    assert not learner.is_optimal_
+    assert learner.network_score_ <= best + 1e-6
+
+
+def test_copies_with_holes_are_named_with_their_partners():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(200, 4)), columns=list("abcd"))
+    X = X.assign(a2=2 * X["a"] + 3, b2=-X["b"]).mask(rng.random((200, 6)) < 0.1)
+    with pytest.raises(DegenerateColumnsError, match=r"'a2' = 2 \* 'a' \+ const.*'b'") as refused:
+        GaussianBNLearner(missing="em").fit(X)
+    assert refused.value.columns == ["a2", "b2"]
+    GaussianBNLearner(missing="em").fit(X.drop(columns=refused.value.columns))
+    with pytest.raises(DegenerateColumnsError, match="have zero variance") as refused:
+        GaussianBNLearner(missing="em").fit(X.assign(u=1.0, v=2.0))
+    assert refused.value.constant_columns == ["u", "v"]
+
+
+@pytest.mark.parametrize(
+    ("more", "constant", "collinear"),
+    [
+        ({"u": lambda X: 1.0}, ["u"], []),
+        ({"u": lambda X: 1.0, "a2": lambda X: 2 * X["a"]}, ["u"], ["a2"]),
+        ({"sum": lambda X: X["a"] + X["b"], "b2": lambda X: 1 - X["b"]}, [], ["sum", "b2"]),
+        # x = s - l, of which EM's prior hides the small one
+        ({"l": lambda X: 1e3 * X["a"], "s": lambda X: X["b"] + 1e3 * X["a"]}, [], ["l", "s"]),
+    ],
+)
+@pytest.mark.parametrize("kind", ["learner", "nodes", "posterior"])
+@pytest.mark.filterwarnings("ignore::skbn.exceptions.ApproximateEvidenceWarning")
+def test_all_degenerate_columns_with_holes_are_named_at_once(more, constant, collinear, kind):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(200, 4)), columns=list("abcd")).assign(**more)
+    X = X.mask(rng.random(X.shape) < 0.1)
+    estimator = GaussianBNLearner(missing="em")
+    if kind == "nodes":
+        X = X.assign(only="p", same="q", site=rng.choice(["p", "q"], 200))
+        with pytest.raises(DegenerateColumnsError, match=r"'only' is .* 'same' is .* one level"):
+            estimator.set_params(nodes="auto").fit(X)
+        X = X.drop(columns=["only", "same"])
+    elif kind == "posterior":
+        estimator = GaussianBNPosterior("bic", missing="augment", n_imputations=2, random_state=0)
+    with pytest.raises(DegenerateColumnsError) as refused:
+        estimator.fit(X)
+    found = refused.value
+    assert sorted(found.constant_columns) == sorted(constant)
+    assert len(found.collinear_columns) == len(collinear)
+    assert {*found.collinear_columns} <= {*more, "a", "b"}
+    estimator.fit(X.drop(columns=found.columns))
+
+
+def test_relations_beyond_a_family_are_left_alone():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(200, 4)), columns=list("abcd"))
+    X = X.assign(total=X.sum(axis=1)).mask(rng.random((200, 5)) < 0.05)
+    GaussianBNLearner(missing="em", max_parents=1).fit(X)
+    with pytest.raises(DegenerateColumnsError, match="'total' = 1 "):
+        GaussianBNLearner(missing="em").fit(X)
+    collinear = X[["a", "b"]].assign(a2=2 * X["a"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        GaussianBNPosterior("bge", missing="augment", n_imputations=2, random_state=0).fit(
+            collinear
+        )

@@ -6,7 +6,6 @@ import time
 import networkx as nx
 import numpy as np
 import pytest
-from random_constraints import is_allowed, random_constraints
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import KFold
@@ -20,7 +19,6 @@ from skbn import (
 )
 from skbn._solver import planner
 from skbn._solver.order_engine import OrderGroupSearch
-from skbn.datasets import make_gaussian_network
 
 FOLDS = KFold(3, shuffle=True, random_state=0)
 
@@ -232,12 +230,6 @@ def test_each_search_of_a_fold_has_the_time(rows, searched):
     assert learner.is_optimal_ is False
 
 
-def test_a_moment_is_enough_for_a_network(rows):
-    learner = order_learner(time_limit=1e-6).fit(rows)
-    assert nx.is_directed_acyclic_graph(learner.dag_)
-    assert learner.is_optimal_ is False
-
-
 # Errors
 
 
@@ -261,59 +253,10 @@ def test_parameters_that_are_wrong(rows, settings, message):
                 estimator.fit(rows)
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"required_edges": [(0, 1), (1, 0)]}, "The required edges have a cycle"),
-        ({"required_edges": [(0, 1)], "forbidden_edges": [(0, 1)]}, "forbidden edges too"),
-        ({"required_edges": [(1, 0)], "tiers": [[0], ...]}, "points from tier 1 back to tier 0"),
-        (
-            {"required_edges": [(0, 2), (1, 2)], "max_parents": 1},
-            r"has 2 required parents, \[0, 1\], and max_parents=1; raise it or require fewer",
-        ),
-    ],
-)
-def test_knowledge_that_no_network_satisfies(rows, settings, message):
-    with pytest.raises(ValueError, match=message):
-        order_learner(**settings).fit(rows)
-
-
-def test_families_of_which_no_network_consists():
-    both = [([[1]], [0.0]), ([[0]], [0.0])]  # each column needs the other
-    scores = ParentSetScores(["a", "b"], both)
-    with pytest.raises(
-        ValueError, match=r"There is no acyclic network of the columns \['a', 'b'\]"
-    ):
-        order_learner().fit(scores)
-    with pytest.raises(ValueError, match=r"^No acyclic network of the columns \['a', 'b'\] has a"):
-        GaussianBNLearner().fit(scores)
-
-
 def test_fewer_than_two_columns():
     alone = ParentSetScores(["a"], [([[-1]], [0.0])])
     with pytest.raises(ValueError, match="needs at least 2 columns; the ParentSetScores have 1"):
         order_learner().fit(alone)
-
-
-@pytest.mark.parametrize(
-    "estimator",
-    [
-        GaussianBNLearner(),
-        GaussianBNLearner(max_memory=1e6),
-        GaussianBNLearner(max_parents=2, max_memory=1e6),
-        GaussianBNLearnerCV(),
-        BootstrapBNLearner(),
-    ],
-    ids=repr,
-)
-def test_an_exact_search_that_is_too_large_names_the_way_out(estimator):
-    wide = np.random.default_rng(0).normal(size=(200, 60))
-    with pytest.raises(
-        ValueError,
-        match=r"over 60 columns needs .* memory.*\. Or set search=\"order\", as in "
-        r"GaussianBNLearner\(search=\"order\"\): its network .* is not proven to be the best\.$",
-    ):
-        estimator.fit(wide)
 
 
 def test_a_list_of_networks_does_not_name_an_order_search(rows, monkeypatch):
@@ -347,50 +290,3 @@ def test_every_criterion(rows, criterion):
     scores = LocalScoreTransformer(criterion).fit_transform(rows)
     assert learner.network_score_ == pytest.approx(scores.network_score(learner.dag_), abs=1e-6)
     assert list(order_learner().fit(scores).dag_.edges) == list(learner.dag_.edges)
-
-
-@pytest.mark.filterwarnings("ignore::skbn.exceptions.MaxParentsWarning")
-@pytest.mark.parametrize("seed", range(4))
-def test_constraints_hold(seed):
-    rng = np.random.default_rng(seed)
-    rows = make_gaussian_network(7, mean_degree=3, n_samples=100, random_state=rng)[0]
-    settings = random_constraints(rng, 7)
-    learner = order_learner(**settings).fit(rows)
-    for x in range(7):
-        assert is_allowed(x, set(learner.dag_.predecessors(x)), settings)
-    exact = GaussianBNLearner(**settings).fit(rows)
-    assert learner.network_score_ <= exact.network_score_ + 1e-6
-
-
-def test_parent_set_scores():
-    rng = np.random.default_rng(0)
-    local = {}
-    for x in range(8):
-        local[x, frozenset()] = 0.0
-        for _ in range(12):
-            size = rng.integers(1, 4)
-            parents = rng.choice([y for y in range(8) if y != x], size, replace=False)
-            local[x, frozenset(parents.tolist())] = float(rng.normal())
-    families = []
-    for x in range(8):
-        own = {tuple(sorted(parents)): s for (child, parents), s in local.items() if child == x}
-        padded = [[*parents, *[-1] * (3 - len(parents))] for parents in own]
-        families.append((padded, list(own.values())))
-    scores = ParentSetScores([*"abcdefgh"], families)
-    learner = order_learner().fit(scores)
-    numbers = nx.relabel_nodes(learner.dag_, dict(zip("abcdefgh", range(8), strict=True)))
-    total = sum(local[x, frozenset(numbers.predecessors(x))] for x in range(8))
-    assert learner.network_score_ == pytest.approx(total, abs=1e-9)
-    exact = GaussianBNLearner().fit(scores)
-    assert exact.is_optimal_ is True
-    assert learner.network_score_ <= exact.network_score_ + 1e-9
-    assert learner.criterion_ is None
-
-
-def test_verbose_says_what_is_searched(rows, capsys):
-    order_learner().fit(rows)
-    assert capsys.readouterr().out == ""
-    order_learner(verbose=True).fit(rows)
-    printed = capsys.readouterr().out
-    assert printed.startswith("[GaussianBNLearner]")
-    assert "6 columns" in printed

@@ -15,12 +15,9 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
-from sklearn.exceptions import NotFittedError
-from sklearn.impute import SimpleImputer
 from sklearn.model_selection import KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
-    FunctionTransformer,
     PowerTransformer,
     QuantileTransformer,
     StandardScaler,
@@ -127,37 +124,6 @@ def test_names_from_a_column_transformer(wine, container, verbose):
         prefixes[2] + v for v in wine if v not in ("proline", "hue", "ash", "alcohol")
     ]
     assert piped.score(wine) == pytest.approx(piped[-1].score(columns.transform(wine)))
-
-
-@pytest.mark.parametrize(
-    "transformer",
-    [
-        FunctionTransformer(np.log1p, feature_names_out="one-to-one"),
-        PowerTransformer(),
-        QuantileTransformer(n_quantiles=178, output_distribution="normal"),
-    ],
-)
-@pytest.mark.parametrize("container", ["default", "pandas"])
-def test_monotone_transformations(wine, transformer, container):
-    transformer = clone(transformer).set_output(transform=container)
-    alone = GaussianBNLearner().fit(clone(transformer).fit_transform(wine))
-    piped = make_pipeline(transformer, GaussianBNLearner()).fit(wine)
-    assert edges(piped[-1]) == edges(alone)
-    is_named = container == "pandas" or isinstance(transformer, FunctionTransformer)
-    assert list(piped.predict(wine)) == (list(wine.columns) if is_named else list(range(13)))
-    plain = GaussianBNLearner().fit(wine)
-    assert {frozenset(e) for e in plain.dag_.edges} != {frozenset(e) for e in alone.dag_.edges}
-
-
-def test_missing_values_are_refused_and_can_be_imputed(wine):
-    holes = wine.mask(np.random.default_rng(0).random(wine.shape) < 0.05)
-    with pytest.raises(ValueError, match=r"missing values .* 'alcohol', row 1"):
-        make_pipeline(LocalScoreTransformer(), GaussianBNLearner()).fit(holes)
-    imputed = GaussianBNLearner().fit(holes.fillna(holes.mean()))
-    piped = make_pipeline(SimpleImputer(), LocalScoreTransformer(), GaussianBNLearner())
-    piped.set_output(transform="pandas").fit(holes)
-    assert list(piped[-1].dag_.edges) == list(imputed.dag_.edges)
-    assert piped.score(holes) == pytest.approx(imputed.score(holes.fillna(holes.mean())))
 
 
 def test_refitting_on_an_array_forgets_the_names(wine):
@@ -346,19 +312,6 @@ def test_states_are_plain(wine):
     families = [([[-1], [1]], [-9.5, -7.0]), ([[-1], [0]], [-8.0, -5.0])]
     assert_plain(ParentSetScores(["rain", "wet"], families))
     assert_plain(LocalScoreTransformer(BGe()).fit(wine))
-
-
-def test_clones_have_the_parameters_alone(wine):
-    for estimator in [*fitted_estimators(), LocalScoreTransformer("ebic").fit(wine)]:
-        other = clone(estimator)
-        with pytest.raises(NotFittedError):
-            check_is_fitted(other)
-        assert repr(other) == repr(estimator)
-        assert repr(clone(other)) == repr(estimator)
-    criterion = BGe(alpha_mu=0.5)
-    learner = clone(GaussianBNLearner(criterion))
-    learner.set_params(criterion__alpha_mu=2.0)
-    assert criterion.alpha_mu == 0.5
 
 
 # Attributes of the network

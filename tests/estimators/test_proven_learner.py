@@ -8,7 +8,7 @@ import warnings
 import networkx as nx
 import numpy as np
 import pytest
-from branch_and_cut_alone import random_lists, result, unfinished, without_dynamic_programs
+from branch_and_cut_alone import result, unfinished, without_dynamic_programs
 from problems import problem, resources
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
@@ -20,7 +20,6 @@ from skbn import (
     GaussianBNLearnerCV,
     GaussianBNPosterior,
     LocalScoreTransformer,
-    ParentSetScores,
 )
 from skbn._estimators.held_out import searches_at_a_time
 from skbn._solver import branch_engine, order_engine
@@ -203,25 +202,6 @@ def test_it_tells_its_plan(rows, capsys):
     assert first.startswith("[GaussianBNLearner] branch and cut over 6 columns: about ")
 
 
-# Other programs' scores
-
-
-def test_lists_of_many_columns_in_a_file(tmp_path):
-    scores = random_lists(np.random.default_rng(0), 35, n=4)
-    path = tmp_path / "scores.jkl"
-    scores.to_jkl(path)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        learner = GaussianBNLearner(time_limit=60).fit(ParentSetScores.from_jkl(path))
-    assert nx.is_directed_acyclic_graph(learner.dag_)
-    total = sum(scores.local_score(x, learner.dag_.predecessors(x)) for x in scores.columns)
-    assert learner.network_score_ == pytest.approx(total, abs=1e-9)
-    assert np.isfinite(learner.score_bound_)
-    by_orders = GaussianBNLearner(search="order", random_state=0).fit(scores)
-    assert by_orders.network_score_ <= learner.score_bound_ + 1e-6
-    assert learner.criterion_ is None
-
-
 # Cross-validation and resamples
 
 
@@ -283,11 +263,6 @@ def test_lists_and_posteriors_are_refused(wide, monkeypatch):
         ValueError, match=r"The posterior of 36 columns .* needs .*\. Set method .*, or set tiers"
     ):
         GaussianBNPosterior(max_parents=2).fit(wide)
-
-
-def test_what_is_too_large_names_a_number_of_parents(wide):
-    with pytest.raises(ValueError, match=r"over 36 columns .* Set max_parents to 3 or less"):
-        GaussianBNLearner().fit(wide)
 
 
 def test_without_highspy_it_says_how_to_install_it(wide, rows, monkeypatch):

@@ -5,7 +5,7 @@ import pytest
 from agreement import assert_same_network
 from sklearn import config_context
 from sklearn.exceptions import UnsetMetadataPassedError
-from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, cross_validate
+from sklearn.model_selection import GridSearchCV, KFold, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -61,23 +61,6 @@ def test_weights_by_the_names_of_steps(wine, weight, repeated, steps):
     assert_same_network(piped[-1], expected)
     assert piped.score(wine, sample_weight=weight) == pytest.approx(expected.score(repeated))
     assert piped.score(wine) != pytest.approx(expected.score(repeated))
-
-
-def test_weights_of_the_scaler_too(wine, weight, repeated):
-    piped = make_pipeline(StandardScaler(), GaussianBNLearner())
-    piped.fit(wine, standardscaler__sample_weight=weight, gaussianbnlearner__sample_weight=weight)
-    expected = make_pipeline(StandardScaler(), GaussianBNLearner()).fit(repeated)
-    assert_same_network(piped[-1], expected[-1])
-
-
-def test_weights_given_twice_must_agree(wine, weight):
-    piped = make_pipeline(LocalScoreTransformer(), GaussianBNLearner())
-    with pytest.raises(ValueError, match=r"another sample_weight.*one place only"):
-        piped.fit(
-            wine,
-            localscoretransformer__sample_weight=weight,
-            gaussianbnlearner__sample_weight=weight + 1,
-        )
 
 
 @pytest.mark.needs_sklearn("1.7", "hands a search's weights to score")
@@ -168,21 +151,3 @@ def test_a_search_by_itself_and_within_a_cross_validation(wine, weight):
     np.testing.assert_allclose(outer["test_score"], inner["test_score"], rtol=1e-12)
     unweighted = cross_validate(GaussianBNLearnerCV(PENALTIES, cv=FOLDS), wine, cv=3)
     assert (abs(outer["test_score"] - unweighted["test_score"]) > 0.01).all()
-
-
-@pytest.mark.usefixtures("_routing")
-def test_groups_reach_the_splitter_of_the_penalty(wine, weight):
-    groups = np.arange(len(wine)) % 7
-    splitter = GroupKFold(3).set_split_request(groups=True)
-    last = GaussianBNLearnerCV(PENALTIES, cv=splitter).set_fit_request(sample_weight=True)
-    piped = make_pipeline(transformer(weighted=False), last)
-    piped.fit(wine, groups=groups, sample_weight=weight)
-    splits = list(GroupKFold(3).split(wine, groups=groups))
-    expected = GaussianBNLearnerCV(PENALTIES, cv=splits).fit(wine, sample_weight=weight)
-    np.testing.assert_array_equal(
-        piped[-1].cv_results_["mean_test_score"], expected.cv_results_["mean_test_score"]
-    )
-    whole = GaussianBNLearnerCV(PENALTIES, cv=3).fit(wine, sample_weight=weight)
-    assert (piped[-1].cv_results_["mean_test_score"] != whole.cv_results_["mean_test_score"]).all()
-    with pytest.raises(TypeError, match="groups"):  # a splitter without groups
-        GaussianBNLearnerCV(PENALTIES, cv=FOLDS).fit(wine, groups=groups)

@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-import skbn._posterior.plan as plan
 from skbn import GaussianBNPosterior
 from skbn.datasets import make_gaussian_network
 from skbn.exceptions import SamplingWarning
@@ -129,19 +128,18 @@ def test_what_needs_sums_is_refused(rows, sampled):
         _ = GaussianBNPosterior().log_evidence_
 
 
-def test_the_order_prior_is_refused(rows):
-    posterior = GaussianBNPosterior(method="sampling", structure_prior="order")
-    with pytest.raises(ValueError, match="Leave structure_prior at 'auto'"):
-        posterior.fit(rows)
-
-
 @pytest.mark.parametrize(
-    ("name", "value"),
-    [("method", "mcmc"), ("n_chains", 1), ("n_samples", 10), ("time_limit", 0)],
+    ("settings", "message"),
+    [
+        ({"method": "mcmc"}, "The 'method' parameter"),
+        ({"n_chains": 1}, "The 'n_chains' parameter"),
+        ({"n_samples": 10}, "The 'n_samples' parameter"),
+        ({"time_limit": 0}, "The 'time_limit' parameter"),
+    ],
 )
-def test_parameters(rows, name, value):
-    with pytest.raises(ValueError, match=f"The '{name}' parameter"):
-        GaussianBNPosterior(**{name: value}).fit(rows)
+def test_what_is_refused(rows, settings, message):
+    with pytest.raises(ValueError, match=message):
+        GaussianBNPosterior(**settings).fit(rows)
 
 
 def test_auto_sums_where_it_can(rows, exact):
@@ -150,20 +148,13 @@ def test_auto_sums_where_it_can(rows, exact):
 
 
 def test_auto_samples_where_sums_take_too_long(monkeypatch, rows):
-    monkeypatch.setattr(plan, "UNIFORM_LIMIT", 100)
+    monkeypatch.setattr("skbn._posterior.plan.UNIFORM_LIMIT", 100)
     posterior = GaussianBNPosterior(
         method="auto", structure_prior="uniform", n_samples=400, random_state=0
     )
     with pytest.warns(SamplingWarning, match="took method='sampling'"):
         posterior.fit(rows)
     assert posterior.n_samples_ == 4 * 400
-
-
-def test_auto_without_memory_has_no_order_prior():
-    rows, _ = make_gaussian_network(30, n_samples=50, random_state=0)
-    posterior = GaussianBNPosterior(method="auto", structure_prior="order", max_memory="1MB")
-    with pytest.raises(ValueError, match="has no order prior"):
-        posterior.fit(rows)
 
 
 def test_sums_that_do_not_fit_name_chains_that_do():
@@ -185,16 +176,6 @@ def test_chains_that_disagree_are_named():
     posterior = GaussianBNPosterior(method="sampling", n_samples=100, random_state=0)
     with pytest.warns(ConvergenceWarning, match=r"differ by up to 0\.[0-9]+: [0-9] -> [0-9] \("):
         posterior.fit(rows)
-
-
-def test_holes_are_augmented_by_exact_sums(rows):
-    holes = rows.copy()
-    holes.iloc[0, 0] = np.nan
-    posterior = GaussianBNPosterior(
-        method="sampling", missing="augment", n_imputations=1, random_state=0
-    )
-    with pytest.raises(ValueError, match="method='sampling'"):
-        posterior.fit(holes)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -228,6 +228,5 @@ def test_bad_options(table, options, error, message):
     posterior = GaussianBNPosterior().fit(table)
     with pytest.raises(error, match=message):
         posterior.effect("a", "b", **options)
-    if "method" not in options:
-        with pytest.raises(error, match=message):
-            posterior.effects(**options)
+    with pytest.raises(error, match=message):
+        posterior.effects(**options)

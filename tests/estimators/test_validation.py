@@ -1,14 +1,12 @@
 """Bad input: each error names the column or the parameter, the value and the remedy."""
 
 import datetime
-import re
 
 import networkx as nx
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from numpy.lib.recfunctions import structured_to_unstructured
 from scipy.sparse import csr_array
 from sklearn.exceptions import NotFittedError
 
@@ -121,27 +119,6 @@ def test_infinite_values_are_told_from_missing_ones(estimator, value):
         estimator().fit(rows)
 
 
-def test_the_advice_about_missing_values_works():
-    from sklearn.experimental import enable_iterative_imputer  # noqa: F401
-    from sklearn.impute import IterativeImputer
-
-    rows = frame(d=np.arange(20.0) ** 2)
-    rows.iloc[2, 1] = np.nan
-    for table in (rows, rows.to_numpy()):
-        with pytest.raises(ValueError, match="missing values") as refusal:
-            GaussianBNLearner().fit(table)
-        (code,) = re.findall(r"by sklearn\.impute\.(.*), which needs", str(refusal.value))
-        imputer = eval(code, {"IterativeImputer": IterativeImputer})
-        learner = GaussianBNLearner().fit(imputer.fit_transform(table))
-        assert learner.network_.nodes == (list(rows) if table is rows else [0, 1, 2, 3])
-
-
-def test_local_scores_are_not_transformed_again():
-    transformer = LocalScoreTransformer()
-    with pytest.raises(TypeError, match="already LocalScores"):
-        transformer.fit(transformer.fit_transform(table()))
-
-
 @each_estimator
 @pytest.mark.parametrize(
     "labels", [[7, 8, 9], [1, 0, 2], [("a", 0), ("a", 1), ("b", 0)], [0.5, 1.5, 2.5], [1, 2, 3]]
@@ -158,12 +135,6 @@ def test_labels_that_would_be_lost(estimator, labels):
         method(frame)
 
 
-def test_parameters_are_checked_before_a_transform():
-    transformer = LocalScoreTransformer().fit(table()).set_params(penalty=-1)
-    with pytest.raises(ValueError, match="'penalty' parameter"):
-        transformer.transform(table())
-
-
 def test_noise_below_the_smallest_number():
     rows = table(m=2)
     rows[:, 1] = rows[:, 0] + 1e-5 * rows[:, 1]
@@ -176,40 +147,6 @@ def test_one_column_of_local_scores():
     one = type(scores)._from_sample(Sample(np.asarray(scores)[:, :1]), scores.criterion)
     with pytest.raises(ValueError, match="needs at least 2 columns; the LocalScores have 1"):
         GaussianBNLearner().fit(one)
-
-
-@pytest.mark.parametrize("n", [2, 3, 5, 8])
-@pytest.mark.parametrize("max_parents", [None, 7])
-def test_too_few_rows_suffice_as_the_refusal_says(n, max_parents):
-    rows = table(m=8, n=n)
-    with pytest.raises(ValueError, match=rf"X has n_samples = {n} rows for") as refusal:
-        GaussianBNLearner(max_parents=max_parents).fit(rows)
-    text = str(refusal.value)
-    most = int(re.search(r"set max_parents to (\d+)", text)[1])
-    assert most == n - 2
-    GaussianBNLearner(max_parents=most).fit(rows)
-    GaussianBNLearner().fit(LocalScoreTransformer(max_parents=most).fit_transform(rows))
-    assert 'criterion="bge" (in the LocalScoreTransformer, if there is one; ' in text
-    GaussianBNLearner("bge", max_parents=max_parents).fit(rows)
-    by_bge = LocalScoreTransformer("bge", max_parents=max_parents).fit_transform(rows)
-    GaussianBNLearner().fit(by_bge)
-    if n > 3:
-        with pytest.raises(ValueError, match="GaussianBNLearnerCV does not take it"):
-            GaussianBNLearnerCV(cv=2, max_parents=max_parents).fit(rows)
-    left = re.search(r"until (\d+) or fewer are left", text)
-    assert (left is None) == (n == 2)
-    if left:
-        GaussianBNLearner(max_parents=max_parents).fit(rows[:, : int(left[1])])
-
-
-@pytest.mark.parametrize("column", [0, 1, 4])
-def test_collinear_columns_are_told_apart_by_leaving_out_any_of_them(column):
-    rows = table(m=5)
-    rows[:, 4] = rows[:, 0] + 2 * rows[:, 1]
-    message = "column 4 = 1 .* column 0 . 2 .* column 1 .* leave out one of these columns"
-    with pytest.raises(ValueError, match=rf"{message}"):
-        GaussianBNLearner().fit(rows)
-    assert GaussianBNLearner().fit(np.delete(rows, column, axis=1)).dag_.edges
 
 
 @each_estimator
@@ -247,17 +184,6 @@ def test_no_table(estimator, X, error, message):
     reading = GaussianBayesianNetwork(nx.DiGraph([("a", "b")])).fit
     with pytest.raises(error, match=message):
         reading(X)
-
-
-@each_estimator
-def test_structured_arrays_can_be_converted_as_advised(estimator):
-    rows = table(m=2)
-    X = np.rec.fromarrays(rows.T, names=["a", "b"])
-    for structured in (X, X.view(np.ndarray)):
-        with pytest.raises(TypeError, match=r"fields \['a', 'b'\]\. Pass pandas\.DataFrame\(X\)"):
-            estimator().fit(structured)
-        assert list(estimator().fit(pd.DataFrame(structured)).feature_names_in_) == ["a", "b"]
-        estimator().fit(structured_to_unstructured(structured))
 
 
 @each_estimator
@@ -350,9 +276,16 @@ def test_values_are_shown_plainly(call, message):
     assert len(str(refusal.value)) < 250
 
 
-def test_transformer_before_fit():
+def test_what_a_transformer_refuses():
+    transformer = LocalScoreTransformer()
     with pytest.raises(NotFittedError, match="LocalScoreTransformer instance is not fitted yet"):
-        LocalScoreTransformer().transform(table())
+        transformer.transform(table())
+    with pytest.raises(TypeError, match="already LocalScores"):
+        transformer.fit(transformer.fit_transform(table()))
+    with pytest.raises(ValueError, match="must be in the same order"):
+        transformer.fit(frame()).transform(frame()[["b", "a", "c"]])
+    with pytest.raises(ValueError, match="'penalty' parameter"):
+        transformer.set_params(penalty=-1).transform(frame())
 
 
 @pytest.mark.parametrize("method", ["predict", "score", "score_samples"])
@@ -377,12 +310,6 @@ def test_other_tables_than_that_of_fit(method):
     for X in (table(m=2), scores_of(table(m=2))):
         with pytest.raises(ValueError, match=r"X has 2 features, but .* expecting 3"):
             unnamed(X)
-
-
-def test_transformer_is_held_to_its_columns():
-    transformer = LocalScoreTransformer().fit(frame())
-    with pytest.raises(ValueError, match="must be in the same order"):
-        transformer.transform(frame()[["b", "a", "c"]])
 
 
 def test_criterion_of_the_local_scores_is_not_overruled():

@@ -1,15 +1,20 @@
-"""After a fit that fails, an estimator is as it was before, or not fitted: never half of each."""
+"""What holds for every estimator: weights, kinds of tables, and fits that fail."""
+
+import re
 
 import networkx as nx
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
+from recording_callbacks import Recorder, needs_callbacks
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from skbn import (
     BootstrapBNLearner,
     GaussianBayesianNetwork,
+    GaussianBlockNetwork,
     GaussianBNImputer,
     GaussianBNLearner,
     GaussianBNLearnerCV,
@@ -77,6 +82,16 @@ TABLES = {
 }
 
 
+def made(name, table):
+    """Return an estimator that is not fitted, but for the network of blocks."""
+    kind, settings, _ = ESTIMATORS[name]
+    return kind(**settings) if kind else GaussianBNLearner(nodes=PAIR).fit(table).network_
+
+
+def table_of(name):
+    return HOLES if name in ("EM", "augment", "imputer") else TABLE
+
+
 def fit(name, estimator, table, weight=None):
     if name == "selector":
         return estimator.fit(table, TARGET if weight is None else weight)
@@ -95,33 +110,93 @@ def answer(estimator):
     return getattr(estimator, "network_", estimator).dag_.edges(data="weight")
 
 
+def numbers(estimator):
+    """Return all numbers of the network or of the scores that a fit found."""
+    if isinstance(estimator, LocalScoreTransformer):
+        return estimator.local_scores_.to_array()
+    network = getattr(estimator, "median_network_", getattr(estimator, "network_", estimator))
+    dag = network.dag_ if isinstance(network, GaussianBlockNetwork) else network.dag
+    probabilities = getattr(estimator, "edge_probabilities_", np.zeros(0))
+    return np.r_[nx.to_numpy_array(dag).ravel(), network.mean_, probabilities.ravel()]
+
+
+@pytest.mark.parametrize(
+    "name", ["learner", "EM", "order", "posterior", "scores", "first chunk", "imputer", "network"]
+)
+def test_weights_are_repeated_rows(name):
+    table, weight = table_of(name), np.random.default_rng(0).integers(0, 4, 60)
+    weighted = numbers(fit(name, made(name, table), table, weight))
+    repeated = numbers(fit(name, made(name, table), table.loc[table.index.repeat(weight)]))
+    np.testing.assert_allclose(weighted, repeated, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", [name for name in ESTIMATORS if "chunk" not in name])
+def test_frames_are_arrays_with_names(name):
+    table = table_of(name)
+    found = [
+        numbers(fit(name, made(name, table), each))
+        for each in (table.to_numpy(), table, pl.from_pandas(table, nan_to_null=True))
+    ]
+    for other in found[1:]:
+        np.testing.assert_array_equal(other, found[0])
+
+
+@needs_callbacks
+@pytest.mark.parametrize("name", ["learner", "order", "CV", "posterior", "sampling", "bootstrap"])
+def test_progress_is_told_in_a_hundred_steps(name):
+    recorder, estimator = Recorder(), made(name, TABLE)
+    fit(name, estimator.set_callbacks(recorder), TABLE)
+    kind = type(estimator).__name__
+    own = [told for told in recorder.ended if told[0] == kind]
+    assert own == [(kind, "percent of the search")] * 100 + [(kind, "fit")]
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("learner", "4 columns"),
+        ("EM", "list 1 of \\d+ rows: 30 candidates more, best observed score -"),
+        ("order", ".*4 columns"),
+        ("CV", "2 folds, 1 at a time"),
+        ("posterior", "uniform prior, 4 columns: "),
+        ("bootstrap", "3 resamples"),
+    ],
+)
+def test_plans_are_printed_where_they_are_asked_for(name, line, capsys):
+    table = table_of(name)
+    estimator = fit(name, made(name, table), table)
+    assert capsys.readouterr().out == ""
+    fit(name, estimator.set_params(verbose=True), table)
+    printed = capsys.readouterr().out
+    assert re.match(rf"\[{type(estimator).__name__}\] {line}", printed), printed
+
+
 @pytest.mark.parametrize("failure", [*TABLES, "weights", "memory", "Ctrl-C"])
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_a_failed_refit_leaves_all_or_nothing(name, failure, monkeypatch):
-    kind, settings, late = ESTIMATORS[name]
-    table = HOLES if name in ("EM", "augment", "imputer") else TABLE
-    if kind is None:
-        estimator = GaussianBNLearner(nodes=PAIR).fit(table).network_
-    else:
-        estimator = kind(**settings)
+    table = table_of(name)
+    estimator = made(name, table)
     if name != "first chunk":
         fit(name, estimator, table)
         old = list(answer(estimator))
     before = {**vars(estimator)}
 
     def fail(*_, **__):
-        raise MemoryError if failure == "memory" else KeyboardInterrupt
+        raise MemoryError("allocate 8 MB") if failure == "memory" else KeyboardInterrupt
 
     if failure in ("memory", "Ctrl-C"):
-        monkeypatch.setattr(f"skbn.{late}", fail)
+        monkeypatch.setattr(f"skbn.{ESTIMATORS[name][-1]}", fail)
     weight = [-1.0] * 59 + [np.inf] if failure == "weights" else None
     try:
         fit(name, estimator, TABLES.get(failure, table), weight)
-    except (ValueError, TypeError, MemoryError, KeyboardInterrupt):
+    except (ValueError, TypeError, MemoryError, KeyboardInterrupt) as error:
         monkeypatch.undo()
+        said = str(error)
     else:
         assert failure == "copied"  # which not all refuse
         return
+    if failure == "memory" and name in ("learner", "CV", "scores"):
+        assert "allocate 8 MB. Free some, leave out columns" in said
     if vars(estimator).keys() == estimator.get_params().keys():
         with pytest.raises(NotFittedError):
             answer(estimator)
