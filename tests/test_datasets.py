@@ -62,12 +62,6 @@ def test_the_random_state_decides(kind):
     assert not nx.utils.graphs_equal(network.dag_, other.dag_)
 
 
-def test_a_generator_goes_on():
-    rng = np.random.default_rng(0)
-    first, second = (make_gaussian_network(6, random_state=rng) for _ in range(2))
-    assert not nx.utils.graphs_equal(first.dag_, second.dag_)
-
-
 @pytest.mark.parametrize(("m", "mean_degree"), [(2, 0.5), (8, 2.1), (30, 4.0)])
 def test_edges_and_their_signs_are_as_many_as_expected(m, mean_degree):
     rng, n_networks = np.random.default_rng(0), 80

@@ -55,16 +55,6 @@ def test_forms_of_interventions(fitted, interventions):
     assert_same_bits(GaussianBNLearner().fit(made, interventions=IS_SET), fitted)
 
 
-def test_labels_match_rows(fitted):
-    labels = [f"r{i}" for i in range(N)]
-    table = TABLE.set_axis(labels)
-    shuffled = np.random.default_rng(0).permutation(N)
-    frame = pd.DataFrame(IS_SET, columns=NAMES, index=labels).iloc[shuffled]
-    series = pd.Series(NAMED, index=labels).iloc[shuffled]
-    for interventions in (frame, series):
-        assert_same_bits(GaussianBNLearner().fit(table, interventions=interventions), fitted)
-
-
 def test_targets_and_fixed_edges(fitted):
     assert fitted.targets_ == [("a",), ("b", "c")]
     parents = tuple(tuple(fitted.network_.dag.predecessors(x)) for x in NAMES)

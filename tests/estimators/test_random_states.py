@@ -65,3 +65,9 @@ def test_what_else_is_refused_with_its_value(draw, wrong):
         draw(wrong)
     # An estimator's parameter is refused in scikit-learn's words: "Got 'a' instead."
     assert f"ot {wrong!r}" in str(error.value).partition("RandomState of numpy.random")[2]
+
+
+@pytest.mark.parametrize("name", ["bootstrap", "parameters", "rows", "network"])
+def test_a_generator_goes_on(name):
+    rng = np.random.default_rng(0)
+    assert not np.array_equal(DRAWS[name](rng), DRAWS[name](rng))
