@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 Edge = tuple[Hashable, Hashable]
 
 _OPACITY = 0.3  # how much of their colour faint nodes and edges keep
-_BAND_OPACITY = 0.07  # how much of the text's colour a band has: pale, but paper still shows it
+READABLE_OPACITY = 0.5  # the same of text that can still be read
+BAND_OPACITY = 0.07  # how much of the text's colour a band has: pale, but paper still shows it
 
 
 class Style(NamedTuple):
@@ -32,13 +33,12 @@ class Style(NamedTuple):
     extra: str
     reversed: str
 
-    def faint(self, colour: Any) -> str:
-        """Return a faint version of a colour, which does not catch the eye."""
-        return self._on_ground(colour, _OPACITY)
+    def faint(self, colour: Any, opacity: float = _OPACITY) -> str:
+        """Return a colour mixed with the ground, which keeps this share of it."""
+        from matplotlib.colors import to_hex, to_rgb
 
-    def half_faint(self, colour: Any) -> str:
-        """Return a colour halfway to the ground, for text that can still be read."""
-        return self._on_ground(colour, 0.5)
+        pairs = zip(to_rgb(colour), to_rgb(self.ground), strict=True)
+        return to_hex([opacity * own + (1 - opacity) * ground for own, ground in pairs])
 
     @property
     def is_light(self) -> bool:
@@ -46,17 +46,6 @@ class Style(NamedTuple):
         from matplotlib.colors import to_rgb
 
         return _luminance(to_rgb(self.text)) < 0.5
-
-    @property
-    def band(self) -> str:
-        """The colour of a band behind nodes."""
-        return self._on_ground(self.text, _BAND_OPACITY)
-
-    def _on_ground(self, colour: Any, opacity: float) -> str:
-        from matplotlib.colors import to_hex, to_rgb
-
-        pairs = zip(to_rgb(colour), to_rgb(self.ground), strict=True)
-        return to_hex([opacity * own + (1 - opacity) * ground for own, ground in pairs])
 
 
 LIGHT = Style(

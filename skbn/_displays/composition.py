@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from skbn._displays.appearance import Edge
-from skbn._displays.label_places import Labels, place_labels
-from skbn._displays.labels import LINE_HEIGHT, text_width
+from skbn._displays.labels import LINE_HEIGHT, Labels, place_labels, text_width
 from skbn._displays.layout.curves import Point
-from skbn._displays.layout.layered import ASPECT, BAND_PADDING, Layout
+from skbn._displays.layout.layered import ASPECT, BAND_PADDING, LayeredGraph, Layout
+from skbn._displays.layout.placed import PlacedGraph
 from skbn._displays.legend import Legend, LegendRow, place_legend
 
 SMALL_TEXT = 0.8  # size of labels, legends and titles of bands, in sizes of names
@@ -29,11 +29,7 @@ _ROUNDING = 0.5  # points that a picture stays below its width, against rounding
 _TITLE_PADDING = 8.0  # points on both sides of a band's title
 
 
-class Arranged(Protocol):
-    """Nodes and edges that can be laid out in any proportions."""
-
-    def layout(self, stretch: tuple[float, float] = ...) -> Layout:
-        """Return the layout, stretched in x and in y."""
+Arranged = LayeredGraph | PlacedGraph  # which can be laid out in any proportions
 
 
 class Contents(NamedTuple):

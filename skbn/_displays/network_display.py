@@ -7,28 +7,14 @@ from typing import Any, Self, Unpack
 import networkx as nx
 
 from skbn._core.graphs import check_dag
+from skbn._displays import plot_options
 from skbn._displays.display import Display, check_axes
 from skbn._displays.edge_measures import confidence_in, strengths_of
 from skbn._displays.fitted import add_score_losses, fitted_class, fitted_graph, fitted_tiers
 from skbn._displays.labels import edge_texts
 from skbn._displays.network_picture import NetworkPicture
 from skbn._displays.node_colours import node_colours
-from skbn._displays.plot_options import (
-    Bands,
-    PlotOptions,
-    bands_of,
-    checked_font_size,
-    checked_legend,
-    checked_orientation,
-    checked_size,
-    emphasis_on,
-    lanes_of,
-    left_out_edges,
-    names_of,
-    notes_of,
-    places_of,
-    shown_part,
-)
+from skbn._displays.plot_options import Bands, PlotOptions
 
 _EXPECTED = "a networkx.DiGraph (for estimators there is NetworkDisplay.from_estimator)"
 
@@ -297,13 +283,14 @@ GaussianBayesianNetwork
         from matplotlib import pyplot
 
         check_axes(ax)
-        size = checked_size(figsize, ax)
-        smallest = checked_font_size(min_font_size)
-        is_sideways, has_legend = checked_orientation(orientation), checked_legend(legend, ax)
+        size = plot_options.checked_size(figsize, ax)
+        smallest = plot_options.checked_font_size(min_font_size)
+        is_sideways = plot_options.checked_orientation(orientation)
+        has_legend = plot_options.checked_legend(legend, ax)
         strengths = strengths_of(self.dag)
         thresholds = min_weight, min_probability, min_support
-        left_out = left_out_edges(self.dag, strengths.weights, edges, *thresholds)
-        shown = shown_part(self.dag, nodes, hide_isolated, left_out)
+        left_out = plot_options.left_out_edges(self.dag, strengths.weights, edges, *thresholds)
+        shown = plot_options.shown_part(self.dag, nodes, hide_isolated, left_out)
         texts = edge_texts(self.dag, edge_label, strengths)
         bands = self._bands(tiers, pos)
         picture = NetworkPicture(
@@ -311,15 +298,15 @@ GaussianBayesianNetwork
             strengths=strengths,
             confidence=confidence_in(self.dag),
             texts={edge: text for edge, text in texts.items() if edge in shown.edges},
-            labels=names_of(self.dag, labels),
+            labels=plot_options.names_of(self.dag, labels),
             colours=node_colours(self.dag, node_color).of(shown),
-            emphasis=emphasis_on(self.dag, shown, highlight, markov_blanket),
-            places=places_of(self.dag, pos, shown),
+            emphasis=plot_options.emphasis_on(self.dag, shown, highlight, markov_blanket),
+            places=plot_options.places_of(self.dag, pos, shown),
             bands=None if bands is None else bands.of(shown),
-            lanes=lanes_of(self.dag, lanes, bands, shown),
+            lanes=plot_options.lanes_of(self.dag, lanes, bands, shown),
             is_sideways=is_sideways,
             has_legend=has_legend,
-            notes=notes_of(self.dag, shown, left_out),
+            notes=plot_options.notes_of(self.dag, shown, left_out),
             min_font_size=smallest,
             # Made last, so that a wrong option leaves no empty figure behind.
             ax=pyplot.figure(layout="none").add_axes((0, 0, 1, 1)) if ax is None else ax,
@@ -335,4 +322,4 @@ GaussianBayesianNetwork
             tiers = self._tiers if pos is None else None
         elif tiers is not None and pos is not None:
             raise ValueError("tiers are drawn as bands of layers, and pos places nodes; give one.")
-        return None if tiers is None else bands_of(self.dag, tiers)
+        return None if tiers is None else plot_options.bands_of(self.dag, tiers)

@@ -13,6 +13,7 @@ import numpy as np
 from skbn._core.graphs import is_parametrised
 from skbn._core.text import warn
 from skbn._displays.appearance import (
+    READABLE_OPACITY,
     Edge,
     EdgeLook,
     NodeLook,
@@ -258,7 +259,7 @@ class NetworkPicture:
             return NodeLook(lines, size, face, style.border, text, width)
         face, border, text = (style.faint(colour) for colour in (face, style.border, style.text))
         if own is not None:
-            text = style._replace(ground=face).half_faint(text_on(face))
+            text = style._replace(ground=face).faint(text_on(face), READABLE_OPACITY)
         return NodeLook(lines, size, face, border, text, width)
 
     def _edge_look(self, parent: Hashable, child: Hashable) -> EdgeLook:

@@ -17,10 +17,9 @@ from matplotlib.patches import FancyBboxPatch, PathPatch, Polygon, Rectangle
 from matplotlib.path import Path
 from matplotlib.text import Text
 
-from skbn._displays.appearance import Edge, EdgeLook, NodeLook, Style
+from skbn._displays.appearance import BAND_OPACITY, Edge, EdgeLook, NodeLook, Style
 from skbn._displays.composition import LARGEST_SCALE, Composition, Contents, size_of
-from skbn._displays.label_places import Labels
-from skbn._displays.labels import LINE_HEIGHT
+from skbn._displays.labels import LINE_HEIGHT, Labels
 from skbn._displays.layout.coordinates import CORNER
 from skbn._displays.layout.curves import Point, cut_at_end, halfway
 from skbn._displays.layout.layered import Layout
@@ -85,8 +84,8 @@ class Canvas:
         """Draw a graph with its labels, bands and legend, and set the axes' limits around it."""
         layout, labels, legend = composition.layout, composition.labels, composition.legend
         for left, right, bottom, top in layout.bands.values():
-            size = right - left, top - bottom
-            band = Rectangle((left, bottom), *size, color=style.band, linewidth=0, zorder=0.5)
+            size, colour = (right - left, top - bottom), style.faint(style.text, BAND_OPACITY)
+            band = Rectangle((left, bottom), *size, color=colour, linewidth=0, zorder=0.5)
             self.ax.add_artist(band)
         self.draw_graph(layout, nodes, edges, contents.font_size)
         for edge in labels.texts:

@@ -48,9 +48,15 @@ from skbn._data.statistics import GroupStatistics, SampleStatistics, sample_stat
 from skbn._data.table import Table, numbers_of
 from skbn._displays.frames import frame_of
 from skbn._displays.notebook import DocLinkMixin, PlotMixin
-from skbn._networks import effects, equivalence, inference, interchange, partial_rows
+from skbn._networks import (
+    descriptions,
+    effects,
+    equivalence,
+    inference,
+    interchange,
+    partial_rows,
+)
 from skbn._networks.comparison import NetworkComparison
-from skbn._networks.descriptions import edge_columns, network_text, score_losses
 from skbn._networks.distribution import GaussianDistribution
 from skbn._networks.fit_indices import FitIndices, check_n, fit_indices
 from skbn._networks.gaussian import (
@@ -59,7 +65,6 @@ from skbn._networks.gaussian import (
     require_exogenous_values,
     stacked,
 )
-from skbn._networks.standard_errors import check_confidence, interval_columns
 from skbn._scores.base import BaseScores
 from skbn._scores.criteria import Criterion
 
@@ -1426,12 +1431,12 @@ class GaussianBayesianNetwork(
         check_dag(self.dag)
         losses = self._score_losses if self._is_learned_graph() else None
         if scores is not None:
-            losses = score_losses(self.dag, scores, criterion, self._blocks)
-        level = None if confidence is None else check_confidence(confidence)
+            losses = descriptions.score_losses(self.dag, scores, criterion, self._blocks)
+        level = None if confidence is None else descriptions.check_confidence(confidence)
         edges = [(p, c) for c, mask in enumerate(parent_masks(self.dag)) for p in members_of(mask)]
         model = self._parameters()
         weights = {} if model is None else self._weight_columns(model, edges)
-        columns = edge_columns(self.dag, edges, weights, losses)
+        columns = descriptions.edge_columns(self.dag, edges, weights, losses)
         return frame_of(columns | self._interval_columns(edges, level))
 
     def _weight_columns(
@@ -1533,7 +1538,7 @@ class GaussianBayesianNetwork(
         first, widths = blocks.starts, blocks.widths
         ends = [(int(first[p]), int(first[c])) for p, c in edges]
         is_single = np.array([widths[p] == widths[c] == 1 for p, c in edges], dtype=bool)
-        columns = interval_columns(groups, model, ends, confidence)
+        columns = descriptions.interval_columns(groups, model, ends, confidence)
         return {name: np.where(is_single, values, np.nan) for name, values in columns.items()}
 
     # Formats of other programs
@@ -1842,7 +1847,7 @@ class GaussianBayesianNetwork(
     def _text(self, max_rows: int | None = None) -> str:
         """Return what the network consists of, and the regressions of up to `max_rows` nodes."""
         model = self._model() if self.__sklearn_is_fitted__() else None
-        return network_text(type(self).__name__, self.dag, model, max_rows)
+        return descriptions.network_text(type(self).__name__, self.dag, model, max_rows)
 
     def _shown_graph(self) -> nx.DiGraph | None:
         try:
