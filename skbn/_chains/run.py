@@ -1,10 +1,11 @@
-"""ChainRun: Markov chains side by side, through a burn-in and then batch by batch."""
+"""Markov chains side by side, through a burn-in and then batch by batch."""
 
 from __future__ import annotations
 
 import math
 import time
 from collections.abc import Callable
+from threading import Event
 
 from skbn._chains.chain import Batch, Chain
 from skbn._core.resources import Resources, Threads
@@ -16,8 +17,14 @@ _SHARE_OF_BURN_IN = 0.3
 _FEWEST_BATCHES = 4
 
 
-class ChainRun:
-    """Markov chains while they run.
+def run_chains(
+    chains: list[Chain],
+    n_samples: int,
+    resources: Resources,
+    work: float,
+    report: Callable[[list[list[Batch]]], None],
+) -> tuple[list[list[Batch]], bool]:
+    """Return the batches of each chain, as many for all, and whether Ctrl-C ended them early.
 
     Parameters
     ----------
@@ -30,82 +37,54 @@ class ChainRun:
     report : callable
         Called with the batches of each chain after each batch.
 
-    Attributes
-    ----------
-    is_interrupted : bool
-        Whether Ctrl-C ended the chains early.
+    Raises
+    ------
+    KeyboardInterrupt
+        If Ctrl-C ends them before there are some batches.
     """
+    kept: list[list[Batch]] = [[] for _ in chains]
+    is_over = Event()
 
-    def __init__(
-        self,
-        chains: list[Chain],
-        n_samples: int,
-        resources: Resources,
-        work: float,
-        report: Callable[[list[list[Batch]]], None],
-    ) -> None:
-        self._chains, self._resources = chains, resources
-        self._n_samples, self._work, self._report = n_samples, work, report
-        self._is_over = False
-        self.is_interrupted = False
-        self._kept: list[list[Batch]] = [[] for _ in chains]
-
-    def batches(self) -> list[list[Batch]]:
-        """Run, and return the batches of each chain, as many for all.
-
-        Raises
-        ------
-        KeyboardInterrupt
-            If Ctrl-C ends them before there are some batches.
-        """
-        try:
-            with self._resources.threads() as threads:
-                try:
-                    self._run(threads)
-                except KeyboardInterrupt:
-                    self._is_over = True  # threads at work are waited for, and look at it
-                    raise
-        except KeyboardInterrupt:
-            if min(map(len, self._kept)) < _FEWEST_BATCHES:
-                raise
-            self.is_interrupted = True
-        n = min(map(len, self._kept))
-        return [of_chain[:n] for of_chain in self._kept]
-
-    def _run(self, threads: Threads) -> None:
-        of_rest = 1 - _SHARE_OF_BURN_IN
-        for i in range(_BURN_IN_SLICES):
-            self._go_on(threads, i, _BURN_IN_SLICES, _SHARE_OF_BURN_IN)
-            list(threads.map(Chain.adapt, [(chain,) for chain in self._chains]))
-        for i in range(_BATCHES):
-            self._go_on(threads, i, _BATCHES, of_rest)
-            for chain, of_chain in zip(self._chains, self._kept, strict=True):
-                of_chain.append(chain.batch)
-                chain.forget()
-            self._report(self._kept)
-
-    def _go_on(self, threads: Threads, i: int, n: int, share: float) -> None:
+    def go_on(threads: Threads, i: int, n: int, share: float) -> None:
         """Let all chains go through slice i of n, which take this share of the time in all."""
-        limit = self._resources.time_limit
-        arguments: list[tuple[Chain, int | None, float]]
-        if limit is None:
-            n_steps = round(self._n_samples * share / (1 - _SHARE_OF_BURN_IN))
-            own = n_steps * (i + 1) // n - n_steps * i // n
-            arguments = [(chain, own, math.inf) for chain in self._chains]
+        n_steps, seconds = None, math.inf
+        if resources.time_limit is None:
+            of_all = round(n_samples * share / (1 - _SHARE_OF_BURN_IN))
+            n_steps = of_all * (i + 1) // n - of_all * i // n
         else:
-            n_rounds = -(-len(self._chains) // threads.n_threads)
-            seconds = limit * share / (n * n_rounds)
-            arguments = [(chain, None, seconds) for chain in self._chains]
-        work = self._work * share / (n * len(self._chains))
-        for _ in threads.map(self._steps, arguments):
-            self._resources.progress.advance(work)
+            n_rounds = -(-len(chains) // threads.n_threads)
+            seconds = resources.time_limit * share / (n * n_rounds)
+        for _ in threads.map(_steps, [(chain, n_steps, seconds, is_over) for chain in chains]):
+            resources.progress.advance(work * share / (n * len(chains)))
 
-    def _steps(self, chain: Chain, n_steps: int | None, seconds: float) -> None:
-        """Let a chain make so many steps, or go on for some seconds, by at least one step."""
-        end = time.monotonic() + seconds
-        n = 0
-        while not self._is_over and (n_steps is None or n < n_steps):
-            chain.step()
-            n += 1
-            if time.monotonic() >= end:
-                break
+    try:
+        with resources.threads() as threads:
+            try:
+                for i in range(_BURN_IN_SLICES):
+                    go_on(threads, i, _BURN_IN_SLICES, _SHARE_OF_BURN_IN)
+                    list(threads.map(Chain.adapt, [(chain,) for chain in chains]))
+                for i in range(_BATCHES):
+                    go_on(threads, i, _BATCHES, 1 - _SHARE_OF_BURN_IN)
+                    for chain, of_chain in zip(chains, kept, strict=True):
+                        of_chain.append(chain.batch)
+                        chain.forget()
+                    report(kept)
+            except KeyboardInterrupt:
+                is_over.set()  # threads at work are waited for, and look at it
+                raise
+    except KeyboardInterrupt:
+        if min(map(len, kept)) < _FEWEST_BATCHES:
+            raise
+    n = min(map(len, kept))
+    return [of_chain[:n] for of_chain in kept], is_over.is_set()
+
+
+def _steps(chain: Chain, n_steps: int | None, seconds: float, is_over: Event) -> None:
+    """Let a chain make so many steps, or go on for some seconds, by at least one step."""
+    end = time.monotonic() + seconds
+    n = 0
+    while not is_over.is_set() and (n_steps is None or n < n_steps):
+        chain.step()
+        n += 1
+        if time.monotonic() >= end:
+            break

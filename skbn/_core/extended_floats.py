@@ -20,11 +20,18 @@ from typing import Any, NamedTuple, Self
 
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
 from numba.extending import intrinsic, register_jitable
 
 from skbn._core.compile import tuple_type
-from skbn._core.vectors import FOUR, INTEGERS, VECTOR, raised_by_bit_0, raised_by_bit_1, spread
+from skbn._core.vectors import (
+    FOUR,
+    INTEGERS,
+    VECTOR,
+    call_llvm,
+    raised_by_bit_0,
+    raised_by_bit_1,
+    spread,
+)
 
 _INTEGER = ir.IntType(64)
 # log(2) in two parts, the first of 33 bits, so that its products with exponents are exact.
@@ -137,19 +144,13 @@ class _Lanes:
         return self.spread(self._builder.extract_value(wide, 1))
 
     def larger(self, a: Any, b: Any) -> Any:
-        return self._call(f"llvm.smax.{self._suffix}i64", a, b)
+        return call_llvm(self._builder, f"llvm.smax.{self._suffix}i64", a, b)
 
     def smaller(self, a: Any, b: Any) -> Any:
-        return self._call(f"llvm.smin.{self._suffix}i64", a, b)
+        return call_llvm(self._builder, f"llvm.smin.{self._suffix}i64", a, b)
 
     def multiply_add(self, a: Any, b: Any, c: Any) -> Any:
-        return self._call(f"llvm.fma.{self._suffix}f64", a, b, c)
-
-    def _call(self, name: str, *arguments: Any) -> Any:
-        kind = arguments[0].type
-        function = ir.FunctionType(kind, [kind] * len(arguments))
-        called = cgutils.get_or_insert_function(self._builder.module, function, name)
-        return self._builder.call(called, arguments)
+        return call_llvm(self._builder, f"llvm.fma.{self._suffix}f64", a, b, c)
 
 
 def _lane(kind: Any) -> Any:

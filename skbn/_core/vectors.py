@@ -60,6 +60,14 @@ def spread(builder: Any, value: Any) -> Any:
     return builder.shuffle_vector(first, empty, mask)
 
 
+def call_llvm(builder: Any, name: str, *arguments: Any, **options: Any) -> Any:
+    """Call one of LLVM's own functions, whose arguments and result are of one type."""
+    kind = arguments[0].type
+    function = ir.FunctionType(kind, [kind] * len(arguments))
+    called = cgutils.get_or_insert_function(builder.module, function, name)
+    return builder.call(called, arguments, **options)
+
+
 @intrinsic
 def filled(typing_context, a):
     """Return a vector with the same number in all entries: a float64, or the bits of an int64."""
@@ -138,9 +146,7 @@ def multiply_add(typing_context, a, b, c):
     """Return ``a * b + c`` of vectors, rounded once."""
 
     def codegen(context, builder, signature, arguments):
-        function = ir.FunctionType(VECTOR, [VECTOR] * 3)
-        fma = cgutils.get_or_insert_function(builder.module, function, "llvm.fma.v4f64")
-        return builder.call(fma, arguments)
+        return call_llvm(builder, "llvm.fma.v4f64", *arguments)
 
     return FOUR(FOUR, FOUR, FOUR), codegen
 
@@ -165,9 +171,7 @@ def square_root(typing_context, a):
     """Return the square roots of a vector's entries."""
 
     def codegen(context, builder, signature, arguments):
-        function = ir.FunctionType(VECTOR, [VECTOR])
-        root = cgutils.get_or_insert_function(builder.module, function, "llvm.sqrt.v4f64")
-        return builder.call(root, arguments)
+        return call_llvm(builder, "llvm.sqrt.v4f64", *arguments)
 
     return FOUR(FOUR), codegen
 
@@ -228,11 +232,8 @@ def larger(typing_context, a, b):
     kind = FOUR if a == FOUR else types.float64
 
     def codegen(context, builder, signature, arguments):
-        lane = arguments[0].type
-        name = "llvm.maxnum.v4f64" if lane == VECTOR else "llvm.maxnum.f64"
-        function = ir.FunctionType(lane, [lane, lane])
-        maxnum = cgutils.get_or_insert_function(builder.module, function, name)
-        return builder.call(maxnum, arguments, fastmath=("nnan",))
+        name = "llvm.maxnum.v4f64" if kind == FOUR else "llvm.maxnum.f64"
+        return call_llvm(builder, name, *arguments, fastmath=("nnan",))
 
     return kind(kind, kind), codegen
 

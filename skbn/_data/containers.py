@@ -41,6 +41,31 @@ def is_dask(values: Any) -> bool:
     )
 
 
+def is_dask_frame(values: Any) -> bool:
+    """Whether an object of dask is a data frame or a series, and no array."""
+    return not hasattr(type(values), "chunks")
+
+
+def check_is_dask_table(X: Any) -> None:
+    """Check that an object of dask has rows and columns.
+
+    Raises
+    ------
+    ValueError
+        If it does not have two dimensions, or does not know how many columns it has.
+    """
+    if X.ndim != 2:
+        raise ValueError(
+            "X must have two dimensions, rows and columns; got a dask "
+            f"{type(X).__name__} with {X.ndim}. Reshape it, or pass a dask DataFrame."
+        )
+    if not is_dask_frame(X) and np.isnan(X.shape[1]):
+        raise ValueError(
+            "X is a dask Array that does not know how many columns it has. Call "
+            "X.compute_chunk_sizes() first."
+        )
+
+
 def row_labels(X: Any) -> Any:
     """Return the index of a pandas data frame, or None if the rows of the table have no labels."""
     return X.index if hasattr(X, "iloc") and hasattr(X, "columns") else None

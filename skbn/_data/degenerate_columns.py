@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -35,8 +34,11 @@ class Dependence(NamedTuple):
 
 
 @dataclass(frozen=True)
-class CheckedColumns(ABC):
-    """Columns, and what tells whether they depend on each other.
+class IndependenceCheck:
+    """Refuses columns if one of them is a linear combination of others, or nearly so.
+
+    A residual is too small if it is no larger than the sum of `rounding`, weighted by the
+    combination's coefficients, in units of the columns' norms.
 
     Parameters
     ----------
@@ -70,9 +72,42 @@ class CheckedColumns(ABC):
     remedy: str = "leave out {}."
     weights: tuple[int, float, Floats] = (0, 0.0, np.empty(0))
 
-    @abstractmethod
+    def check(self, factor: Floats, columns: list[int]) -> None:
+        """Raise if these columns, which have this triangular factor, are not independent."""
+        found = self.dependence(factor, columns)
+        if found is not None:
+            raise degenerate_error(self, found)
+
     def dependence(self, factor: Floats, columns: list[int]) -> Dependence | None:
-        """Return a dependence among these columns, which have this triangular factor."""
+        """Return a dependence among these columns, if there is one."""
+        rounding = self.rounding[columns]
+        k = len(columns)
+        left = np.abs(np.diag(factor))
+        # With rows scaled to a diagonal of ones, column j of the inverse has the combination of
+        # earlier columns that is nearest to column j.
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            unit = factor / np.diag(factor)[:, np.newaxis]
+            unit[~np.isfinite(unit)] = 0.0  # only columns after one that adds nothing notice
+            np.fill_diagonal(unit, 1.0)
+            solved = solve_triangular(unit, np.eye(k))
+            combinations = -np.triu(solved, 1)
+            adds_nothing = left <= rounding + rounding @ np.abs(combinations)
+        if adds_nothing[1:].any():  # exact dependence: name the first such column
+            j = 1 + int(np.argmax(adds_nothing[1:]))
+            return Dependence(columns[j], columns[:j], combinations[:j, j], left[j])
+        # The residual of x on all others is 1 over the norm of row x of the inverse.
+        inverse = solved / np.diag(factor)
+        residual = 1 / np.linalg.norm(inverse, axis=1)
+        weights = -(inverse @ inverse.T) * residual[:, np.newaxis] ** 2
+        np.fill_diagonal(weights, 1.0)
+        # A child's residual is smallest on all other columns together.
+        with np.errstate(divide="ignore"):  # with a prior, rounding is 0 if a0 and a1 are
+            excess = residual / (np.abs(weights) @ rounding)
+        x = int(np.argmin(excess))
+        if excess[x] > 1:
+            return None
+        others = [j for j in range(k) if j != x]
+        return Dependence(columns[x], [columns[j] for j in others], weights[x, others], residual[x])
 
 
 def labels_of(names: Sequence[Any], nodes: Nodes | None) -> list[Any]:
@@ -163,7 +198,7 @@ def _named(name: Any) -> str:
     return repr(name) if isinstance(name, str) else f"column {name!r}"
 
 
-def degenerate_error(check: CheckedColumns, first: Dependence) -> ValueError:
+def degenerate_error(check: IndependenceCheck, first: Dependence) -> ValueError:
     """Return the error that names all columns to leave out, or weights to blame."""
     n_rows, n_samples, once = check.weights
     if n_samples > n_rows and (
@@ -199,14 +234,14 @@ def degenerate_error(check: CheckedColumns, first: Dependence) -> ValueError:
     )
 
 
-def check_all(check: CheckedColumns) -> None:
+def check_all(check: IndependenceCheck) -> None:
     """Raise if columns depend on each other within any family's reach."""
     found = _redundant(check)
     if found:
         raise degenerate_error(check, found[0])
 
 
-def _all_dependences(check: CheckedColumns, first: Dependence) -> list[Dependence]:
+def _all_dependences(check: IndependenceCheck, first: Dependence) -> list[Dependence]:
     """Return one dependence for each column that has to be left out."""
     m = len(check.scale)
     found = _redundant(check)
@@ -223,7 +258,7 @@ def _all_dependences(check: CheckedColumns, first: Dependence) -> list[Dependenc
         left_out.add(more.column)
 
 
-def _redundant(check: CheckedColumns) -> list[Dependence]:
+def _redundant(check: IndependenceCheck) -> list[Dependence]:
     """Return the columns that are combinations of earlier ones, of no more than a family has."""
     m = len(check.scale)
     basis, triangle = np.zeros((m, m)), np.zeros((m, m))
@@ -252,7 +287,7 @@ def _redundant(check: CheckedColumns) -> list[Dependence]:
     return found
 
 
-def _copies(check: CheckedColumns, column: int, others: list[int]) -> list[Dependence]:
+def _copies(check: IndependenceCheck, column: int, others: list[int]) -> list[Dependence]:
     """Return the dependences of a column on single others."""
     own, rest = check.factor[:, column], check.factor[:, others]
     weights = own @ rest
@@ -261,7 +296,7 @@ def _copies(check: CheckedColumns, column: int, others: list[int]) -> list[Depen
     return [Dependence(column, [others[i]], weights[[i]], float(left[i])) for i in at]
 
 
-def _fits_in_family(check: CheckedColumns, found: Dependence) -> bool:
+def _fits_in_family(check: IndependenceCheck, found: Dependence) -> bool:
     """Whether a dependence has no more nodes than a child with its parents."""
     columns = [found.column, *np.array(found.others, dtype=np.intp)[found.involved]]
     if check.nodes is None:

@@ -10,8 +10,7 @@ import numpy as np
 
 from skbn._core.arrays import Booleans, Floats
 from skbn._data.degenerate_columns import (
-    CheckedColumns,
-    Dependence,
+    IndependenceCheck,
     check_all,
     constants_error,
     degenerate_error,
@@ -62,52 +61,6 @@ class Regression(NamedTuple):
     intercept: float
     coefficients: Floats
     residual_sum_of_squares: float
-
-
-@dataclass(frozen=True)
-class IndependenceCheck(CheckedColumns):
-    """Refuses columns if one of them is a linear combination of others, or nearly so.
-
-    A residual is too small if it is no larger than the sum of `rounding`, weighted by the
-    combination's coefficients, in units of the columns' norms.
-    """
-
-    def check(self, factor: Floats, columns: list[int]) -> None:
-        """Raise if these columns, which have this triangular factor, are not independent."""
-        found = self.dependence(factor, columns)
-        if found is not None:
-            raise degenerate_error(self, found)
-
-    def dependence(self, factor: Floats, columns: list[int]) -> Dependence | None:
-        """Return a dependence among these columns, if there is one."""
-        rounding = self.rounding[columns]
-        k = len(columns)
-        left = np.abs(np.diag(factor))
-        # With rows scaled to a diagonal of ones, column j of the inverse has the combination of
-        # earlier columns that is nearest to column j.
-        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-            unit = factor / np.diag(factor)[:, np.newaxis]
-            unit[~np.isfinite(unit)] = 0.0  # only columns after one that adds nothing notice
-            np.fill_diagonal(unit, 1.0)
-            solved = solve_triangular(unit, np.eye(k))
-            combinations = -np.triu(solved, 1)
-            adds_nothing = left <= rounding + rounding @ np.abs(combinations)
-        if adds_nothing[1:].any():  # exact dependence: name the first such column
-            j = 1 + int(np.argmax(adds_nothing[1:]))
-            return Dependence(columns[j], columns[:j], combinations[:j, j], left[j])
-        # The residual of x on all others is 1 over the norm of row x of the inverse.
-        inverse = solved / np.diag(factor)
-        residual = 1 / np.linalg.norm(inverse, axis=1)
-        weights = -(inverse @ inverse.T) * residual[:, np.newaxis] ** 2
-        np.fill_diagonal(weights, 1.0)
-        # A child's residual is smallest on all other columns together.
-        with np.errstate(divide="ignore"):  # with a prior, rounding is 0 if a0 and a1 are
-            excess = residual / (np.abs(weights) @ rounding)
-        x = int(np.argmin(excess))
-        if excess[x] > 1:
-            return None
-        others = [j for j in range(k) if j != x]
-        return Dependence(columns[x], [columns[j] for j in others], weights[x, others], residual[x])
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from skbn._core.text import first_few, shortened
 from skbn._data.containers import (
     array_of,
     as_numpy,
+    check_is_dask_table,
     check_labels,
     frame_labels,
     is_dask,
@@ -26,7 +27,6 @@ from skbn._data.containers import (
     row_labels,
 )
 from skbn._data.covariance_tables import reject_covariance
-from skbn._data.dask_blocks import check_is_table
 from skbn._data.sample import TableMixin
 from skbn._data.text_numbers import numeric_text
 
@@ -77,7 +77,7 @@ class Table:
         self._values: Any
         self.labels: list[Any]
         if is_dask(X):
-            check_is_table(X)
+            check_is_dask_table(X)
         labels = None if isinstance(X, TableMixin) else frame_labels(X)
         self.is_frame = labels is not None
         if labels is not None:

@@ -13,10 +13,16 @@ from skbn._core.arrays import Integers
 from skbn._core.estimator import Interval, StrOptions, check_values
 from skbn._core.text import readable_value, warn
 from skbn._data.containers import array_of, check_labels, frame_labels, is_dask, row_labels
-from skbn._data.lags import beside_lags, column_values, has_unit_root, rows_of_lags
+from skbn._data.lags import (
+    as_times,
+    beside_lags,
+    column_values,
+    has_unit_root,
+    one_step_apart,
+    rows_of_lags,
+)
 from skbn._data.row_values import read_row_groups
 from skbn._data.sample import TableMixin
-from skbn._data.times import as_times, one_step_apart
 from skbn._displays.fitted import fitted_graph
 from skbn._displays.network_display import NetworkDisplay
 from skbn._displays.plot_options import PlotOptions

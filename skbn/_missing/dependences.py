@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from skbn._core.arrays import Floats, Integers
-from skbn._data.degenerate_columns import collinear_error, equation
+from skbn._data.degenerate_columns import Dependence, collinear_error, equation
 from skbn._missing.em import PRIOR_ROWS, Estimate, saturated
 from skbn._missing.incomplete_rows import incomplete_rows
 
@@ -22,13 +22,6 @@ _FEWEST_TOGETHER = 4
 # Squares of larger numbers may overflow; EM says so of columns in such units.
 _LARGEST = 1e100
 _COARSE = 1e-2
-
-
-class _Combination(NamedTuple):
-    column: int
-    others: list[int]
-    weights: Floats
-    residual: float
 
 
 def require_independent(
@@ -106,7 +99,7 @@ def require_independent(
         )
 
 
-def _combination(rows: Floats, column: int, others: list[int]) -> _Combination | None:
+def _combination(rows: Floats, column: int, others: list[int]) -> Dependence | None:
     """Return a column as a combination of some others, if it is one.
 
     They are found one by one: the next is the one that explains most of what is left.
@@ -119,9 +112,7 @@ def _combination(rows: Floats, column: int, others: list[int]) -> _Combination |
         weights, residual, seen, left = own
         if residual <= _DETERMINED:
             counts = np.abs(weights) > _EXACT
-            return _Combination(
-                column, np.array(chosen)[counts].tolist(), weights[counts], residual
-            )
+            return Dependence(column, np.array(chosen)[counts].tolist(), weights[counts], residual)
         more = [i for i in others if i not in chosen]
         if not more:
             return None

@@ -1,26 +1,24 @@
 """The posterior of networks: sums over all of them, where the search has maxima.
 
 To follow it, read `order_sums` and `network_sums`: they state the recurrences of the two priors
-over networks. Nothing here knows of estimators, and only `parameter_draws`, `total_effects`
-and `evidence` know the statistics of a table.
+over networks. Nothing here knows of estimators, and only `parameter_draws`, `effects` and
+`answers` know the statistics of a table.
 
 - `family_weights` has what is summed: the weight of each family, an extended float
   (`skbn._core.extended_floats`), by the kernels of `weight_kernels`; `listed_weights` has the same
   of families with few parents, one by one, with the kernels of `listed_kernels`, and
   `group_weights` makes them for a group of columns;
-- `sum_kernels` has the kernels of the sums over orders, which share those of the search;
-  `network_sum_kernels` and `row_kernels` those of the sums over networks;
+- `order_sum_kernels` has the kernels of the sums over orders, which share those of the search, and
+  `network_sum_kernels` those of the sums over networks;
 - `network_posterior` puts the sums together, by group of columns and for all;
-- `probabilities` has those of parent sets and of single networks, and the network of the edges that
-  are more probable than not, `pairs` the table of all pairs of columns, and `evidence` the criteria
-  that have a marginal likelihood, and the density of new rows;
+- `answers` has what users ask of a posterior: the probabilities of parent sets and of single
+  networks, the network of the edges that are more probable than not, the table of all pairs of
+  columns, and the density of new rows;
 - `sampled_posterior` has the same posterior by Markov chains (`skbn._chains`), where sums do not
-  fit, with the scores of `candidate_scores` and the networks of `chain_starts`, and `augmentation`
-  that of a table with holes;
+  fit, with the scores of `candidate_scores`, and `augmentation` that of a table with holes;
 - `plan` lays out the memory and says which prior is affordable; `prior` has the prior of networks
   and of edges;
-- `sampling` draws networks, with the kernels of `layer_kernels` and `draw_kernels`;
-- `parameter_draws` draws the parameters of a network, `sampled_networks` makes networks and means
-  of samples, and `total_effects` has the posterior of an
-  intervention's effect (`effects`) in sampled networks, with the kernel of `effect_kernels`.
+- `sampling` draws networks, with the kernels of `sampling_kernels`;
+- `parameter_draws` draws the parameters of networks, and `effects` has the posterior of an
+  intervention's effect in sampled networks, with the kernel of `effect_kernels`.
 """

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +19,6 @@ from skbn._core.compile import compile_kernels
 from skbn._core.extended_floats import is_zero
 from skbn._core.resources import Progress, Resources, Threads
 from skbn._core.subsets import bits_of
-from skbn._exact.sink_kernels import Tables
 from skbn._posterior.family_weights import PARENT_SET_KERNELS, WEIGHT_KERNELS
 from skbn._posterior.group_weights import flat_weights, weights_of_group
 from skbn._posterior.listed_weights import LISTED_KERNELS, ListedWeights, Weights
@@ -27,9 +26,10 @@ from skbn._posterior.network_sums import NETWORK_KERNELS, NetworkSums, network_s
 from skbn._posterior.order_sums import (
     GAMMA_KERNELS,
     ORDER_KERNELS,
+    Alpha,
+    OrderSums,
     order_sums,
     order_work,
-    weight_slab,
 )
 from skbn._posterior.plan import WORK_OF_LISTED_FAMILY, GroupPlan, PosteriorPlan, plan_posterior
 from skbn._posterior.prior import log_prior_sum
@@ -44,32 +44,25 @@ from skbn._solver.problem import Problem
 _TOLERANCE = 1 << 16
 
 
-class Summation(NamedTuple):
-    """Resources that the sums of all groups share.
+class _SingleColumn:
+    """The sums of a group of one column: it has any parents among the others."""
 
-    Parameters
-    ----------
-    threads : Threads
-    progress : Progress
-    """
+    drawn_from = np.empty(0, np.int64)
 
-    threads: Threads
-    progress: Progress
-
-
-class Sums(Protocol):
-    """Sums over the networks of a group of columns."""
-
-    @property
-    def total(self) -> int:
-        """The weight of all networks, an extended float; for probabilities it is 1."""
-
-    @property
-    def log_total(self) -> float:
-        """The logarithm of the weight of all networks, without the weights' `log_scale`."""
+    def __init__(self, weights: Weights, prior: str) -> None:
+        self._gamma = np.full(weights.n_parent_sets, weights.wide.one)
+        total = weights.edge_sums(0, self._gamma, weights.wide.bias)[-1]
+        self.log_total = math.log(total) if total > 0 else -math.inf
+        self.total = weights.wide.from_float(total)
+        self.paths = np.zeros((1, 1)) if prior == "uniform" else None
 
     def gamma(self, child: int) -> Integers:
-        """Return gamma of a child as `FamilyWeights.edge_sums` takes it."""
+        return self._gamma
+
+
+# `total` is the weight of all networks, an extended float (1 for probabilities), `log_total` its
+# logarithm without the weights' `log_scale`, and `gamma` is what `FamilyWeights.edge_sums` takes.
+Sums = OrderSums | NetworkSums | _SingleColumn
 
 
 @dataclass(frozen=True)
@@ -106,14 +99,8 @@ class GroupPosterior:
         The child is a number within the group. `masks` says which sets they are: all, by their
         masks with the child's bit removed, or those of the listed families.
         """
-        return self._weighted(child, self.sums.gamma(child))
-
-    def masks(self, child: int, indices: Integers) -> Integers:
-        """Return the masks over all columns of some parent sets, by their place among all."""
-        return self.weights.masks(child, indices, self.columns)
-
-    def _weighted(self, child: int, gamma: Integers) -> Floats:
         compile_kernels(PARENT_SET_KERNELS)
+        gamma = self.sums.gamma(child)
         exponent, mantissa = self.weights.wide.split(self.sums.total)
         with Threads(1) as threads:
             weights = self.weights.parent_set_weights(child, gamma, exponent, threads)
@@ -123,26 +110,35 @@ class GroupPosterior:
             return weights
         return weights[: 1 << (len(self.columns) - 1)]  # without a column that was only padding
 
+    def masks(self, child: int, indices: Integers) -> Integers:
+        """Return the masks over all columns of some parent sets, by their place among all."""
+        return self.weights.masks(child, indices, self.columns)
+
 
 def group_posterior(
-    plan: GroupPlan, summation: Summation, weights: Weights, offsets: Floats, sum_only: bool
+    plan: GroupPlan,
+    weights: Weights,
+    offsets: Floats,
+    threads: Threads,
+    progress: Progress,
+    sum_only: bool,
 ) -> GroupPosterior | None:
     """Return the posterior of a group; None if no network has a finite score.
 
     Parameters
     ----------
     plan : GroupPlan
-    summation : Summation
     weights : FamilyWeights or ListedWeights
     offsets : ndarray of shape (n_columns,), float64
         What all local scores of each of the group's columns have in common, in nats.
+    threads : Threads
+    progress : Progress
     sum_only : bool
         Whether the probabilities of edges are left out.
     """
     columns = plan.columns
     n = len(plan.group.columns)
-    threads, progress = summation
-    sums = _sums(plan, summation, weights)
+    sums = _sums(plan, weights, threads, progress)
     if sums is None:
         return None
     exponent, mantissa = weights.wide.split(sums.total)
@@ -156,72 +152,47 @@ def group_posterior(
     if not sum_only:
         of_children = np.stack(list(threads.map(edges_to, [(x,) for x in range(n)])), axis=1)
         _certify_sum(of_children[-1], weights)
-    log_sum = sums.log_total + weights.log_scale
-    log_sum += float(offsets.sum())
-    paths = sums.paths if isinstance(sums, NetworkSums) else None
-    if n == 1 and plan.prior == "uniform":
-        paths = np.zeros((1, 1))
+    log_sum = sums.log_total + weights.log_scale + float(offsets.sum())
     edges = np.minimum(of_children[: len(columns)], 1.0)
-    return GroupPosterior(columns, n, weights, sums, log_sum, edges, paths)
+    return GroupPosterior(columns, n, weights, sums, log_sum, edges, sums.paths)
 
 
-def _sums(plan: GroupPlan, summation: Summation, weights: Weights) -> Sums | None:
+def _sums(plan: GroupPlan, weights: Weights, threads: Threads, progress: Progress) -> Sums | None:
     """Return the sums of a group; None if no network has a weight."""
-    n = plan.layout.n_columns
-    threads, progress = summation
-    if n == 1:
-        sums: Sums = _SingleColumn(weights)
-        return None if is_zero(sums.total, weights.wide) else sums
-    slab = weight_slab(weights, plan.layout, threads, progress)
-    over_orders = order_sums(slab, weights, plan.layout, threads)
-    if is_zero(over_orders.total, weights.wide):
+    wide = weights.wide
+    if plan.layout.n_columns == 1:
+        single = _SingleColumn(weights, plan.prior)
+        return None if is_zero(single.total, wide) else single
+    alpha = Alpha(weights, plan.layout, threads, progress)
+    over_orders = order_sums(alpha)
+    if is_zero(over_orders.total, wide):
         return None
-    _certify_equal(over_orders.log_total, weights.wide.log(over_orders.R[0]), weights)
+    _certify_equal(over_orders.log_total, wide.log(over_orders.R[0]), weights)
     if plan.prior == "order":
         return over_orders
-    alpha = Tables(slab.tables, slab.starts)
-    sums_over_networks = network_sums(
-        alpha, over_orders.F, over_orders.R, n, weights.wide, threads, progress
-    )
-    _certify_equal(sums_over_networks.log_total, sums_over_networks.log_total_forward, weights)
-    return sums_over_networks
+    over_networks = network_sums(alpha, over_orders.F, over_orders.R)
+    _certify_equal(over_networks.log_total, over_networks.log_total_forward, weights)
+    return over_networks
 
 
-class _SingleColumn:
-    """The sums of a group of one column: it has any parents among the others."""
-
-    def __init__(self, weights: Weights) -> None:
-        self._gamma = np.full(weights.n_parent_sets, weights.wide.one)
-        total = weights.edge_sums(0, self._gamma, weights.wide.bias)[-1]
-        self.log_total = math.log(total) if total > 0 else -math.inf
-        self.total = weights.wide.from_float(total)
-
-    def gamma(self, child: int) -> Integers:
-        return self._gamma
-
-
-def prior_sum(plan: GroupPlan, summation: Summation, weights: Weights) -> float:
+def prior_sum(plan: GroupPlan, weights: Weights, threads: Threads, progress: Progress) -> float:
     """Return the logarithm of the sum of a group's prior odds, the weights, over all networks."""
-    sums = _sums(plan, summation, weights)
+    sums = _sums(plan, weights, threads, progress)
     return -math.inf if sums is None else sums.log_total + weights.log_scale
 
 
 def group_work(plan: GroupPlan, sum_only: bool, sum_prior: bool) -> int:
     """Return about how long a group takes, in units of one local score of a search."""
     n = len(plan.group.columns)
-    of_sums = 0
-    if n > 1:
-        of_sums = order_work(plan.layout)
-        if plan.prior == "uniform":
-            of_sums += network_work(n)
-    work = of_sums
-    if plan.listing is None:
-        work += log_determinants_work(len(plan.columns))
-    else:
-        work += plan.listing.work
-    if not sum_only:
-        work += _edge_work(plan) + of_sums * sum_prior
-    return work
+    of_sums = order_work(plan.layout) if n > 1 else 0
+    if n > 1 and plan.prior == "uniform":
+        of_sums += network_work(n)
+    of_scores = log_determinants_work(len(plan.columns))
+    if plan.listing is not None:
+        of_scores = plan.listing.work
+    if sum_only:
+        return of_sums + of_scores
+    return of_sums + of_scores + _edge_work(plan) + of_sums * sum_prior
 
 
 def _edge_work(plan: GroupPlan) -> int:
@@ -363,19 +334,18 @@ def network_posterior(
     progress.expect(work)
     groups = []
     with resources.threads(m) as threads:
-        summation = Summation(threads, progress)
-        # Those of the prior come first, so that their tables are gone when the others are made.
+        # Prior sums first: their tables are freed before the rest.
         if not sum_only:
             for i, each in enumerate(plan.groups):
                 if prior_sums[i] is None:
                     flat = flat_weights(each, constraints, log_odds, constant, threads)
-                    prior_sums[i] = prior_sum(each, summation, flat)
+                    prior_sums[i] = prior_sum(each, flat, threads, progress)
                     del flat
         for each in plan.groups:
             children = each.group.columns
             weights = weights_of_group(each, constraints, log_odds, scorer, threads, resources)
             offsets = scorer.score_offsets[children]
-            group = group_posterior(each, summation, weights, offsets, sum_only)
+            group = group_posterior(each, weights, offsets, threads, progress, sum_only)
             if group is None:
                 own = [names[x] for x in children]
                 raise ValueError(

@@ -29,11 +29,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from skbn._core.arrays import Floats, Integers
-from skbn._core.extended_floats import WideFormat
-from skbn._core.resources import Progress, Threads, allocate
+from skbn._core.resources import allocate
 from skbn._core.subsets import submasks_by_size
 from skbn._exact.recurrences import fill_array
-from skbn._exact.sink_kernels import Tables
 from skbn._posterior.network_sum_kernels import (
     add_pushed,
     backward_networks,
@@ -44,6 +42,7 @@ from skbn._posterior.network_sum_kernels import (
     quotients,
 )
 from skbn._posterior.order_sum_kernels import sum_zeta
+from skbn._posterior.order_sums import Alpha
 from skbn._posterior.plan import NUMBERS_HANDED_OVER
 
 NETWORK_KERNELS = (
@@ -86,6 +85,11 @@ class NetworkSums:
     paths: Floats
     gammas: Integers
 
+    @property
+    def drawn_from(self) -> Integers:
+        """What samples are drawn by."""
+        return self.M
+
     def gamma(self, child: int) -> Integers:
         """Return gamma of a child, at ``[~P]``, as `FamilyWeights.edge_sums` takes it."""
         return self.gammas[child]
@@ -96,34 +100,22 @@ def network_work(m: int) -> int:
     return 3**m
 
 
-def network_sums(
-    alpha: Tables,
-    F: Integers,
-    R: Integers,
-    m: int,
-    wide: WideFormat,
-    threads: Threads,
-    progress: Progress,
-) -> NetworkSums:
+def network_sums(alpha: Alpha, F: Integers, R: Integers) -> NetworkSums:
     """Sum the weights of all networks of m columns, at least two.
 
     Parameters
     ----------
-    alpha : Tables
-        The table of a column has an entry for each set of the others.
+    alpha : Alpha
+        With the tables of all columns. Its progress is advanced by ``network_work(m)`` in all.
     F, R : ndarray of shape (2**m,), int64
-        The sums over orders. The weight of all networks must be in the range of `wide`.
-    m : int
-    wide : WideFormat
-        Their format.
-    threads : Threads
-    progress : Progress
-        Advanced by ``network_work(m)`` in all.
+        The sums over orders. The weight of all networks must be in the range of their format.
     """
+    tables, wide = alpha.tables, alpha.wide
+    m = len(tables.starts) - 1
     n_inner = _inner_columns(m)
     shares = allocate(m << (m - 1)).reshape(m, -1)
-    M = _backward(alpha, R, shares, n_inner, wide, threads, progress)
-    Z = _forward(alpha, F, n_inner, wide, threads, progress)
+    M = _backward(alpha, R, shares, n_inner)
+    Z = _forward(alpha, F, n_inner)
     total = int(M[0])
     paths = np.zeros((m, m))
     gammas = shares.view(np.int64)
@@ -132,12 +124,11 @@ def network_sums(
         sums = np.empty(m)
         non_descendants(shares[child], Z, F, R, child, total, wide, sums)
         paths[child] = np.insert(sums[:-1], child, 0.0)
-        table = alpha.entries[alpha.starts[child] : alpha.starts[child + 1]]
+        table = tables.entries[tables.starts[child] : tables.starts[child + 1]]
         quotients(shares[child], table, gammas[child], wide)
         sum_zeta(gammas[child], 0, m - 1, wide)
 
-    for _ in threads.map(finish, [(x,) for x in range(m)]):
-        pass
+    list(alpha.threads.map(finish, [(x,) for x in range(m)]))
     of_orders, _ = wide.split(int(F[-1]))
     forward = wide.log(of_orders << wide.bits) + float(np.log(Z[-1]))
     return NetworkSums(M, wide.one, wide.log(total), forward, paths, gammas)
@@ -152,56 +143,46 @@ def _inner_columns(m: int) -> int:
     return max(1, min(m // 2, _MOST_INNER_COLUMNS))
 
 
-def _backward(
-    alpha: Tables,
-    R: Integers,
-    shares: Floats,
-    n_inner: int,
-    wide: WideFormat,
-    threads: Threads,
-    progress: Progress,
-) -> Integers:
+def _backward(alpha: Alpha, R: Integers, shares: Floats, n_inner: int) -> Integers:
     """Return M, and set `shares`."""
     m = len(shares)
     M = allocate(1 << m).view(np.int64)
-    fill_array(shares.ravel(), 0.0, threads)
+    fill_array(shares.ravel(), 0.0, alpha.threads)
 
     def run(tasks: Integers) -> None:
         memory = new_memory(n_inner, _n_free(m, n_inner, tasks))
-        backward_networks(alpha, R, M, shares, n_inner, tasks, memory, wide)
+        backward_networks(alpha.tables, R, M, shares, n_inner, tasks, memory, alpha.wide)
 
     for level, work in reversed(list(_levels(m, n_inner))):
-        parts = threads.split(level, work // _TASK)
-        for _ in threads.map(run, [(part,) for part in parts]):
-            progress.advance(work / 2 / len(parts))
+        parts = alpha.threads.split(level, work // _TASK)
+        for _ in alpha.threads.map(run, [(part,) for part in parts]):
+            alpha.progress.advance(work / 2 / len(parts))
     return M
 
 
-def _forward(
-    alpha: Tables, F: Integers, n_inner: int, wide: WideFormat, threads: Threads, progress: Progress
-) -> Floats:
+def _forward(alpha: Alpha, F: Integers, n_inner: int) -> Floats:
     """Return Z, in units of the powers of two in F.
 
     Tasks do not write to the same sets: this thread adds what they push, in the same order with
     any number of threads.
     """
-    m = len(alpha.starts) - 1
+    m = len(alpha.tables.starts) - 1
     Z = allocate(1 << m)
-    fill_array(Z, 0.0, threads)
+    fill_array(Z, 0.0, alpha.threads)
 
     def run(tasks: Integers) -> tuple[Integers, Floats]:
         n_free = _n_free(m, n_inner, tasks)
         pushed = np.zeros((len(tasks), n_pushed(n_inner, n_free)))
         memory = new_memory(n_inner, n_free)
-        forward_networks(alpha, F, Z, n_inner, tasks, pushed, memory, wide)
+        forward_networks(alpha.tables, F, Z, n_inner, tasks, pushed, memory, alpha.wide)
         return tasks, pushed
 
     for level, work in _levels(m, n_inner):
         n_numbers = len(level) * n_pushed(n_inner, _n_free(m, n_inner, level))
-        parts = threads.split(level, max(work // _TASK, n_numbers // NUMBERS_HANDED_OVER))
-        for tasks, pushed in threads.map(run, [(part,) for part in parts]):
+        parts = alpha.threads.split(level, max(work // _TASK, n_numbers // NUMBERS_HANDED_OVER))
+        for tasks, pushed in alpha.threads.map(run, [(part,) for part in parts]):
             add_pushed(pushed, Z, n_inner, tasks)
-            progress.advance(work / 2 / len(parts))
+            alpha.progress.advance(work / 2 / len(parts))
     return Z
 
 

@@ -22,6 +22,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -32,6 +33,7 @@ from skbn._core.resources import Progress, Threads, allocate
 from skbn._core.subsets import mask_of, members_of
 from skbn._exact.plan import SearchPlan
 from skbn._exact.recurrences import Slab, fill_array
+from skbn._exact.sink_kernels import Tables
 from skbn._posterior.listed_weights import Weights
 from skbn._posterior.order_sum_kernels import (
     count_orders,
@@ -53,6 +55,13 @@ class OrderSums:
     R: Integers
     wide: WideFormat
 
+    paths = None
+
+    @property
+    def drawn_from(self) -> Integers:
+        """What samples are drawn by."""
+        return self.F
+
     @property
     def total(self) -> int:
         """The weight of all networks and their orders, an extended float."""
@@ -71,13 +80,50 @@ class OrderSums:
         return gamma
 
 
-def weight_slab(weights: Weights, plan: SearchPlan, threads: Threads, progress: Progress) -> Slab:
-    """Return the memory in which alpha is made, slab by slab."""
+class Alpha:
+    """alpha of a group's columns, made slab by slab in the same memory.
 
-    def zeta(table: Integers, first_bit: int, last_bit: int) -> None:
-        sum_zeta(table, first_bit, last_bit, weights.wide)
+    Parameters
+    ----------
+    weights : FamilyWeights or ListedWeights
+    plan : SearchPlan
+    threads : Threads
+    progress : Progress
 
-    return Slab(weights, plan, threads, progress, zeta, np.int64)
+    Attributes
+    ----------
+    wide : WideFormat
+        The format of all sums.
+    tables : Tables
+        Those of the slab that was made last. Without outer columns, they are those of all columns.
+    """
+
+    def __init__(
+        self, weights: Weights, plan: SearchPlan, threads: Threads, progress: Progress
+    ) -> None:
+        self.plan, self.wide = plan, weights.wide
+        self.threads, self.progress = threads, progress
+
+        def zeta(table: Integers, first_bit: int, last_bit: int) -> None:
+            sum_zeta(table, first_bit, last_bit, weights.wide)
+
+        self._slab = Slab(weights, plan, threads, progress, zeta, np.int64)
+        self.tables = Tables(self._slab.tables, self._slab.starts)
+
+    def make(self, fixed: int) -> None:
+        """Make alpha of the inner columns, and of the outer ones that are not in `fixed`."""
+        self._slab.fill(fixed, (1 << self.plan.n_outer) - 1 & ~fixed)
+        self._slab.transform(fixed)
+
+    def visit_sets(
+        self, kernel: Callable[..., None], sums: Integers, fixed: int, *, backwards: bool = False
+    ) -> None:
+        """Run a kernel of sums on the slab's sets; see `Slab.visit_sets`."""
+
+        def run(*blocks: Any) -> None:
+            kernel(sums, fixed, *blocks, self.wide)
+
+        self._slab.visit_sets(run, fixed, backwards)
 
 
 def order_work(plan: SearchPlan) -> int:
@@ -86,40 +132,26 @@ def order_work(plan: SearchPlan) -> int:
     return 2 * plan.work - last.fill - last.transform
 
 
-def order_sums(slab: Slab, weights: Weights, plan: SearchPlan, threads: Threads) -> OrderSums:
-    """Sum the weights of all networks and their orders.
-
-    Afterwards, the slab holds alpha of all columns if none is an outer one.
-    """
-    F = _sums_with_one_at(0, weights, plan, threads)
-    for fixed in range(1 << plan.n_outer):
-        make_alpha(slab, fixed)
-        slab.visit_sets(_with_format(extend_sums, F, fixed, weights), fixed)
-    R = _sums_with_one_at(-1, weights, plan, threads)
-    for fixed in reversed(range(1 << plan.n_outer)):
-        if fixed != (1 << plan.n_outer) - 1:  # the slab still holds the last alpha
-            make_alpha(slab, fixed)
-        slab.visit_sets(_with_format(retreat_sums, R, fixed, weights), fixed, backwards=True)
-    return OrderSums(F, R, weights.wide)
+def order_sums(alpha: Alpha) -> OrderSums:
+    """Sum the weights of all networks and their orders; alpha holds the slab 0 in the end."""
+    slabs = range(1 << alpha.plan.n_outer)
+    F = _sums_with_one_at(0, alpha)
+    for fixed in slabs:
+        alpha.make(fixed)
+        alpha.visit_sets(extend_sums, F, fixed)
+    R = _sums_with_one_at(-1, alpha)
+    for fixed in reversed(slabs):
+        if fixed != slabs[-1]:  # the slab still holds the last alpha
+            alpha.make(fixed)
+        alpha.visit_sets(retreat_sums, R, fixed, backwards=True)
+    return OrderSums(F, R, alpha.wide)
 
 
-def make_alpha(slab: Slab, fixed: int) -> None:
-    """Make alpha of the inner columns, and of the outer ones that are not in `fixed`."""
-    slab.fill(fixed, (1 << slab.plan.n_outer) - 1 & ~fixed)
-    slab.transform(fixed)
-
-
-def _sums_with_one_at(index: int, weights: Weights, plan: SearchPlan, threads: Threads) -> Integers:
-    sums = allocate(1 << plan.n_columns).view(np.int64)
-    fill_array(sums, 0, threads)
-    sums[index] = weights.wide.one
+def _sums_with_one_at(index: int, alpha: Alpha) -> Integers:
+    sums = allocate(1 << alpha.plan.n_columns).view(np.int64)
+    fill_array(sums, 0, alpha.threads)
+    sums[index] = alpha.wide.one
     return sums
-
-
-def _with_format(
-    kernel: Callable[..., None], sums: Integers, fixed: int, weights: Weights
-) -> Callable[..., None]:
-    return lambda *arguments: kernel(sums, fixed, *arguments, weights.wide)
 
 
 def log_number_of_orders(parents: Sequence[int], columns: Sequence[int]) -> float:

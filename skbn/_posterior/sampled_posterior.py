@@ -18,7 +18,7 @@ import numpy as np
 from skbn._chains.candidates import Candidates
 from skbn._chains.chain import CHAIN_KERNELS, Batch, Chain, empty_tables, fill_tables, table_bytes
 from skbn._chains.convergence import Agreement, agreement_of, differences_of
-from skbn._chains.run import ChainRun
+from skbn._chains.run import run_chains
 from skbn._core.arrays import Floats, Integers, Random
 from skbn._core.compile import compile_kernels
 from skbn._core.resources import Progress, Resources, largest_that_fits, one_blas_thread
@@ -332,8 +332,9 @@ def sampled_posterior(
             for parents, seed in zip(starts, seeds, strict=True)
         ]
         report = partial(_report, resources.progress, problem.names)
-        run = ChainRun(chains, settings.n_samples, resources, 1 - _WORK_OF_STARTS, report)
-        batches = run.batches()
+        batches, is_interrupted = run_chains(
+            chains, settings.n_samples, resources, 1 - _WORK_OF_STARTS, report
+        )
     networks = [_masks_of(of_chain, candidates.m) for of_chain in batches]
     n_at_limit = [batch.n_at_limit for of_chain in batches for batch in of_chain]
     agreement = agreement_of(batches)
@@ -342,7 +343,7 @@ def sampled_posterior(
         networks,
         constraints,
         np.sum(n_at_limit, axis=0) / agreement.n,
-        run.is_interrupted,
+        is_interrupted,
     )
 
 

@@ -23,8 +23,6 @@ the parents in the group are drawn first, and then the others.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from skbn._core.arrays import BYTES, Integers
@@ -32,14 +30,11 @@ from skbn._core.compile import compile_kernels
 from skbn._core.extended_floats import WideFormat
 from skbn._core.resources import Progress, Threads, allocate, require_memory
 from skbn._exact.plan import SearchPlan
-from skbn._exact.recurrences import Slab
-from skbn._exact.sink_kernels import Tables
 from skbn._posterior.family_weights import PARENT_SET_KERNELS, WEIGHT_KERNELS, mask_type
 from skbn._posterior.listed_weights import LISTED_KERNELS, ListedWeights, Weights
-from skbn._posterior.network_posterior import GroupPosterior, NetworkPosterior
-from skbn._posterior.network_sums import NetworkSums
+from skbn._posterior.network_posterior import NetworkPosterior
 from skbn._posterior.order_sum_kernels import sum_zeta
-from skbn._posterior.order_sums import ORDER_KERNELS, OrderSums, make_alpha, weight_slab
+from skbn._posterior.order_sums import ORDER_KERNELS, Alpha
 from skbn._posterior.sampling_kernels import (
     LayerMemory,
     LayerWalks,
@@ -106,25 +101,17 @@ def sample_networks(
     networks: Integers = np.zeros((n_samples, m), mask_type(m))
     with Threads(n_jobs, m) as threads:
         for group in posterior.groups:
-            parents = _sample_group(group, posterior.prior, threads, n_samples, rng, progress)
+            weights, plan = group.weights, group.weights.plan
+            if group.n_columns == 1:
+                plan = SearchPlan(1, 0, len(group.columns) - 1)
+            sums = posterior.prior, group.sums.drawn_from
+            parents = sample_networks_of_group(
+                *sums, weights, plan, threads, n_samples, rng, progress
+            )
             for i, column in enumerate(group.columns):
                 is_parent = (parents >> i & 1).astype(networks.dtype)
                 networks[:, group.columns[: group.n_columns]] |= is_parent << column
     return networks
-
-
-def _sample_group(
-    group: GroupPosterior, prior: str, threads: Threads, n_samples: int, *rest: Any
-) -> Integers:
-    """Draw networks of a group; `rest` are the last arguments of `sample_networks_of_group`."""
-    plan, sums = group.weights.plan, np.empty(0, np.int64)
-    if group.n_columns == 1:
-        plan = SearchPlan(1, 0, len(group.columns) - 1)
-    elif isinstance(group.sums, NetworkSums):
-        sums = group.sums.M
-    elif isinstance(group.sums, OrderSums):
-        sums = group.sums.F
-    return sample_networks_of_group(prior, sums, group.weights, plan, threads, n_samples, *rest)
 
 
 def sample_networks_of_group(
@@ -180,12 +167,12 @@ def sample_networks_of_group(
         shape = plan.n_columns, len(left)
         candidates, needed = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
         if plan.n_columns > 1:
-            slab = weight_slab(weights, plan, threads, progress or Progress())
+            alpha = Alpha(weights, plan, threads, progress or Progress())
             if prior == "uniform":
-                _draw_layers(sums, slab, weights, threads, states, candidates, needed)
+                _draw_layers(sums, alpha, states, candidates, needed)
             else:
-                _draw_orders(sums, slab, weights, plan, threads, states, candidates)
-            del slab  # the same memory is for the tables of parent sets
+                _draw_orders(sums, alpha, states, candidates)
+            del alpha  # the same memory is for the tables of parent sets
         parents = _draw_parents(weights, threads, states, candidates, needed)
         networks[left] = parents.T
         left = left[(parents < 0).any(axis=0)]
@@ -197,7 +184,7 @@ def sample_networks_of_group(
 def _n_bytes(prior: str, weights: Weights, plan: SearchPlan, n_threads: int, n_samples: int) -> int:
     """Return how much memory drawing takes at most, beside the weights and their sums."""
     size = 1 << plan.n_columns
-    # Three tables for the first layer; then four for each thread, of which a layer takes half.
+    # Peak memory: three tables (first layer), or two per thread (later layers).
     of_layers = max(3, 2 * n_threads) * size if prior == "uniform" else 0
     of_candidates = plan.slab_size + of_layers if plan.n_columns > 1 else 0
     # The masks of the parents, twice, and of two sets of candidates.
@@ -206,53 +193,39 @@ def _n_bytes(prior: str, weights: Weights, plan: SearchPlan, n_threads: int, n_s
 
 
 def _draw_layers(
-    M: Integers,
-    slab: Slab,
-    weights: Weights,
-    threads: Threads,
-    states: States,
-    candidates: Integers,
-    needed: Integers,
+    M: Integers, alpha: Alpha, states: States, candidates: Integers, needed: Integers
 ) -> None:
     """Set the candidates of each column, and those of which at least one must be a parent."""
-    make_alpha(slab, 0)
-    alpha = Tables(slab.tables, slab.starts)
+    alpha.make(0)
     n_columns, n_samples = candidates.shape
     used, last = np.zeros(n_samples, np.int64), np.zeros(n_samples, np.int64)
     walks = LayerWalks(states, used, last, candidates, needed)
 
     def run(samples: Integers, most: int) -> None:
         memory = LayerMemory.new(n_columns)
-        draw_layers(M, alpha, samples, most, walks, memory, weights.wide)
+        draw_layers(M, alpha.tables, samples, most, walks, memory, alpha.wide)
 
     run(np.arange(n_samples), 1)
     # Samples with equal first layers become neighbours. The order in which they are drawn makes no
     # difference: each has its own random numbers.
-    parts = _shared(np.argsort(used, kind="stable"), len(M), threads)
-    list(threads.map(run, [(part, n_columns) for part in parts]))
+    parts = _shared(np.argsort(used, kind="stable"), len(M), alpha.threads)
+    list(alpha.threads.map(run, [(part, n_columns) for part in parts]))
 
 
-def _draw_orders(
-    F: Integers,
-    slab: Slab,
-    weights: Weights,
-    plan: SearchPlan,
-    threads: Threads,
-    states: States,
-    candidates: Integers,
-) -> None:
+def _draw_orders(F: Integers, alpha: Alpha, states: States, candidates: Integers) -> None:
     """Set the candidates of each column: those before it in an order."""
     n_samples = len(states)
     columns = np.full(n_samples, len(F) - 1)
     next_sinks = np.zeros(n_samples, np.int64)
     targets = np.full(n_samples, -1.0)
     walks = OrderWalks(states, columns, next_sinks, targets, candidates)
-    parts = _shared(np.arange(n_samples), plan.n_columns**2, threads)
+    plan = alpha.plan
+    parts = _shared(np.arange(n_samples), plan.n_columns**2, alpha.threads)
     for fixed in reversed(range(1 << plan.n_outer)):
-        make_alpha(slab, fixed)
-        of_slab = F, Tables(slab.tables, slab.starts), plan.n_inner, fixed
-        tasks = [(*of_slab, part, walks, weights.wide) for part in parts]
-        list(threads.map(draw_orders, tasks))
+        alpha.make(fixed)
+        of_slab = F, alpha.tables, plan.n_inner, fixed
+        tasks = [(*of_slab, part, walks, alpha.wide) for part in parts]
+        list(alpha.threads.map(draw_orders, tasks))
 
 
 def _draw_parents(

@@ -153,8 +153,7 @@ def families_of(
         The children whose families to yield; by default all.
     """
     for chosen, n_parents, columns in _batches(is_parent, children):
-        factors = np.linalg.qr(factor[:, columns].transpose(1, 0, 2), mode="r")
-        yield FamilyFactors(chosen, n_parents, columns, np.asarray(factors))
+        yield FamilyFactors(chosen, n_parents, columns, stacked_factors(factor, columns))
 
 
 def neighbours(

@@ -1,6 +1,7 @@
 """The sums over all networks against recurrences to 40 digits."""
 
 import functools
+from types import SimpleNamespace
 
 import mpmath
 import numpy as np
@@ -61,9 +62,13 @@ class Problem:
         return mpmath.ldexp(mantissa, exponent - self.wide.bias) if number else mpmath.mpf(0)
 
     def sums(self, n_jobs=1, progress=None):
-        arguments = self.alpha, self.F, self.R, self.m, self.wide
         with Threads(n_jobs) as threads:
-            return network_sums(*arguments, threads, progress or Progress())
+            return network_sums(self.as_made(threads, progress), self.F, self.R)
+
+    def as_made(self, threads, progress=None):
+        """The tables as the sums take them."""
+        made = {"threads": threads, "progress": progress or Progress()}
+        return SimpleNamespace(tables=self.alpha, wide=self.wide, **made)
 
 
 def assert_near(found, expected, tolerance):
@@ -153,9 +158,9 @@ def test_probabilities_of_non_descendants():
     m, wide, expected = problem.m, problem.wide, problem.expected
     shares = np.empty((m, 1 << (m - 1)))
     with Threads(1) as threads:
-        of_both = (3, wide, threads, Progress())
-        M = module._backward(problem.alpha, problem.R, shares, *of_both)
-        Z = module._forward(problem.alpha, problem.F, *of_both)
+        alpha = problem.as_made(threads)
+        M = module._backward(alpha, problem.R, shares, 3)
+        Z = module._forward(alpha, problem.F, 3)
     for x in range(m):
         sums = np.empty(m)
         non_descendants(shares[x], Z, problem.F, problem.R, x, int(M[0]), wide, sums)

@@ -19,7 +19,7 @@ from skbn._core.resources import Progress, Threads
 from skbn._exact.plan import SearchPlan
 from skbn._posterior.family_weights import WEIGHT_KERNELS, FamilyWeights
 from skbn._posterior.network_posterior import network_posterior
-from skbn._posterior.order_sums import ORDER_KERNELS, order_sums, weight_slab
+from skbn._posterior.order_sums import ORDER_KERNELS, Alpha, order_sums
 from skbn._posterior.sampling import (
     SAMPLING_KERNELS,
     sample_networks,
@@ -65,8 +65,7 @@ class Group:
 
     def over_orders(self):
         with Threads(1) as threads:
-            slab = weight_slab(self.weights, self.plan, threads, Progress())
-            return order_sums(slab, self.weights, self.plan, threads).F
+            return order_sums(Alpha(self.weights, self.plan, threads, Progress())).F
 
     def completions(self):
         """The backward sums of the reference, in the units of the weights."""
