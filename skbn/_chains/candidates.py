@@ -18,7 +18,7 @@ from scipy.special import expit
 
 from skbn._core.arrays import Booleans, Floats
 
-# So many parents that are expected outside the fixed candidates need no more random ones.
+# Up to this many expected parents outside the fixed candidates need no more random ones.
 _FEW_OUTSIDE = 0.5
 
 

@@ -43,8 +43,8 @@ _SHARES_OF_WIDTH = np.array([0.2, 0.6, 1.0])
 _MOVES_A_COLUMN, _PAIRS_A_COLUMN, _FEWEST_MOVES = 1 / 2, 1, 20
 # How many columns get new random candidates in a step, of all, and at least.
 _SHARE_REDRAWN, _FEWEST_REDRAWN = 1 / 20, 2
-# Edges from columns outside the fixed candidates are looked at in one of so many states: that takes
-# longer than a move, and neighbouring states have much the same network.
+# Look at edges from columns outside the fixed candidates in every fourth state only: a look costs
+# more than a move, and neighbouring states differ little.
 _STATES_A_LOOK = 4
 # Rows whose distance is a power of two would share the same lines of the processor's cache.
 _PADDING = 536
@@ -55,7 +55,7 @@ _ANY_RELATED, _ANY_CANDIDATE = 0.5, 1.0
 # need its children, and other parents of these, as parents: so the probabilities that a column is
 # one of them count as well, by this share.
 _LEAST_FIXED, _SHARE_OF_REVERSED = 0.1, 0.2
-# Without random candidates there is nothing that is drawn.
+# Without random candidates nothing is drawn.
 _NONE_RANDOM = np.zeros(1)
 
 
@@ -97,7 +97,7 @@ class Batch:
 
 
 def table_bytes(m: int, n: int, n_chains: int = 1) -> int:
-    """Return how many bytes tables of up to n candidates of m columns take, for so many chains."""
+    """Return how many bytes tables of up to n candidates of m columns take for some chains."""
     return 2 * BYTES * n_chains * m << n
 
 

@@ -16,10 +16,10 @@ import numpy as np
 from skbn._chains.chain import Batch
 from skbn._core.arrays import Floats, Integers
 
-# Edges that are this improbable, or this certain, are no matter of chains.
+# More improbable, or more certain, edges are not compared between chains.
 _LEAST_UNCERTAIN = 0.01
 _MANY_ERRORS = 3.0
-# In nats: smaller errors of log weights are those of rounding.
+# In nats: smaller errors of log weights are rounding.
 _LEAST_ERROR = 1e-6
 # Batches that states of a chain are cut into.
 _BATCHES_A_CHAIN = 10
@@ -113,7 +113,7 @@ def _by_batches(values: Floats, n: Integers) -> tuple[Floats, Floats]:
 
 
 def chains_to_compare(n_chains: int, n: int) -> int:
-    """Return of how many chains n states are to be taken for; 0 if too few to compare chains."""
+    """Return how many chains n states are compared as; 0 if there are too few to compare chains."""
     return n_chains if n >= 2 * n_chains else 0
 
 

@@ -38,7 +38,7 @@ from skbn._core.compile import inlined_kernel, inner_kernel, kernel
 from skbn._core.random_numbers import random_below, uniform
 from skbn._core.subsets import popcount
 
-# After so many columns that were chosen twice, any column is taken.
+# When this many draws gave a column that was chosen already, take any column.
 _MOST_TRIES = 50
 
 

@@ -80,7 +80,7 @@ def run_chains(
 
 
 def _steps(chain: Chain, n_steps: int | None, seconds: float, is_over: Event) -> None:
-    """Let a chain make so many steps, or go on for some seconds, by at least one step."""
+    """Let a chain make some steps, or go on for some seconds, by at least one step."""
     end = time.monotonic() + seconds
     n = 0
     while not is_over.is_set() and (n_steps is None or n < n_steps):

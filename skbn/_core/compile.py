@@ -74,8 +74,8 @@ def inlined_kernel(function: Callable[..., Any]) -> Any:
 def tuple_type(kind: type, *fields: Any) -> Any:
     """Return the numba type of a named tuple, from those of its fields.
 
-    numba has one type for tuples whose fields are of the same type, and another one for others; of
-    the wrong one, a kernel would be compiled again when it is called.
+    numba has one type for tuples whose fields are of the same type, and another one for others.
+    With the wrong type, it recompiles the kernel at its first call.
     """
     return types.BaseTuple.from_types(fields, kind)
 

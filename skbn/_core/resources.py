@@ -17,7 +17,6 @@ from itertools import starmap
 from pathlib import Path
 from threading import Lock
 from traceback import clear_frames
-from types import TracebackType
 from typing import Any, Protocol, Self, TextIO, TypeVar
 
 import numpy as np
@@ -221,12 +220,7 @@ class Threads:
             self._pool = ThreadPoolExecutor(self.n_threads)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         if self.n_threads > 1:
             self._pool.shutdown(cancel_futures=True)
 

@@ -1,7 +1,7 @@
 """Sets of columns: as bit masks, few out of many by number, and transforms over all of them.
 
-In a mask, bit v stands for column v. Of the sets of few out of many columns, too many for an array
-over all masks, `SmallSubsets` numbers the smaller ones first. The sets of s columns
+In a mask, bit v stands for column v. `SmallSubsets` numbers the sets of few out of many columns,
+which are too many for an array over all masks: smaller ones come first. The sets of s columns
 c_1 < ... < c_s are numbered among themselves by the sum of the binomials C(c_i, i), from 0 on
 without gaps: the order in which the largest columns are compared first (Knuth, The Art of Computer
 Programming, 7.2.1.3).

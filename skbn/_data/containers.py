@@ -191,8 +191,8 @@ def missing_in(column: Any, values: npt.NDArray[Any]) -> Booleans:
     ----------
     column : ndarray, or a column of pandas, polars or pyarrow
     values : ndarray of shape (n,)
-        As numpy reads it. Of pyarrow's dictionaries and extension types, this alone shows some
-        other value for a null.
+        The column as numpy reads it. For pyarrow's dictionaries and extension types, numpy alone
+        shows some other value for a null.
 
     Examples
     --------

@@ -10,7 +10,7 @@ these.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 from uuid import uuid4
@@ -195,14 +195,11 @@ def read_dask_rows(
     blocks = row_blocks(X)
     weights = weight_blocks(sample_weight, X, blocks)
     fit = uuid4().hex
-    summaries = [
-        dask.delayed(_BlockReader(labels, numbers, names, place), traverse=False)(
-            block, weight, dask_key_name=f"summarise-block-{fit}-{i}"
-        )
-        for i, (block, weight, place) in enumerate(
-            zip(blocks, weights, block_places(X), strict=True)
-        )
-    ]
+    summaries = []
+    for i, (block, weight, place) in enumerate(zip(blocks, weights, block_places(X), strict=True)):
+        read = partial(_summarise_block, labels=labels, numbers=numbers, names=names, place=place)
+        task = dask.delayed(read, traverse=False)
+        summaries.append(task(block, weight, dask_key_name=f"summarise-block-{fit}-{i}"))
     # Not only in the tasks: threads of this process other than the first to ask cannot set it.
     with one_blas_thread():
         n_rows, summary = _merged_in_a_tree(summaries).compute()
@@ -233,43 +230,43 @@ def _merge(*parts: _Part) -> _Part:
     return _Part(n_rows, summary)
 
 
-@dataclass(frozen=True)
-class _BlockReader:
-    """Summarises a block in a task; its errors say which block it is."""
+def _summarise_block(
+    block: Any,
+    weight: Any,
+    *,
+    labels: list[Any],
+    numbers: Sequence[int] | None,
+    names: Sequence[Hashable] | None,
+    place: str,
+) -> _Part:
+    """Summarise a block in a task; errors say which block it is."""
+    try:
+        rows, share = _rows_of_block(block, labels, numbers, names), None
+        if weight is not None:
+            in_order = in_order_of_rows(weight, row_labels(block), len(rows), "sample_weight")
+            share = read_sample_weight(in_order, len(rows))
+    except (TypeError, ValueError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{error} {place}") from None
+    with one_blas_thread():
+        return _Part(len(rows), summarise(rows, share))
 
-    labels: list[Any]
-    numbers: Sequence[int] | None
-    names: Sequence[Hashable] | None
-    place: str
 
-    def __call__(self, block: Any, weight: Any) -> _Part:
-        try:
-            rows = self._rows(block)
-            share = self._weight(weight, block, len(rows))
-        except (TypeError, ValueError) as error:
-            kind = TypeError if isinstance(error, TypeError) else ValueError
-            raise kind(f"{error} {self.place}") from None
-        with one_blas_thread():
-            return _Part(len(rows), summarise(rows, share))
-
-    def _rows(self, block: Any) -> Floats:
-        table = Table(block)
-        table.library = "dask"
-        if table.labels == self.labels:
-            return table.rows(self.numbers, self.names)
-        # After arithmetic between frames, dask says that the columns are sorted, and they are not.
-        if table.names is None or {*table.names} != {*self.labels}:
-            raise ValueError(
-                f"X was said to have the columns [{first_few(self.labels)}], but a block has "
-                f"[{first_few(table.labels)}]. Give dask the meta of the blocks as they are."
-            )
-        wanted = range(len(self.labels)) if self.numbers is None else self.numbers
-        names = [self.labels[j] for j in wanted]
-        return table.rows([table.names.index(name) for name in names], self.names or names)
-
-    @staticmethod
-    def _weight(weight: Any, block: Any, n_rows: int) -> Floats | None:
-        if weight is None:
-            return None
-        in_order = in_order_of_rows(weight, row_labels(block), n_rows, "sample_weight")
-        return np.asarray(read_sample_weight(in_order, n_rows))
+def _rows_of_block(
+    block: Any,
+    labels: list[Any],
+    numbers: Sequence[int] | None,
+    names: Sequence[Hashable] | None,
+) -> Floats:
+    table = Table(block)
+    table.library = "dask"
+    if table.labels == labels:
+        return table.rows(numbers, names)
+    # After arithmetic between frames, dask says that the columns are sorted, and they are not.
+    if table.names is None or {*table.names} != {*labels}:
+        raise ValueError(
+            f"X was said to have the columns [{first_few(labels)}], but a block has "
+            f"[{first_few(table.labels)}]. Give dask the meta of the blocks as they are."
+        )
+    wanted = labels if numbers is None else [labels[j] for j in numbers]
+    return table.rows([table.names.index(name) for name in wanted], names or wanted)

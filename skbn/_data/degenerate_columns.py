@@ -4,33 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from skbn._core.arrays import Booleans, Floats
+from skbn._core.arrays import Floats
 from skbn._data.nodes import Nodes
-from skbn._regressions.least_squares import solve_triangular, triangular_factor
+from skbn._regressions.least_squares import (
+    Dependence,
+    dependence_among,
+    solve_triangular,
+    triangular_factor,
+)
 from skbn._regressions.set_function import SCORE_ACCURACY
 from skbn.exceptions import DegenerateColumnsError
 
 # An equation of more terms is cut short, and so is a list of more equations.
 _MOST_SHOWN = 5
-
-
-class Dependence(NamedTuple):
-    """A column that is a combination of others, up to a residual, in units of their norms."""
-
-    column: int
-    others: list[int]
-    weights: Floats
-    residual: float
-
-    @property
-    def involved(self) -> Booleans:
-        """Which of the others have a weight."""
-        size = np.abs(self.weights)
-        return np.asarray(size > max(self.residual, 1e-9 * size.max(initial=0.0)))
 
 
 @dataclass(frozen=True)
@@ -74,40 +64,9 @@ class IndependenceCheck:
 
     def check(self, factor: Floats, columns: list[int]) -> None:
         """Raise if these columns, which have this triangular factor, are not independent."""
-        found = self.dependence(factor, columns)
+        found = dependence_among(columns, factor, self.rounding)
         if found is not None:
             raise degenerate_error(self, found)
-
-    def dependence(self, factor: Floats, columns: list[int]) -> Dependence | None:
-        """Return a dependence among these columns, if there is one."""
-        rounding = self.rounding[columns]
-        k = len(columns)
-        left = np.abs(np.diag(factor))
-        # With rows scaled to a diagonal of ones, column j of the inverse has the combination of
-        # earlier columns that is nearest to column j.
-        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-            unit = factor / np.diag(factor)[:, np.newaxis]
-            unit[~np.isfinite(unit)] = 0.0  # only columns after one that adds nothing notice
-            np.fill_diagonal(unit, 1.0)
-            solved = solve_triangular(unit, np.eye(k))
-            combinations = -np.triu(solved, 1)
-            adds_nothing = left <= rounding + rounding @ np.abs(combinations)
-        if adds_nothing[1:].any():  # exact dependence: name the first such column
-            j = 1 + int(np.argmax(adds_nothing[1:]))
-            return Dependence(columns[j], columns[:j], combinations[:j, j], left[j])
-        # The residual of x on all others is 1 over the norm of row x of the inverse.
-        inverse = solved / np.diag(factor)
-        residual = 1 / np.linalg.norm(inverse, axis=1)
-        weights = -(inverse @ inverse.T) * residual[:, np.newaxis] ** 2
-        np.fill_diagonal(weights, 1.0)
-        # A child's residual is smallest on all other columns together.
-        with np.errstate(divide="ignore"):  # with a prior, rounding is 0 if a0 and a1 are
-            excess = residual / (np.abs(weights) @ rounding)
-        x = int(np.argmin(excess))
-        if excess[x] > 1:
-            return None
-        others = [j for j in range(k) if j != x]
-        return Dependence(columns[x], [columns[j] for j in others], weights[x, others], residual[x])
 
 
 def labels_of(names: Sequence[Any], nodes: Nodes | None) -> list[Any]:
@@ -251,7 +210,8 @@ def _all_dependences(check: IndependenceCheck, first: Dependence) -> list[Depend
         return found if left_out & in_first else [first, *found]
     while True:  # nearly dependent columns, none of which adds nothing to those before it
         kept = [j for j in range(m) if j not in left_out]
-        more = check.dependence(triangular_factor(check.factor[:, kept]), kept)
+        factor = triangular_factor(check.factor[:, kept])
+        more = dependence_among(kept, factor, check.rounding)
         if more is None:
             return found
         found.append(more)

@@ -21,6 +21,7 @@ from skbn._data.nodes import Nodes
 from skbn._data.sample import RowSummary
 from skbn._regressions.least_squares import (
     FamilyFactors,
+    dependence_among,
     families_of,
     solve_triangular,
     triangular_factor,
@@ -159,7 +160,7 @@ class GroupStatistics(NamedTuple):
     children : list of int
         The numbers of their columns.
     statistics : SampleStatistics
-        Of all columns.
+        The statistics of all columns.
     """
 
     children: list[int]
@@ -262,7 +263,7 @@ def sample_statistics(
         *(names, scale, rounding, prior is not None, factor, largest_family, nodes, remedy),
         weights=(summary.n_rows, n, once),
     )
-    found = independence.dependence(factor, list(range(m)))
+    found = dependence_among(list(range(m)), factor, rounding)
     if found is not None and largest_family == m:
         raise degenerate_error(independence, found)
     is_checked = found is None  # columns of no common regression may depend on each other

@@ -31,8 +31,8 @@ _UNIT = re.compile(rf"{_CURRENCY}(.*?\d)\s*((?!(?:st|nd|rd|th)\b)[^\d\s.,][^\d]*
 _NUMBER = rf"^{_CURRENCY}([-+]?\d*\.?\d+)\D*$"  # where a unit is cut off
 # How else a negative number is written: (3.5) by accountants, -$3.5, and with a typeset minus.
 _MINUS = r"^\s*(-[\s$€£¥]+|[(\u2212][\s$€£¥]*)"
-# Texts of so many different numbers are categories without a word: whole numbers, such as years
-# and codes, and others, such as doses. Half as many do if most rows have one of their own.
+# Texts of at most this many different numbers are categories without a word: whole numbers, such as
+# years and codes, and others, such as doses. Half as many do if most rows have one of their own.
 _MOST_WHOLE, _MOST_OTHERS = 20, 10
 
 

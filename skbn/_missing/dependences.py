@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from skbn._core.arrays import Floats, Integers
-from skbn._data.degenerate_columns import Dependence, collinear_error, equation
+from skbn._data.degenerate_columns import collinear_error, equation
 from skbn._missing.em import PRIOR_ROWS, Estimate, saturated
 from skbn._missing.incomplete_rows import incomplete_rows
+from skbn._regressions.least_squares import Dependence
 
 # A column whose residual is a smaller share of its spread is a combination of others. EM meets one
 # that is less exact if a network has such a family.
@@ -50,7 +51,7 @@ def require_independent(
         How many nodes take part in a regression.
     weight : ndarray of shape (n,), float64, optional
     found : Estimate, optional
-        Of the saturated model, if all columns vary.
+        The estimate of the saturated model, if all columns vary.
     is_unbounded : bool
         Whether EM has met a family with too small a residual.
     """

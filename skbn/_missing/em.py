@@ -41,7 +41,7 @@ class Estimate:
     mean : ndarray of shape (m,)
     covariance : ndarray of shape (m, m)
     log_likelihood : float
-        Of the observed values, in nats and in these units.
+        The log-likelihood of the observed values, in nats and in these units.
     expected_mean : ndarray of shape (m,)
     scatter : ndarray of shape (m, m)
         The expected scatter of the complete rows about this mean.
@@ -101,7 +101,7 @@ def estimate(
     moments = Moments(
         begin.expected_mean.copy(), begin.scatter.copy(), np.empty(m), np.empty((m, m))
     )
-    # A call of the kernel holds up interrupts, and is over in some tenths of a second.
+    # A call of the kernel holds up interrupts, and takes a few tenths of a second.
     at_once = max(1, _OPERATIONS // (len(rows.patterned.observed) * m**3))
     penalised, n_steps, column = -np.inf, 0, -2
     while column == -2 and n_steps < _MOST_STEPS and not (n_steps and is_over()):

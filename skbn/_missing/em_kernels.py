@@ -345,7 +345,7 @@ def maximise_likelihood(rows, order, is_parent, prior, tolerance, before, most, 
     Returns
     -------
     log_likelihood : float
-        Of the observed values, in nats, under the parameters found.
+        The log-likelihood of the observed values under the parameters found, in nats.
     penalised : float
         The same with the density of the prior's rows.
     n_steps : int

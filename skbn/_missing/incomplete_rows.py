@@ -55,7 +55,7 @@ class IncompleteRows:
     pattern_weights : ndarray of shape (n_patterns,)
         The sum of the weights of each pattern's rows, as given: those of `patterned` are rounded.
     mean, scale : ndarray of shape (m,)
-        Of the observed values, in the columns' own units.
+        Means and deviations of the observed values, in the columns' own units.
     n_rows : int
         How many rows there were, of a positive weight and with a value.
     """

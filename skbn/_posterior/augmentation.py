@@ -40,9 +40,9 @@ from skbn.exceptions import MissingValuesWarning
 _BURN_IN = 10
 # Networks that are kept of each table, to be sampled.
 _NETWORKS_A_TABLE = 100
-# In nats. It is only where the chain begins.
+# In nats. A coarse start is enough: the chain only begins there.
 _COARSE = 1e-2
-# Of the probabilities' autocorrelation: a shorter chain cannot tell more.
+# A short chain cannot tell how strongly its probabilities are correlated beyond this.
 _LARGEST_CORRELATION = 0.9
 
 
@@ -212,7 +212,7 @@ def augmented_posterior(
     Parameters
     ----------
     scores : LocalScores
-        Of rows with holes, in each of which a value is observed.
+        The scores of rows with holes; each row has an observed value.
     constraints : Constraints
     resources : Resources
         Its progress is advanced by one for each table. The first plan is announced.

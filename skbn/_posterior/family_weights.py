@@ -208,7 +208,7 @@ def _odds_of_low_parents(log_odds: Floats, n_low: int) -> Floats:
 
 
 def mask_type(n_columns: int) -> type:
-    """Return the type of masks of so many columns: Python's integers if int64 has too few bits."""
+    """Return the type of masks of n columns: Python's integers if int64 has too few bits."""
     return np.int64 if n_columns <= MASK_BITS else object
 
 

@@ -50,7 +50,7 @@ _BEYOND = 2200
 # Terms below 2**(123 - 1023) are taken for 0. Their products with other terms stay above 2**-1022,
 # below which processors are ten times as slow.
 _NEGLIGIBLE = 123
-# The columns whose sets a row has, at most: so many rows fit in a cache.
+# A row has the sets of at most this many columns, so that many rows fit in a cache.
 ROW_BITS = 8
 
 
@@ -85,7 +85,7 @@ class OuterParts(NamedTuple):
     ----------
     mantissas : ndarray, float64
     exponents : ndarray, int64
-        Of the products of weights; shifted.
+        The mantissas and the shifted exponents of the products of weights.
     sums : ndarray, float64
         The sums of terms over all rows.
     """
@@ -521,7 +521,7 @@ def forward_networks(alpha, F, Z, n_inner, tasks, pushed, memory, wide):
     Z : ndarray of shape (2**m,), float64
         The sums over networks of a set of columns, in units of the power of two in F.
     pushed : ndarray of shape (n_tasks, n_pushed), float64
-        Of zeros, as many as `n_pushed` says. Set to the rows that `add_pushed` adds to Z.
+        Zeros, as many as `n_pushed` says; set to the rows that `add_pushed` adds to Z.
     """
     n_inner_sets = 1 << n_inner
     inner = memory.inner

@@ -141,10 +141,10 @@ _MOST_FIXED_OF_ALL = 12
 _MOST_BYTES_OF_ALL = 1 << 30
 # The share of the progress that searches take.
 _WORK_OF_STARTS = 0.05
-# Chains disagree if two differ by more than this in an edge, if more than this share of edges
-# differ by three standard errors, or their mean log weights by so many.
+# Chains disagree if two differ by more than the first number in an edge, if more than the second, a
+# share of the edges, differ by three standard errors, or mean log weights by the third number.
 _FAR_APART, _MOST_FAR_APART, _WEIGHTS_APART = 0.1, 0.02, 4.0
-# So often may a column have as many parents among its random candidates as there are of these.
+# In at most this share of states may a column's random candidates all be parents.
 _MOST_AT_LIMIT = 0.1
 _N_WORST = 3
 

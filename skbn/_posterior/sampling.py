@@ -67,7 +67,6 @@ def sample_networks(
     n_samples: int,
     rng: np.random.Generator,
     n_jobs: int | None = None,
-    progress: Progress | None = None,
 ) -> Integers:
     """Draw networks with the probabilities of their posterior.
 
@@ -78,7 +77,6 @@ def sample_networks(
     rng : numpy Generator
     n_jobs : int or None
         Number of threads, by joblib's rules. It does not change the samples.
-    progress : Progress, optional
 
     Returns
     -------
@@ -105,9 +103,7 @@ def sample_networks(
             if group.n_columns == 1:
                 plan = SearchPlan(1, 0, len(group.columns) - 1)
             sums = posterior.prior, group.sums.drawn_from
-            parents = sample_networks_of_group(
-                *sums, weights, plan, threads, n_samples, rng, progress
-            )
+            parents = sample_networks_of_group(*sums, weights, plan, threads, n_samples, rng)
             for i, column in enumerate(group.columns):
                 is_parent = (parents >> i & 1).astype(networks.dtype)
                 networks[:, group.columns[: group.n_columns]] |= is_parent << column
@@ -122,7 +118,6 @@ def sample_networks_of_group(
     threads: Threads,
     n_samples: int,
     rng: np.random.Generator,
-    progress: Progress | None = None,
 ) -> Integers:
     """Draw networks of a group of columns, with the probabilities of their posterior.
 
@@ -143,7 +138,6 @@ def sample_networks_of_group(
     rng : numpy Generator
         One number is drawn for each sample, the seed of its own generator; and more if a sample has
         to be drawn again.
-    progress : Progress, optional
 
     Returns
     -------
@@ -167,7 +161,7 @@ def sample_networks_of_group(
         shape = plan.n_columns, len(left)
         candidates, needed = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
         if plan.n_columns > 1:
-            alpha = Alpha(weights, plan, threads, progress or Progress())
+            alpha = Alpha(weights, plan, threads, Progress())
             if prior == "uniform":
                 _draw_layers(sums, alpha, states, candidates, needed)
             else:

@@ -47,6 +47,63 @@ def solve_triangular(factor: Floats, right: Floats, *, transposed: bool = False)
     return np.asarray(solution)
 
 
+class Dependence(NamedTuple):
+    """A column that is a combination of others, up to a residual, in units of their norms."""
+
+    column: int
+    others: list[int]
+    weights: Floats
+    residual: float
+
+    @property
+    def involved(self) -> Booleans:
+        """Which of the others have a weight."""
+        size = np.abs(self.weights)
+        return np.asarray(size > max(self.residual, 1e-9 * size.max(initial=0.0)))
+
+
+def dependence_among(columns: list[int], factor: Floats, rounding: Floats) -> Dependence | None:
+    """Return a dependence among some columns of unit norm, if there is one.
+
+    Parameters
+    ----------
+    columns : list of k int
+    factor : ndarray of shape (k, k)
+        Their triangular factor.
+    rounding : ndarray of shape (m,)
+        The error of the residual of each of all columns. A residual is too small if it is no larger
+        than the sum of these, weighted by the coefficients of the combination.
+    """
+    rounding = rounding[columns]
+    k = len(columns)
+    left = np.abs(np.diag(factor))
+    # With rows scaled to a diagonal of ones, column j of the inverse has the combination of
+    # earlier columns that is nearest to column j.
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        unit = factor / np.diag(factor)[:, np.newaxis]
+        unit[~np.isfinite(unit)] = 0.0  # only columns after one that adds nothing notice
+        np.fill_diagonal(unit, 1.0)
+        solved = solve_triangular(unit, np.eye(k))
+        combinations = -np.triu(solved, 1)
+        adds_nothing = left <= rounding + rounding @ np.abs(combinations)
+    if adds_nothing[1:].any():  # exact dependence: name the first such column
+        j = 1 + int(np.argmax(adds_nothing[1:]))
+        return Dependence(columns[j], columns[:j], combinations[:j, j], left[j])
+    # The residual of x on all others is 1 over the norm of row x of the inverse.
+    inverse = solved / np.diag(factor)
+    residual = 1 / np.linalg.norm(inverse, axis=1)
+    weights = -(inverse @ inverse.T) * residual[:, np.newaxis] ** 2
+    np.fill_diagonal(weights, 1.0)
+    # A child's residual is smallest on all other columns together.
+    with np.errstate(divide="ignore"):  # with a prior, rounding is 0 if a0 and a1 are
+        excess = residual / (np.abs(weights) @ rounding)
+    x = int(np.argmin(excess))
+    if excess[x] > 1:
+        return None
+    others = [j for j in range(k) if j != x]
+    return Dependence(columns[x], [columns[j] for j in others], weights[x, others], residual[x])
+
+
 def stacked_factors(factor: Floats, orders: Integers) -> Floats:
     """Return the triangular factors of several choices of a factor's columns.
 
@@ -138,9 +195,7 @@ class Neighbours(NamedTuple):
     of_family: Floats
 
 
-def families_of(
-    factor: Floats, is_parent: Booleans, children: Integers | None = None
-) -> Iterator[FamilyFactors]:
+def families_of(factor: Floats, is_parent: Booleans) -> Iterator[FamilyFactors]:
     """Yield a network's families, those with the most parents first.
 
     Parameters
@@ -149,10 +204,8 @@ def families_of(
         The triangular factor of all columns.
     is_parent : ndarray of shape (m, m), bool
         Row x has column x's parents.
-    children : ndarray of int, optional
-        The children whose families to yield; by default all.
     """
-    for chosen, n_parents, columns in _batches(is_parent, children):
+    for chosen, n_parents, columns in _batches(is_parent, np.arange(len(is_parent))):
         yield FamilyFactors(chosen, n_parents, columns, stacked_factors(factor, columns))
 
 
@@ -163,8 +216,11 @@ def neighbours(
 
     Parameters
     ----------
-    factor, is_parent, children : as in `families_of`
+    factor, is_parent : as in `families_of`
+    children : ndarray of int, optional
+        The children whose families to yield; by default all.
     """
+    children = np.arange(len(is_parent)) if children is None else children
     factor = np.asfortranarray(factor)  # columns are copied
     squared_norm = (factor**2).sum(axis=0)
     for chosen, n_parents, columns in _batches(is_parent, children):
@@ -174,11 +230,10 @@ def neighbours(
 
 
 def _batches(
-    is_parent: Booleans, children: Integers | None
+    is_parent: Booleans, children: Integers
 ) -> Iterator[tuple[Integers, Integers, Integers]]:
     """Yield children with about as many parents, these numbers, and the families' columns."""
     m = len(is_parent)
-    children = np.arange(m) if children is None else children
     n_parents = is_parent[children].sum(axis=1)
     most_first = np.argsort(-n_parents, kind="stable")
     start = 0

@@ -344,7 +344,7 @@ class SubsetWalk:
         return part
 
     def allocate(self, size: int, threads: Threads | None = None) -> SetFunctions:
-        """Return memory for the numbers of so many sets."""
+        """Return memory for the numbers of `size` sets."""
         of_family = allocate(size, threads)
         return SetFunctions(
             of_family, of_family if self._n_functions == 1 else allocate(size, threads)
