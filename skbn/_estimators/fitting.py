@@ -138,25 +138,21 @@ def columns_of(scores: BaseScores) -> tuple[Any, int, Nodes | None]:
 
 def _check_settings(estimator: BaseEstimator, scores: BaseScores) -> None:
     """Raise if scores were made with another criterion or penalty than is asked for."""
-    criterion, penalty = estimator.criterion, vars(estimator).get("penalty")
-    made = getattr(scores, "criterion", None)
-    made_penalty = getattr(scores, "penalty", None)
-    differing: tuple[str, Any, Any] = "criterion", criterion, made
-    if criterion is None or (
-        made is not None
-        and same_criterion(
-            *(criterion_for(as_criterion(each), scores.columns) for each in (criterion, made))
-        )
-    ):
-        if penalty in (None, made_penalty):
-            return
-        differing = "penalty", penalty, made_penalty
-    parameter, asked, has = differing
-    raise ValueError(
-        f"{parameter}={readable_value(asked)} was asked for, but the {type(scores).__name__} were "
-        f"made with {parameter}={readable_value(has)}. Set it where they are made, and "
-        f"{parameter}=None here."
-    )
+
+    def is_same(asked: Any, made: Any) -> bool:
+        if asked is None or made is None or isinstance(asked, Real):
+            return asked is None or bool(asked == made)
+        a, b = (criterion_for(as_criterion(each), scores.columns) for each in (asked, made))
+        return same_criterion(a, b)
+
+    for parameter in ("criterion", "penalty"):
+        asked, made = vars(estimator).get(parameter), getattr(scores, parameter, None)
+        if not is_same(asked, made):
+            raise ValueError(
+                f"{parameter}={readable_value(asked)} was asked for, but the "
+                f"{type(scores).__name__} were made with {parameter}={readable_value(made)}. Set "
+                f"it where they are made, and {parameter}=None here."
+            )
 
 
 def read_sample(
@@ -390,7 +386,8 @@ def search_settings(learner: BaseEstimator) -> SearchSettings:
     is_exact, seed = learner.search == "exact", 0
     if not is_exact or learner.random_state is not None:
         (seed,) = random_seeds(random_generator(learner.random_state), 1)
-    return SearchSettings(is_exact, seed, float(learner.tol))
+    settings = SearchSettings(is_exact, seed, float(learner.tol))
+    return settings._replace(n_candidates=vars(learner).get("n_candidates", settings.n_candidates))
 
 
 # Keeping

@@ -27,7 +27,6 @@ from skbn._estimators.fitting import (
 from skbn._estimators.network_estimator import NetworkLearner
 from skbn._exact.cluster import current_cluster
 from skbn._scores.criteria import Criterion
-from skbn._solver.engines import SearchSettings
 from skbn._solver.incomplete_problem import IncompleteProblem
 from skbn._solver.solve import problem_of, solve
 from skbn._solver.structural_em import EMSolution
@@ -379,7 +378,7 @@ sequence of length n_samples, optional
         scores = read_scores(self, X, sample_weight, interventions)
         problem = problem_of(scores, constraints_of(self, scores))
         resources = replace(self._resources(), ends_on_interrupt=True)
-        (solution,) = solve(problem, resources, self._search_settings())
+        (solution,) = solve(problem, resources, search_settings(self))
         observed = None
         if isinstance(solution, EMSolution):
             assert isinstance(problem, IncompleteProblem)
@@ -391,9 +390,6 @@ sequence of length n_samples, optional
             warn_about_proof(self)
         warn_about_network(solution, problem, observed)
         return self
-
-    def _search_settings(self) -> SearchSettings:
-        return search_settings(self)._replace(n_candidates=self.n_candidates)
 
     def _resources(self) -> Resources:
         limit = None if self.time_limit is None else float(self.time_limit)

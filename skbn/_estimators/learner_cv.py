@@ -30,7 +30,6 @@ from skbn._estimators.fitting import (
 from skbn._estimators.held_out import HeldOutScores, read_splits
 from skbn._estimators.network_estimator import NetworkLearner
 from skbn._scores.criteria import Criterion, read_penalty
-from skbn._solver.engines import SearchSettings
 from skbn._solver.planner import plan_searches
 from skbn._solver.solve import problem_of, solve
 from skbn.exceptions import PenaltyRangeWarning
@@ -305,9 +304,6 @@ None, default=None
         self._warn_about_end(penalties)
         warn_about_network(solution, best)
         return self
-
-    def _search_settings(self) -> SearchSettings:
-        return search_settings(self)
 
     def _resources(self) -> Resources:
         limit = None if self.time_limit is None else float(self.time_limit)

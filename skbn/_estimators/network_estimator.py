@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -124,7 +123,7 @@ class NetworkEstimator(
             check_columns(self, table.names, len(table.labels))
         elif X is not None:
             self._sample(X)
-        return self._new_graph()
+        return getattr(self, self._network_name).dag.copy()
 
     def fit_predict(
         self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any
@@ -152,10 +151,6 @@ class NetworkEstimator(
 
     # For derived classes
 
-    @abstractmethod
-    def _new_graph(self) -> nx.DiGraph:
-        """Return a new copy of the graph that `fit` found."""
-
     def _shown_graph(self) -> nx.DiGraph | None:
         return vars(self).get("dag_")
 
@@ -175,9 +170,6 @@ class OneNetworkEstimator(NetworkEstimator):
     """An estimator of one network, by which it scores rows."""
 
     network_: GaussianBayesianNetwork
-
-    def _new_graph(self) -> nx.DiGraph:
-        return self.network_.dag.copy()
 
     def impute(self, X: Any) -> Any:
         """Return a table with its missing values filled by their conditional means.
@@ -235,12 +227,15 @@ class OneNetworkEstimator(NetworkEstimator):
         """
         check_is_fitted(self)
         sample = self._sample(X)
-        rows = self.network_._own_columns(sample).rows
-        return self.network_._model().log_density(rows, self._sets_of_columns(sample.is_set))
+        return self._log_density(sample, sample.is_set)
 
-    def _sets_of_columns(self, is_set: Booleans | None) -> Booleans | None:
-        """Return which of the network's columns were set, from what is known of the nodes."""
-        return None if is_set is None else self.network_._of_columns(is_set)
+    def _log_density(self, sample: Sample, is_set: Booleans | None) -> Floats:
+        """Return the log-likelihood of each row, given the nodes that were set in it."""
+        network = self.network_
+        rows = network._own_columns(sample).rows
+        return network._model().log_density(
+            rows, None if is_set is None else network._of_columns(is_set)
+        )
 
     def score(
         self, X: Any, y: Any = None, sample_weight: Any = None, interventions: Any = None
@@ -283,18 +278,17 @@ class OneNetworkEstimator(NetworkEstimator):
         """
         check_is_fitted(self)
         sample = self._sample(X, sample_weight, needs_rows=interventions is not None)
-        model, own = self.network_._model(), self.network_._own_columns(sample)
         is_set = sample.is_set
         if interventions is not None:
             is_set = read_interventions(interventions, sample, self.network_.nodes)
         if is_set is not None:
-            return sample.mean(model.log_density(own.rows, self._sets_of_columns(is_set)))
+            return sample.mean(self._log_density(sample, is_set))
         if isinstance(sample, ExperimentalSample):
             raise ValueError(
                 "These LocalScores have interventions, and no rows that say which values were set. "
                 "Pass the table with its interventions."
             )
-        return model.mean_log_density(own)
+        return self.network_._model().mean_log_density(self.network_._own_columns(sample))
 
 
 class NetworkLearner(OneNetworkEstimator):

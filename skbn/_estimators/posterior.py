@@ -14,7 +14,6 @@ from skbn._core.estimator import Interval, StrOptions, fit_method, random_genera
 from skbn._core.resources import Resources
 from skbn._core.text import warn
 from skbn._estimators.fitting import (
-    PARAMETER_CONSTRAINTS,
     constraints_of,
     read_scores,
     resources_of,
@@ -217,7 +216,6 @@ class GaussianBNPosterior(PosteriorAnswers):
     _default_criterion = "bge"
     _allowed_values: ClassVar[dict[str, Any]] = {
         **PosteriorAnswers._allowed_values,
-        "criterion": [*PARAMETER_CONSTRAINTS["criterion"], None],
         "method": [StrOptions({"exact", "sampling", "auto"})],
         "structure_prior": [StrOptions({"auto", "uniform", "order"})],
         "missing": [StrOptions({"error", "augment"})],
@@ -226,11 +224,7 @@ class GaussianBNPosterior(PosteriorAnswers):
         "n_samples": [Interval(Integral, 100, None, closed="left")],
         "time_limit": [Interval(Real, 0, None, closed="neither"), None],
         "random_state": ["random_state"],
-        "edge_prior": [
-            Interval(Real, 0, None, closed="left"),
-            "array-like",
-            None,
-        ],
+        "edge_prior": [Interval(Real, 0, None, closed="left"), "array-like", None],
     }
 
     structure_prior_: str

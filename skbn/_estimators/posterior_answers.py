@@ -69,9 +69,6 @@ class PosteriorAnswers(NetworkEstimator):
             raise ValueError(f"{what} is not known {self.posterior_.why_no_sums}")
         return self.posterior_
 
-    def _new_graph(self) -> nx.DiGraph:
-        return self.median_network_.dag.copy()
-
     # Families and networks
 
     def to_frame(self) -> Any:
@@ -380,14 +377,11 @@ class PosteriorAnswers(NetworkEstimator):
         standard deviation             0.571
         95 % interval               0 to 1.3
         """
-        self._one_table("The posterior of an effect")
-        scores = self.local_scores_
-        self._require_columns("Effects")
-        x, y = (column_number(scores.columns, column) for column in (cause, outcome))
+        check_is_fitted(self)
+        columns = self.local_scores_.columns
+        x, y = (column_number(columns, column) for column in (cause, outcome))
         if x == y:
-            raise ValueError(
-                f"cause and outcome are both column {scores.columns[x]!r}. Give two columns."
-            )
+            raise ValueError(f"cause and outcome are both column {columns[x]!r}. Give two columns.")
         return self._effects([x], n_samples, random_state)[x, y]
 
     def effects(self, *, n_samples: int = 10_000, random_state: Any = None) -> TotalEffects:
@@ -425,8 +419,7 @@ class PosteriorAnswers(NetworkEstimator):
                [0.01, 0.  , 0.  ],
                [0.31, 0.  , 0.  ]])
         """
-        self._one_table("The posterior of an effect")
-        self._require_columns("Effects")
+        check_is_fitted(self)
         return self._effects(range(len(self.local_scores_.columns)), n_samples, random_state)
 
     def _require_columns(self, what: str) -> None:
@@ -438,11 +431,12 @@ class PosteriorAnswers(NetworkEstimator):
             )
 
     def _effects(self, causes: Sequence[int], n_samples: int, random_state: Any) -> TotalEffects:
+        posterior = self._one_table("The posterior of an effect")
+        self._require_columns("Effects")
         require_two(n_samples)
         random_state = random_generator(random_state)
         parents = self._sampled(n_samples, random_state)
         scorer = self.local_scores_.scorer
-        posterior = self._one_table("The posterior of an effect")
         return total_effects(
             scorer.group_statistics,
             scorer.criterion,

@@ -34,7 +34,7 @@ from skbn._core.resources import (
 from skbn._data.sample import Sample
 from skbn._displays.fitted import fitted_step
 from skbn._estimators.draws import Draws
-from skbn._estimators.fitting import constraints_of, network_of
+from skbn._estimators.fitting import constraints_of, network_of, search_settings
 from skbn._estimators.held_out import searches_at_a_time
 from skbn._estimators.learner import GaussianBNLearner
 from skbn._estimators.learner_cv import GaussianBNLearnerCV
@@ -326,7 +326,7 @@ def plan_resamples(
         # A copy without log-determinants: those of all rows cannot be used for a resample.
         problem = problem_of(X, constraints_of(learner, X))
         problem = problem.of_sample(problem.scores.sample)
-        resources, settings = learner._resources(), learner._search_settings()
+        resources, settings = learner._resources(), search_settings(learner)
         resources = replace(resources, announce=None, progress=Progress())
         if in_threads:
             n_at_a_time = searches_at_a_time(problem, resources, n_threads, n_resamples, settings)

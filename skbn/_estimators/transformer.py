@@ -23,7 +23,12 @@ from skbn._data.experiments import ExperimentalSample
 from skbn._data.nodes import Nodes
 from skbn._data.sample import Sample, summarise
 from skbn._displays.notebook import DocLinkMixin
-from skbn._estimators.fitting import PARAMETER_CONSTRAINTS, make_scores, read_sample
+from skbn._estimators.fitting import (
+    PARAMETER_CONSTRAINTS,
+    make_scores,
+    read_sample,
+    takes_missing,
+)
 from skbn._scores.base import BaseScores
 from skbn._scores.criteria import Criterion
 from skbn._scores.local_scores import LocalScores
@@ -184,7 +189,7 @@ class LocalScoreTransformer(
         >>> LocalScoreTransformer().fit(X).local_scores_
         <LocalScores of 80 families, 100,000 rows x 5 columns, criterion=BIC(), penalty=1, 256 B>
         """
-        self._fit(X, sample_weight, interventions)
+        self._scores(X, sample_weight, interventions, reset=True)
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -304,19 +309,14 @@ class LocalScoreTransformer(
         -------
         scores : LocalScores
         """
-        return self._fit(X, sample_weight, interventions)
-
-    def _fit(self, X: Any, sample_weight: Any, interventions: Any) -> LocalScores:
-        scores = self._scores(X, sample_weight, interventions, reset=True)
-        self.local_scores_ = scores._with_sample(scores.sample.without_rows())
-        return scores
+        return self._scores(X, sample_weight, interventions, reset=True)
 
     def _scores(
         self, X: Any, sample_weight: Any, interventions: Any, *, reset: bool
     ) -> LocalScores:
-        """Return the scores of a table, whose columns are learned if `reset`.
+        """Return the scores of a table, or of what EM expects of its rows if values are missing.
 
-        If values are missing, they are those of what EM expects of the rows.
+        If `reset`, the columns are learned, and the scores kept.
         """
         sample = read_sample(
             self,
@@ -324,18 +324,20 @@ class LocalScoreTransformer(
             sample_weight,
             reset=reset,
             needs_rows=interventions is not None,
-            may_miss=self.missing == "em",
+            may_miss=takes_missing(self),
         )
         if not reset:
             sample.counted(sample_weight)
         scores = make_scores(self, sample).with_interventions(interventions)
-        if sample.is_complete:
-            return scores
-        return make_scores(self, expected_sample(scores))
+        if not sample.is_complete:
+            scores = make_scores(self, expected_sample(scores))
+        if reset:
+            self.local_scores_ = scores._with_sample(scores.sample.without_rows())
+        return scores
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = self.missing == "em"
+        tags.input_tags.allow_nan = takes_missing(self)
         return tags
 
     def __getstate__(self) -> dict[str, Any]:
