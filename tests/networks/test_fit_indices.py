@@ -12,8 +12,6 @@ from scipy.stats import chi2, ncx2, t
 from sklearn.datasets import load_wine
 
 from skbn import BGe, GaussianBayesianNetwork, GaussianBNLearner, LocalScoreTransformer
-from skbn._core.graphs import parent_masks
-from skbn._core.subsets import members_of
 from skbn._networks.fit_indices import _log_of_tiny, comparative_indices, rmsea
 
 pytestmark = pytest.mark.filterwarnings("ignore::skbn.exceptions.DataWarning")
@@ -40,45 +38,32 @@ def discrepancy(sample, model):
     return of_model - of_sample + np.trace(sample @ np.linalg.inv(model)) - len(sample)
 
 
-@given(st.integers(0, 10**6))
-def test_indices_by_covariances(seed):
-    rows = table(seed=seed)
-    n, m = rows.shape
-    found = GaussianBayesianNetwork(dag_with(EDGES)).fit_indices(rows)
-    sample = np.corrcoef(rows.T)
-    parents = [members_of(mask) for mask in parent_masks(dag_with(EDGES))]
-    model = reference.covariance_of_network(sample, parents)
-    assert found.chi2 == pytest.approx(n * discrepancy(sample, model), rel=1e-6)
-    assert found.baseline_chi2 == pytest.approx(n * discrepancy(sample, np.eye(m)), rel=1e-6)
-    assert (found.df, found.baseline_df, found.n_parameters) == (6, 10, 14)
-    assert found.p_value == pytest.approx(chi2.sf(found.chi2, 6), rel=1e-6)
-    residuals = (sample - model)[np.triu_indices(m)]
-    assert found.srmr == pytest.approx(np.sqrt(np.mean(residuals**2)), rel=1e-6)
-    network = GaussianBayesianNetwork(dag_with(EDGES)).fit(rows)
-    assert found.log_likelihood == pytest.approx(n * network.score(rows))
-
-
-@given(st.integers(0, 10**6))
-def test_exogenous_nodes_may_depend_on_each_other_in_all_models(seed):
+@pytest.mark.parametrize(
+    ("exogenous", "parents", "of_baseline", "counts"),
+    [
+        ([], [[], [], [0, 1], [2], [0]], [[]] * 5, (6, 10, 14)),
+        # Which may depend on each other in all models.
+        ([0, 1], [[], [0], [0, 1], [2], [0]], [[], [0], [], [], []], (5, 9, 10)),
+    ],
+)
+@given(seed=st.integers(0, 10**6))
+def test_indices_by_covariances(exogenous, parents, of_baseline, counts, seed):
     rows, dag = table(seed=seed), dag_with(EDGES)
-    dag.add_nodes_from([0, 1], exogenous=True)
+    dag.add_nodes_from(exogenous, exogenous=True)
     network = GaussianBayesianNetwork(dag).fit(rows)
-    found = network.fit_indices()
-    sample = np.corrcoef(rows.T)
-    model, baseline = (
-        reference.covariance_of_network(sample, parents)
-        for parents in ([[], [0], [0, 1], [2], [0]], [[], [0], [], [], []])
-    )
+    found, sample = network.fit_indices(rows), np.corrcoef(rows.T)
+    model, baseline = (reference.covariance_of_network(sample, p) for p in (parents, of_baseline))
     assert found.chi2 == pytest.approx(50 * discrepancy(sample, model), rel=1e-6)
     assert found.baseline_chi2 == pytest.approx(50 * discrepancy(sample, baseline), rel=1e-6)
-    assert (found.df, found.baseline_df, found.n_parameters) == (5, 9, 10)
-    assert found.log_likelihood == pytest.approx(50 * network.score(rows))
+    assert (found.df, found.baseline_df, found.n_parameters) == counts
+    assert found.p_value == pytest.approx(chi2.sf(found.chi2, found.df), rel=1e-6)
     residuals = (sample - model)[np.triu_indices(5)]
     assert found.srmr == pytest.approx(np.sqrt(np.mean(residuals**2)), rel=1e-6)
-    pairs = zip(found.d_separations["a"], found.d_separations["b"], strict=True)
-    assert set(pairs) == {(0, 3), (1, 3), (1, 4), (2, 4), (3, 4)}
-    again = network.fit_indices(rows).to_frame()
-    assert_allclose(again["value"], found.to_frame()["value"], rtol=1e-9)
+    assert found.log_likelihood == pytest.approx(50 * network.score(rows))
+    pairs = {*zip(found.d_separations["a"], found.d_separations["b"], strict=True)}
+    assert pairs == {(0, 1), (0, 3), (1, 3), (1, 4), (2, 4), (3, 4)} - {tuple(exogenous)}
+    own = network.fit_indices().to_frame()
+    assert_allclose(own["value"], found.to_frame()["value"], rtol=1e-9)
 
 
 def test_published_numbers():

@@ -103,15 +103,6 @@ def test_class_effects_are_total_effects_of_members_fitted_to_the_rows():
         assert member.total_effect(0, 3) == pytest.approx(effects[parents[0]], abs=1e-9)
 
 
-def test_the_network_itself_is_a_member():
-    for seed in range(20):
-        network = random_network(seed)
-        frame = network.class_effects(2, 4)
-        own = sorted(network.dag.predecessors(2))
-        (effect,) = frame["effect"][frame["adjusted_for"].map(own.__eq__)]
-        assert effect == pytest.approx(network.total_effect(2, 4), abs=1e-12)
-
-
 def test_counts_of_large_classes():
     m = 9
     complete = [(1 << x) - 1 for x in range(m)]

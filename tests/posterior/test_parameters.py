@@ -1,4 +1,3 @@
-import networkx as nx
 import numpy as np
 import pytest
 import reference
@@ -7,8 +6,6 @@ from scipy import stats
 from skbn import BIC, BGe, Criterion, LocalScoreTransformer
 from skbn._core.subsets import members_of
 from skbn._data.statistics import GroupStatistics
-from skbn._networks.gaussian import LinearGaussianModel
-from skbn._networks.network import GaussianBayesianNetwork
 from skbn._posterior.parameter_draws import draw_parameters, family_posteriors
 
 M = 4
@@ -161,19 +158,6 @@ def test_each_network_has_its_own_parents():
         assert (parameters.coef != 0).tolist() == expected
         assert (parameters.noise_variance > 0).all()
     assert (drawn[0].coef != drawn[3].coef).sum() == 6
-
-
-def test_draws_make_a_network():
-    statistics, criterion = statistics_and_criterion(table(), BGe())
-    dag = [0, 0b0001, 0b0011, 0b0110]
-    parameters = draw_parameters(of_all(statistics), criterion, [dag], np.random.RandomState(0))[0]
-    model = LinearGaussianModel.from_estimates(list("abcd"), dag, parameters, [0] * M)
-    network = GaussianBayesianNetwork._from_model(model)
-    assert set(network.dag_.edges) == {("a", "b"), ("a", "c"), ("b", "c"), ("b", "d"), ("c", "d")}
-    assert nx.is_directed_acyclic_graph(network.dag_)
-    np.testing.assert_array_equal(network.mean_, parameters.mean)
-    read = LinearGaussianModel.from_dag(network.dag_)
-    np.testing.assert_allclose(read.mean, parameters.mean, rtol=1e-10)
 
 
 def test_draws_do_not_depend_on_units():

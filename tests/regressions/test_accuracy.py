@@ -111,16 +111,3 @@ def test_only_columns_below_the_threshold_are_refused_and_others_are_right(n, ma
                 place = scores.family_index(x, parents)
                 assert scores.to_array()[place] == pytest.approx(expected, abs=1e-3)
         GaussianBNLearner(max_parents=max_parents).fit(scores)
-
-
-def test_columns_that_no_family_brings_together_may_depend_on_each_other():
-    rows = np.random.default_rng(0).normal(size=(50, 4))
-    rows[:, 3] = rows[:, :3].sum(axis=1)
-    with pytest.raises(ValueError, match="collinear"):
-        GaussianBNLearner(max_parents=3).fit(rows)
-    scores = LocalScoreTransformer("loglik", max_parents=2).fit_transform(rows)
-    for (mask, x), log_rss in reference.exact_log_rss(rows).items():
-        parents = [v for v in range(4) if mask >> v & 1]
-        if len(parents) <= 2:
-            assert math.log(scores.residual_sum_of_squares(x, parents)) == pytest.approx(log_rss)
-    assert max(d for _, d in GaussianBNLearner(max_parents=2).fit(rows).dag_.in_degree) == 2
