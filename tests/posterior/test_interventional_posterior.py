@@ -32,13 +32,11 @@ def masks_to_scores(rows, is_set, criterion):
     weights = []
     for x in range(m):
         own = rows[~is_set[:, x]]
-        of_child = {}
-        bge = criterion == "bge" and reference.all_bge_local_scores(own, nu=NU[:m])
-        for child, p in reference.families(m):
-            if child == x:
-                mask = sum(1 << v for v in p)
-                of_child[mask] = bge[x, p] if bge else reference.local_score(own, x, p, criterion)
-        weights.append(of_child)
+        if criterion == "bge":
+            scores = reference.all_bge_local_scores(own, nu=NU[:m])
+        else:
+            scores = reference.all_local_scores(own, criterion)
+        weights.append({sum(1 << v for v in p): s for (y, p), s in scores.items() if y == x})
     return weights
 
 

@@ -125,6 +125,8 @@ def test_slabs_change_rounding_only(n_outer, is_listed, monkeypatch):
     parts = posterior_of(scores, "order", is_listed, max_parents=3)
     np.testing.assert_allclose(parts.edges, whole.edges, rtol=0, atol=1e-13)
     assert parts.log_sum == pytest.approx(whole.log_sum, rel=1e-15)
+    samples = (sample_networks(each, 200, np.random.default_rng(0)) for each in (whole, parts))
+    np.testing.assert_array_equal(*samples)
 
 
 @pytest.mark.parametrize("prior", PRIORS)
