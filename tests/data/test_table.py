@@ -93,15 +93,6 @@ def test_names_are_held_against_those_of_fit(frame):
 
 
 @every_frame
-def test_a_few_columns_too_many_or_too_few(frame):
-    learner = GaussianBNLearner().fit(frame(columns()))
-    with pytest.raises(ValueError, match="unseen at fit time:\n- d\nGive the columns of fit"):
-        learner.score(frame(columns(d=np.arange(40.0))))
-    with pytest.raises(ValueError, match=r"1 feature\(s\).*minimum of 2"):
-        GaussianBNLearner().fit(frame({"a": np.arange(4.0)}))
-
-
-@every_frame
 def test_names_that_are_attributes_of_frames(frame):
     names = ["columns", "column_names", "compute", "isna", "type", "shape"]
     array = np.random.default_rng(0).normal(size=(20, 6))

@@ -576,13 +576,6 @@ def test_other_estimators_are_named():
             NetworkDisplay.from_estimator(estimator.fit(rows))
 
 
-def test_searches_that_keep_no_estimator_are_named(small_wine):
-    search = GridSearchCV(GaussianBNLearner(), {"penalty": [1.0]}, cv=2, refit=False)
-    search.fit(small_wine)
-    with pytest.raises(TypeError, match="GridSearchCV has refit=False"):
-        NetworkDisplay.from_estimator(search)
-
-
 def test_networks_without_parameters_are_drawn_as_graphs():
     display = GaussianBayesianNetwork(nx.DiGraph([("a", "b")])).plot()
     assert len(set(*edge_colours(display).values())) == 1

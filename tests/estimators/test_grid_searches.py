@@ -79,7 +79,10 @@ def search_alone(wine):
 
 
 @pytest.mark.usefixtures("two_blas_threads")
-@pytest.mark.parametrize("backend", ["loky", "threading", "multiprocessing", "sequential"])
+@pytest.mark.parametrize(
+    "backend",
+    [pytest.param("loky", marks=pytest.mark.slow), "threading", "multiprocessing", "sequential"],
+)
 def test_any_backend_gives_the_same(wine, search_alone, backend):
     alone, search = search_alone, clone(search_alone)
     with joblib.parallel_config(backend=backend, n_jobs=2):

@@ -148,22 +148,6 @@ def test_an_index_of_times_must_increase(times):
         lagged(twice.iloc[[0, 1, 2, 3, 4, 5, 6, 7, 9, 8]], groups=groups)
 
 
-def test_a_learner_refuses_the_whole_of_it():
-    series = lagged(np.random.default_rng(0).normal(size=(20, 2)))
-    with pytest.raises(TypeError, match=r"got LaggedTable\. Pass X\.table"):
-        GaussianBNLearner(exogenous=series.exogenous).fit(series)
-
-
-def test_tables_out_of_memory_and_scores_are_refused():
-    frames = pytest.importorskip("dask.dataframe")
-    X = pd.DataFrame({"x": range(5), "y": range(5)})
-    with pytest.raises(TypeError, match=r"dask DataFrame.*X\.compute\(\)"):
-        lagged(frames.from_pandas(X, npartitions=2))
-    scores = LocalScoreTransformer().fit_transform(np.random.default_rng(0).normal(size=(9, 2)))
-    with pytest.raises(TypeError, match="LocalScores have no rows"):
-        lagged(scores)
-
-
 MONTHS = pd.date_range("2020-01-31", periods=9, freq="ME")
 OFFSETS = [*pd.date_range("2020-03-26", periods=8, tz="CET").astype(str)]  # of two kinds
 SEVERAL = pd.MultiIndex.from_product([["u", "v"], pd.date_range("2020", periods=4)])
@@ -256,6 +240,7 @@ def rows_indexed(index):
 
 
 SIX, EIGHT = np.zeros((6, 2)), rows_indexed(None)
+SCORES = LocalScoreTransformer().fit_transform(np.random.default_rng(0).normal(size=(9, 2)))
 NO_LAGS = "'n_lags' parameter of lagged must be an int"
 
 
@@ -292,6 +277,7 @@ NO_LAGS = "'n_lags' parameter of lagged must be an int"
         (pd.DataFrame(SIX, columns=[0, "x"]), {}, TypeError, "must be strings"),
         (pd.Series(range(5)), {}, ValueError, "two dimensions"),
         (np.zeros(5), {}, ValueError, "two dimensions"),
+        (SCORES, {}, TypeError, "LocalScores have no rows"),
         # What an index leaves open
         (
             rows_indexed([*"abcdefgh"]),
@@ -417,10 +403,3 @@ def test_options_replace_those_by_lag(walk):
     at = centres(arrays.plot(network))
     assert at[2][1] == pytest.approx(at[0][1])
     assert at[2][0] < at[0][0]
-
-
-def test_edges_back_in_time_are_refused(walk):
-    series, _ = walk
-    learner = GaussianBNLearner(required_edges=[("sun", "sun.L1")]).fit(series.table)
-    with pytest.raises(ValueError, match=r"'sun' -> 'sun.L1' leads from 't' back to 't - 1'"):
-        series.plot(learner)

@@ -247,10 +247,11 @@ def test_parameters_that_are_wrong(rows, settings, message):
                 estimator.fit(rows)
 
 
-def test_fewer_than_two_columns():
-    alone = ParentSetScores(["a"], [([[-1]], [0.0])])
-    with pytest.raises(ValueError, match="needs at least 2 columns; the ParentSetScores have 1"):
-        order_learner().fit(alone)
+def test_families_of_which_no_network_consists():
+    both = [([[1]], [0.0]), ([[0]], [0.0])]  # each column needs the other
+    message = r"There is no acyclic network of the columns \['a', 'b'\]"
+    with pytest.raises(ValueError, match=message):
+        order_learner().fit(ParentSetScores(["a", "b"], both))
 
 
 def test_a_list_of_networks_does_not_name_an_order_search(rows, monkeypatch):

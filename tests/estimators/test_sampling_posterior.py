@@ -157,19 +157,6 @@ def test_auto_samples_where_sums_take_too_long(monkeypatch, rows):
     assert posterior.n_samples_ == 4 * 400
 
 
-def test_sums_that_do_not_fit_name_chains_that_do():
-    rows, _ = make_gaussian_network(18, n_samples=50, random_state=0)
-    posterior = GaussianBNPosterior(max_memory="2MB", random_state=0)
-    for prior in ("auto", "order"):
-        posterior.set_params(structure_prior=prior)
-        with pytest.raises(ValueError, match=r"\. Set method to 'sampling'") as refusal:
-            posterior.fit(rows)
-        assert ("structure_prior to 'auto'" in str(refusal.value)) == (prior == "order")
-    posterior.set_params(method="sampling", structure_prior="auto", n_chains=2, n_samples=100)
-    with pytest.warns(ConvergenceWarning):
-        assert posterior.fit(rows).n_samples_ == 200
-
-
 def test_chains_that_disagree_are_named():
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(500, 10)) @ rng.normal(size=(10, 10))

@@ -4,11 +4,9 @@ import itertools
 import re
 import shutil
 from collections import namedtuple
-from pathlib import Path
 
 import pytest
 from agreement import assert_same_bits
-from sklearn.base import clone
 
 from skbn import GaussianBNLearner, LocalScoreTransformer
 from skbn._exact import recurrences
@@ -83,16 +81,6 @@ def test_a_file_with_constraints(stores, tmp_path):
         found = GaussianBNLearner(**options, scratch=tmp_path, max_memory=2_300_000).fit(rows)
         assert "file" in stores
         check_equal(found, expected)
-
-
-def test_clones_have_the_folder(tmp_path):
-    for folder in (tmp_path, str(tmp_path)):
-        learner = clone(GaussianBNLearner(scratch=folder))
-        assert learner.get_params()["scratch"] == folder
-        assert type(learner.get_params()["scratch"]) is type(folder)
-        learner.fit(table(4))
-        assert learner.scratch is folder or learner.scratch == folder
-    assert isinstance(Path(learner.scratch), Path)
 
 
 # Refusals

@@ -16,6 +16,7 @@ from skbn import (
     GaussianBNLearner,
     GaussianBNLearnerCV,
     LocalScoreTransformer,
+    ParentSetScores,
 )
 from skbn._data.sample import Sample
 
@@ -145,8 +146,11 @@ def test_noise_below_the_smallest_number():
 def test_one_column_of_local_scores():
     scores = LocalScoreTransformer().fit_transform(table())
     one = type(scores)._from_sample(Sample(np.asarray(scores)[:, :1]), scores.criterion)
-    with pytest.raises(ValueError, match="needs at least 2 columns; the LocalScores have 1"):
-        GaussianBNLearner().fit(one)
+    for alone in (one, ParentSetScores(["a"], [([[-1]], [0.0])])):
+        message = f"needs at least 2 columns; the {type(alone).__name__} have 1"
+        for search in ("exact", "order"):
+            with pytest.raises(ValueError, match=message):
+                GaussianBNLearner(search=search).fit(alone)
 
 
 @each_estimator
@@ -280,8 +284,6 @@ def test_what_a_transformer_refuses():
     transformer = LocalScoreTransformer()
     with pytest.raises(NotFittedError, match="LocalScoreTransformer instance is not fitted yet"):
         transformer.transform(table())
-    with pytest.raises(TypeError, match="already LocalScores"):
-        transformer.fit(transformer.fit_transform(table()))
     with pytest.raises(ValueError, match="must be in the same order"):
         transformer.fit(frame()).transform(frame()[["b", "a", "c"]])
     with pytest.raises(ValueError, match="'penalty' parameter"):
