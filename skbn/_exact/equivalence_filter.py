@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from skbn._core.subsets import members_of
-from skbn._exact.parent_set_lists import RankedFamilies
+from skbn._exact.family_sources import RankedFamilies
 from skbn._exact.search_paths import Step
 
 

@@ -7,7 +7,7 @@ their tables, and B and F are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy.typing as npt
@@ -96,3 +96,27 @@ class FamilySource(TableSource, Protocol):
 
     def largest_term(self, child: int, parents: int) -> float:
         """Return the largest magnitude of a number that enters this local score."""
+
+
+class RankedFamilies(FamilySource, Protocol):
+    """What lists of networks need to know of families, too.
+
+    To the user a column has another number if `numbers` gives it one.
+    """
+
+    @property
+    def numbers(self) -> Sequence[int]:
+        """The columns' numbers."""
+
+    @property
+    def n_numbers(self) -> int:
+        """A number that is larger than that of any column."""
+
+    def best_parents(self, child: int, candidates: int) -> tuple[float, int]:
+        """Return the best local score among some candidates, and its parents in the search."""
+
+    def parents_that_reach(self, child: int, candidates: int, threshold: float) -> RankedParentSets:
+        """Return the parent sets whose local scores reach a threshold, the best first."""
+
+    def score_of(self, child: int, parents: int) -> float:
+        """Return the local score with parents by their numbers; -inf if they are ruled out."""

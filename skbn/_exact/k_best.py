@@ -15,7 +15,7 @@ other ways enters the heap. How much the networks of a state lose at least is fo
 and only as far as it is asked for.
 
 If only the best network of each equivalence class is asked for, `equivalence_filter` says which
-networks are left out.
+networks are left out. The networks of several searches make one stream of their combinations.
 """
 
 from __future__ import annotations
@@ -25,31 +25,58 @@ import itertools
 import math
 from collections.abc import Sequence
 from operator import attrgetter
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from skbn._core.arrays import Floats
 from skbn._core.resources import Progress, Threads, require_memory
 from skbn._core.subsets import members_of
 from skbn._exact.equivalence_filter import EquivalenceFilter
-from skbn._exact.family_sources import FamilySource
-from skbn._exact.network_streams import NearOptimalNetwork, NearOptimalStream, tie_tolerance
-from skbn._exact.parent_set_lists import ParentSetList, RankedFamilies
+from skbn._exact.family_sources import RankedFamilies
+from skbn._exact.parent_set_lists import ParentSetList
 from skbn._exact.plan import SearchPlan
 from skbn._exact.recurrences import best_scores
 from skbn._exact.search_paths import Paths, Route, State, Step
 from skbn._exact.stores import ArrayStore
+
+# Scores that differ by no more tie: a difference in nats, and a share of the score for rounding.
+_TIE = 1e-9
+_ROUNDING = 1e-12
+
 
 # What a step, a route, a state or a path takes, about; memory is asked for at each doubling.
 _BYTES = 300
 _FIRST_ROOM = 1 << 12
 
 
-class NearOptimalFamilies(FamilySource, RankedFamilies, Protocol):
-    """Families that can be searched for the best networks, and then for others."""
+def tie_tolerance(score: float) -> float:
+    """Return how far below a score another one still ties with it, in nats."""
+    return _TIE + _ROUNDING * abs(score)
+
+
+class NearOptimalNetwork(NamedTuple):
+    """A network on some of the columns.
+
+    Parameters
+    ----------
+    score : float
+        In nats.
+    families : list of (int, int)
+        The columns' numbers and the masks of their parents.
+    """
+
+    score: float
+    families: list[tuple[int, int]]
+
+
+class NearOptimalStream(Protocol):
+    """Networks in order of their score, but for rounding, found when they are asked for."""
+
+    def network(self, i: int) -> NearOptimalNetwork | None:
+        """Return the i-th best network; None if there are no more."""
 
 
 def near_optimal_networks(
-    families: NearOptimalFamilies,
+    families: RankedFamilies,
     plan: SearchPlan,
     equivalence_classes: bool,
     n_jobs: int | None = None,
@@ -60,7 +87,7 @@ def near_optimal_networks(
 
     Parameters
     ----------
-    families : NearOptimalFamilies
+    families : RankedFamilies
         The local scores of the plan's columns.
     plan : SearchPlan
     equivalence_classes : bool
@@ -313,3 +340,49 @@ def _deeper(loss: float) -> float:
 
 def _shorter_list(_: int) -> str:
     return "give a smaller n, or a smaller within"
+
+
+# Of several groups of columns
+
+
+def sum_of_streams(streams: list[NearOptimalStream]) -> NearOptimalStream:
+    """Return the stream of networks that consist of one network of each stream."""
+    while len(streams) > 1:  # in pairs, so that few streams wait for each other
+        pairs: list[NearOptimalStream] = [
+            _SumStream(left, right)
+            for left, right in zip(streams[::2], streams[1::2], strict=False)
+        ]
+        streams = pairs + streams[len(streams) & ~1 :]
+    return streams[0]
+
+
+class _SumStream:
+    """The stream of networks that consist of one network of each of two streams."""
+
+    def __init__(self, left: NearOptimalStream, right: NearOptimalStream) -> None:
+        self._left = left
+        self._right = right
+        self._found: list[NearOptimalNetwork] = []
+        self._heap: list[tuple[float, int, int]] = []
+        self._push(0, 0)
+
+    def network(self, i: int) -> NearOptimalNetwork | None:
+        """Return the i-th best network; None if there are no more."""
+        while len(self._found) <= i:
+            if not self._heap:
+                return None
+            negative, j, k = heapq.heappop(self._heap)
+            left, right = self._left.network(j), self._right.network(k)
+            assert left is not None
+            assert right is not None
+            families = left.families + right.families
+            self._found.append(NearOptimalNetwork(-negative, families))
+            self._push(j, k + 1)
+            if k == 0:
+                self._push(j + 1, 0)
+        return self._found[i]
+
+    def _push(self, j: int, k: int) -> None:
+        left, right = self._left.network(j), self._right.network(k)
+        if left is not None and right is not None:
+            heapq.heappush(self._heap, (-(left.score + right.score), j, k))

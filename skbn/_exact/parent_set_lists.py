@@ -3,44 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Protocol
 
 import numpy as np
 
-from skbn._exact.family_sources import RankedParentSets
+from skbn._exact.family_sources import RankedFamilies
 
 # Parent sets are listed down to this many nats below the best, at first; twice as far each time
 # that more are needed. Lists this deep hold some tens of parent sets.
 _FIRST_DEPTH = 6.0
 _LARGEST = float(np.finfo(np.float64).max)
 _LARGEST_FACTOR = 1e150
-
-
-class RankedFamilies(Protocol):
-    """What lists of networks need to know of families.
-
-    The columns of the search are numbered from 0, and sets of candidates are masks of these. To the
-    user a column has another number if `numbers` gives it one, and parents may be columns that are
-    not in the search.
-    """
-
-    @property
-    def numbers(self) -> Sequence[int]:
-        """The columns' numbers."""
-
-    @property
-    def n_numbers(self) -> int:
-        """A number that is larger than that of any column."""
-
-    def best_parents(self, child: int, candidates: int) -> tuple[float, int]:
-        """Return the best local score among some candidates, and its parents in the search."""
-
-    def parents_that_reach(self, child: int, candidates: int, threshold: float) -> RankedParentSets:
-        """Return the parent sets whose local scores reach a threshold, the best first."""
-
-    def score_of(self, child: int, parents: int) -> float:
-        """Return the local score with parents by their numbers; -inf if they are ruled out."""
 
 
 class ParentSetList:

@@ -10,7 +10,7 @@ the order search of `order_engine` if it is asked for.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
@@ -18,9 +18,8 @@ from skbn._core.resources import Resources
 from skbn._core.subsets import SmallSubsets, renumbered
 from skbn._exact.cluster import search_on_cluster
 from skbn._exact.dense_families import DENSE_KERNELS, LISTING_KERNELS, DenseFamilies
-from skbn._exact.k_best import near_optimal_networks
+from skbn._exact.k_best import NearOptimalStream, near_optimal_networks
 from skbn._exact.listed_families import ListedFamilies
-from skbn._exact.network_streams import NearOptimalStream
 from skbn._exact.plan import (
     FEWEST_COLUMNS_OF_WORKERS,
     SearchPlan,
@@ -117,8 +116,6 @@ class GroupSearch(ABC):
         Those that it calls, to be compiled first.
     can_list : bool
         Whether `near_optimal` is defined: other engines are not asked to list networks.
-    listing_kernels : tuple of kernel
-        Those that `near_optimal` calls as well.
     shared_work : int
         The work of the log-determinants of all small sets if it needs them; groups share these.
         Like all work here, in units of one local score of a dense search.
@@ -130,7 +127,6 @@ class GroupSearch(ABC):
     n_bytes: int
     kernels: tuple[Any, ...]
     can_list: ClassVar[bool] = False
-    listing_kernels: ClassVar[tuple[Any, ...]] = ()
     shared_work: int = 0
     heeds_time_limit: bool = False
 
@@ -142,26 +138,16 @@ class GroupSearch(ABC):
     def cost(self) -> int:
         """Return about how long it takes for one penalty, by which engines are chosen."""
 
-    def work(self, n_penalties: int) -> int:
-        """Return the work that the search reports to its progress, without `shared_work`."""
-        return n_penalties * self.cost()
+    def work(self) -> int:
+        """Return the work that a search reports to its progress, without `shared_work`."""
+        return self.cost()
 
     @abstractmethod
     def optimum(self, problem: Problem, resources: Resources) -> Optimum:
-        """Return the best parents of the columns; see `optima`."""
+        """Return the best parents of the columns.
 
-    def optima(self, path: Sequence[Problem], resources: Resources) -> Iterator[Optimum]:
-        """Yield the best parents of the columns for each of some problems.
-
-        Parameters
-        ----------
-        path : sequence of Problem
-            Those of one table with several penalties, which share their log-determinants.
-        resources : Resources
-            With a progress, which is advanced by `work` in all.
+        The progress of the resources is advanced by `work`.
         """
-        for problem in path:
-            yield self.optimum(problem, resources)
 
     def near_optimal(
         self, problem: Problem, equivalence_classes: bool, resources: Resources
@@ -231,12 +217,14 @@ def plan_dense_search(
     if plan.n_varying is not None:  # it makes again those that are in memory already
         n_bytes -= in_memory
         plan = plan_all_families(*sizes, n_bytes, limit, scratch, stays, n_functions)
-    return _DenseSearch(shape.constraints, group, plan)
+    search = _DenseSearch(shape.constraints, group, plan)
+    if settings.lists_networks:
+        search.kernels += LISTING_KERNELS
+    return search
 
 
 class _DenseSearch(GroupSearch):
     can_list = True
-    listing_kernels = LISTING_KERNELS
 
     def __init__(self, constraints: Constraints, group: Group, plan: SearchPlan) -> None:
         self.columns = group.columns
@@ -253,12 +241,9 @@ class _DenseSearch(GroupSearch):
         return str(self._plan)
 
     def cost(self) -> int:
-        return self.work(1)
-
-    def work(self, n_penalties: int) -> int:
         is_in_memory = self._plan.n_varying is None
         of_walk = log_determinants_work(len(self._sets_of)) if is_in_memory else 0
-        return n_penalties * (of_walk + self._plan.work)
+        return of_walk + self._plan.work
 
     def optimum(self, problem: Problem, resources: Resources) -> Optimum:
         families = self._families(problem.scorer, resources)
@@ -361,8 +346,8 @@ class _ListedSearch(GroupSearch):
         n_families = sum(SmallSubsets(n, most).n_sets for n in n_candidates)
         return _WORK_OF_LISTING * (most + 1) ** 2 * n_families
 
-    def work(self, n_penalties: int) -> int:
-        return n_penalties * self._plan.work
+    def work(self) -> int:
+        return self._plan.work
 
     def optimum(self, problem: Problem, resources: Resources) -> Optimum:
         families = self._families(problem, resources)

@@ -10,7 +10,7 @@ import numpy as np
 from skbn._core.arrays import Floats
 from skbn._core.compile import compile_kernels
 from skbn._core.resources import Pauses, Resources, available_memory, one_blas_thread
-from skbn._exact.network_streams import (
+from skbn._exact.k_best import (
     NearOptimalNetwork,
     NearOptimalStream,
     sum_of_streams,
@@ -78,8 +78,7 @@ def near_optimal(
     plan = plan_searches(problem.read(), resources, SearchSettings(lists_networks=True))
     if resources.announce is not None:
         resources.announce(str(plan))
-    listing = [kernel for search in plan.searches for kernel in search.listing_kernels]
-    compile_kernels((*plan.kernels, *listing))
+    compile_kernels(plan.kernels)
     resources.progress.expect(plan.work())
     if plan.shared_work:
         problem.prepare(resources.progress)

@@ -153,7 +153,7 @@ class Plan:
 
     def work(self, n_penalties: int = 1) -> int:
         """Return about how long it takes, in units of one local score of a dense search."""
-        return self.shared_work + sum(search.work(n_penalties) for search in self.searches)
+        return self.shared_work + n_penalties * sum(search.work() for search in self.searches)
 
 
 def plan_searches(shape: Shape, resources: Resources, settings: SearchSettings = EXACT) -> Plan:

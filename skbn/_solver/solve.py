@@ -134,7 +134,8 @@ def _best_networks(path: Sequence[Problem], plan: Plan, resources: Resources) ->
     m = len(first.constraints.allowed)
     found: list[Optimum | None] = [None] * len(path)
     for search in plan.searches:
-        for i, optimum in enumerate(search.optima(path, resources)):
+        for i, problem in enumerate(path):
+            optimum = search.optimum(problem, resources)
             if optimum.score == -np.inf:
                 names = [first.names[x] for x in search.columns]
                 if optimum.is_finished:

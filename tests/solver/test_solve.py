@@ -30,8 +30,8 @@ class OrderByOrder(GroupSearch):
     def cost(self):
         return 0
 
-    def work(self, n_penalties):
-        return n_penalties
+    def work(self):
+        return 1
 
     def optimum(self, problem, resources):
         scores, offset = problem.scores, problem.score_offsets.sum()
