@@ -267,12 +267,14 @@ def plan_search(
     limit: str = "are available",
     n_others: int = 0,
     n_log_determinants: int | None = None,
-    n_roots: int = 0,
     scratch: str | None = None,
     in_memory: bool = False,
     n_functions: int = 1,
 ) -> SearchPlan:
     """Choose the fastest plan that fits in memory.
+
+    If a search through all families has few columns, some of the others become roots: columns of
+    the search that have no parents.
 
     Parameters
     ----------
@@ -284,7 +286,7 @@ def plan_search(
         What the error says after this number, such as "are available".
     n_others : int
     n_log_determinants : int or None
-    n_roots : int
+        None for a search through all families.
     scratch : str or None
         A folder that may be used, if memory is not enough.
     in_memory : bool
@@ -296,6 +298,10 @@ def plan_search(
     TooLargeError
         If not even the leanest plan fits.
     """
+    n_roots = 0
+    if n_log_determinants is None:
+        n_roots = max(0, min(n_others, _FEWEST_COLUMNS - n_columns))
+        n_columns, n_others = n_columns + n_roots, n_others - n_roots
     fewest = min(max(0, (n_columns - _FIRST_TO_SPLIT) // 2 + 1), _OUTER_COLUMNS)
     most = max(fewest, min(_MOST_OUTER_COLUMNS, n_columns - 2))
     plan = SearchPlan(
@@ -346,27 +352,6 @@ def scratch_error(plan: SearchPlan, error: OSError) -> ValueError:
     return ValueError(
         f"scratch={plan.scratch!r} cannot take a file of {readable_size(plan.n_scratch_bytes)}: "
         f"{error.strerror or error}. Name another folder, or free some space."
-    )
-
-
-def plan_all_families(
-    n_columns: int,
-    n_others: int,
-    n_bytes: int,
-    limit: str = "",
-    scratch: str | None = None,
-    in_memory: bool = False,
-    n_functions: int = 1,
-) -> SearchPlan:
-    """Plan a search through all families whose parents are among the columns or others.
-
-    If there are few columns, some of the others become roots: columns of the search that have no
-    parents. Raises what `plan_search` raises.
-    """
-    n_roots = max(0, min(n_others, _FEWEST_COLUMNS - n_columns))
-    n_columns, n_others = n_columns + n_roots, n_others - n_roots
-    return plan_search(
-        n_columns, n_bytes, limit, n_others, None, n_roots, scratch, in_memory, n_functions
     )
 
 

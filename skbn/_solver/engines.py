@@ -23,7 +23,6 @@ from skbn._exact.listed_families import ListedFamilies
 from skbn._exact.plan import (
     FEWEST_COLUMNS_OF_WORKERS,
     SearchPlan,
-    plan_all_families,
     plan_on_workers,
     plan_search,
 )
@@ -201,22 +200,30 @@ def plan_dense_search(
     # A group of only some columns needs log-determinants of its own.
     is_whole = len(columns) == len(shape.constraints.allowed)
     in_memory = shape.n_bytes if is_whole and not has_lists else 0
-    cluster, sizes = resources.cluster, (len(columns), len(others))
+    cluster = resources.cluster
     is_shared = shape.n_row_groups == 1  # columns with rows of their own stay in memory
     if is_shared and cluster is not None and len(columns) >= FEWEST_COLUMNS_OF_WORKERS:
         n_bytes, limit = resources.of_each(cluster)
         here = resources.available
         n_workers, n_functions = cluster.n_workers, shape.n_functions
-        plan = plan_on_workers(*sizes, n_workers, n_bytes, limit, here, n_functions)
+        sizes = len(columns), len(others), n_workers
+        plan = plan_on_workers(*sizes, n_bytes, limit, here, n_functions)
         return _DenseSearch(shape.constraints, group, plan)
     # Branch and cut is faster than a search that makes log-determinants again.
     stays = settings.lists_networks or (has_lists and resources.scratch is None) or not is_shared
     n_bytes, limit = resources.beside(in_memory)
-    scratch, n_functions = resources.scratch, shape.n_functions * shape.n_row_groups
-    plan = plan_all_families(*sizes, n_bytes, limit, scratch, stays, n_functions)
+    plan_with = partial(
+        plan_search,
+        len(columns),
+        limit=limit,
+        n_others=len(others),
+        scratch=resources.scratch,
+        in_memory=stays,
+        n_functions=shape.n_functions * shape.n_row_groups,
+    )
+    plan = plan_with(n_bytes=n_bytes)
     if plan.n_varying is not None:  # it makes again those that are in memory already
-        n_bytes -= in_memory
-        plan = plan_all_families(*sizes, n_bytes, limit, scratch, stays, n_functions)
+        plan = plan_with(n_bytes=n_bytes - in_memory)
     search = _DenseSearch(shape.constraints, group, plan)
     if settings.lists_networks:
         search.kernels += LISTING_KERNELS

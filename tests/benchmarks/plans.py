@@ -16,7 +16,7 @@ from types import SimpleNamespace
 from unittest.mock import patch
 
 from skbn._core.text import readable_size
-from skbn._exact.plan import TooLargeError, plan_all_families, plan_on_workers
+from skbn._exact.plan import TooLargeError, plan_on_workers, plan_search
 from skbn._regressions.log_determinants import log_determinants_work
 
 COLUMNS = range(26, 37)
@@ -38,7 +38,7 @@ def planned(m, n_bytes, n_workers=0, **ways):
     """Return the plan for one machine, or for a cluster with room for the walk back here."""
     if n_workers:
         return plan_on_workers(m, 0, n_workers, n_bytes, "", sys.maxsize)
-    return plan_all_families(m, 0, n_bytes, **ways)
+    return plan_search(m, n_bytes, **ways)
 
 
 def work(plan):
@@ -102,7 +102,7 @@ def main():
         "--measured", nargs=3, type=float, metavar=("COLUMNS", "BYTES", "SECONDS"), required=True
     )
     m, n_bytes, seconds = parser.parse_args().measured
-    rate = work(plan_all_families(int(m), 0, int(n_bytes))) / seconds
+    rate = work(plan_search(int(m), int(n_bytes))) / seconds
     print(f"{rate:.3g} units of work a second\n")
     # The folder has any space, so that the tables are the same on every machine.
     with patch("shutil.disk_usage", lambda folder: SimpleNamespace(free=math.inf)):
