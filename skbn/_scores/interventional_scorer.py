@@ -19,13 +19,13 @@ from skbn._core.subsets import mask_of
 from skbn._core.text import first_few
 from skbn._data.degenerate_columns import joined
 from skbn._data.experiments import ExperimentalSample
-from skbn._data.statistics import GroupStatistics, Regression, SampleStatistics
+from skbn._data.statistics import GroupStatistics, SampleStatistics
 from skbn._regressions.least_squares import Neighbours
 from skbn._regressions.log_determinants import log_determinants_work
 from skbn._regressions.set_function import SetFunctions
 from skbn._scores.block_scorer import BlockScorer
 from skbn._scores.criteria import Criterion
-from skbn._scores.families import ScoredParentSets, ScoredPiece, SmallFamilies
+from skbn._scores.families import SmallFamilies
 from skbn._scores.scorer import FamilyScorer, ScoredGroup
 from skbn.exceptions import DegenerateColumnsError
 
@@ -35,6 +35,15 @@ Computed = TypeVar("Computed")
 def _of_all_rows(name: str) -> Any:
     """Return a property, or a method, that is that of the scorer of all rows."""
     return property(lambda scorer: getattr(scorer.of_all_rows, name))
+
+
+def _of_rows_of_child(name: str) -> Any:
+    """Return a method that is that of the scorer of a child's rows; the child comes first."""
+
+    def method(scorer: InterventionalScorer, child: int, *given: Any) -> Any:
+        return getattr(scorer.of_child(child), name)(child, *given)
+
+    return method
 
 
 class InterventionalScorer(FamilyScorer):
@@ -200,19 +209,16 @@ class InterventionalScorer(FamilyScorer):
     def functions_by_child(
         self, columns: list[int], children: list[int], max_parents: int, resources: Resources
     ) -> list[SetFunctions]:
-        def functions(scorer: FamilyScorer) -> SetFunctions:
-            return scorer.set_functions_of(columns, max_parents, resources.n_jobs)
-
-        of_children = self._by_group(children, functions)
+        given = columns, max_parents, resources.n_jobs
+        of_children = self._by_group(children, lambda scorer: scorer.set_functions_of(*given))
         resources.progress.advance(log_determinants_work(len(columns)))
         return of_children + of_children[:1] * (len(columns) - len(children))
 
     def small_sets_by_child(
         self, columns: list[int], children: list[int], max_parents: int, resources: Resources
     ) -> list[tuple[SmallFamilies, Floats]]:
-        of_children = self._by_group(
-            children, lambda scorer: scorer._small_sets(columns, max_parents, resources.n_jobs)
-        )
+        given = columns, max_parents, resources.n_jobs
+        of_children = self._by_group(children, lambda scorer: scorer._small_sets(*given))
         families, _ = of_children[0]
         resources.progress.advance(families.work)
         return of_children
@@ -226,14 +232,11 @@ class InterventionalScorer(FamilyScorer):
             found[number] = compute(self.of_child(self._groups[number].nodes[0]))
         return [found[self._group_of[x]] for x in children]
 
-    def local_score(self, child: int, parents: Sequence[int]) -> float:
-        return self.of_child(child).local_score(child, parents)
-
-    def terms(self, child: int, parents: list[int]) -> tuple[float, float, float]:
-        return self.of_child(child).terms(child, parents)
-
-    def regression(self, child: int, parents: Sequence[int]) -> Regression:
-        return self.of_child(child).regression(child, parents)
+    local_score = _of_rows_of_child("local_score")
+    terms = _of_rows_of_child("terms")
+    regression = _of_rows_of_child("regression")
+    scored = _of_rows_of_child("scored")
+    listed = _of_rows_of_child("listed")
 
     def network_terms(self, parents: Sequence[int]) -> Floats:
         terms = np.zeros((4, len(parents)))
@@ -249,11 +252,3 @@ class InterventionalScorer(FamilyScorer):
             own = children[np.isin(children, nodes)]
             if len(own):
                 yield from scorer.neighbours(is_parent, own)
-
-    def scored(self, child: int, candidates: list[int]) -> Iterator[ScoredPiece]:
-        return self.of_child(child).scored(child, candidates)
-
-    def listed(
-        self, child: int, required: list[int], candidates: list[int], with_dominated: bool = False
-    ) -> ScoredParentSets:
-        return self.of_child(child).listed(child, required, candidates, with_dominated)
