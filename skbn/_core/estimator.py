@@ -151,17 +151,6 @@ class StrOptions:
         return f"a str among {{{', '.join(map(repr, sorted(self.options)))}}}"
 
 
-class MemorySize:
-    """The strings that are a size of memory above 0, with its unit."""
-
-    def allows(self, value: Any) -> bool:
-        """Whether a value is such a string."""
-        return isinstance(value, str) and bool(bytes_of(value))
-
-    def __str__(self) -> str:
-        return "a str such as '2GB'"
-
-
 @dataclass(frozen=True)
 class _Kind:
     """Values that a test accepts, and what errors call them."""
@@ -188,6 +177,9 @@ _KINDS = {
         f"{_NOT_NEGATIVE}, {_BOOLEAN}",
         lambda value: isinstance(value, bool | np.bool_) or _NOT_NEGATIVE.allows(value),
     ),
+    "memory size": _Kind(
+        "a str such as '2GB'", lambda value: isinstance(value, str) and bool(bytes_of(value))
+    ),
     "random_state": _Kind(
         "None, an integer from 0 to 2**32 - 1, or a Generator or RandomState of numpy.random",
         lambda value: (
@@ -212,9 +204,9 @@ def check_parameters(estimator: BaseEstimator) -> None:
     """Raise if a parameter has a value that its class does not allow.
 
     For each parameter, ``_allowed_values`` has a list. It may hold `Interval`, `StrOptions`, types,
-    None, and the names "array-like", "boolean", "verbose", "random_state" and "cv_object". A
-    parameter without a list is not checked. With
-    ``sklearn.set_config(skip_parameter_validation=True)`` nothing is.
+    None, and the names "array-like", "boolean", "verbose", "memory size", "random_state" and
+    "cv_object". A parameter without a list is not checked, and a list without a parameter not
+    used. With ``sklearn.set_config(skip_parameter_validation=True)`` nothing is checked.
 
     Raises
     ------
@@ -258,13 +250,13 @@ def _check(owner: str, allowed: Mapping[str, list[Any]], values: Mapping[str, An
 
 
 @lru_cache
-def _kinds_of(estimator: Hashable) -> dict[str, list[Interval | StrOptions | MemorySize | _Kind]]:
+def _kinds_of(estimator: Hashable) -> dict[str, list[Interval | StrOptions | _Kind]]:
     """Return what the class of an estimator allows, by parameter, in the order of their names."""
     allowed = getattr(estimator, "_allowed_values", {})
     return {name: list(map(_as_kind, allowed[name])) for name in sorted(allowed)}
 
 
-def _as_kind(allowed: Any) -> Interval | StrOptions | MemorySize | _Kind:
+def _as_kind(allowed: Any) -> Interval | StrOptions | _Kind:
     if allowed is None:
         return _Kind("None", lambda value: value is None)
     if isinstance(allowed, str):
@@ -273,7 +265,7 @@ def _as_kind(allowed: Any) -> Interval | StrOptions | MemorySize | _Kind:
         builtin = allowed.__module__ == "builtins"
         name = allowed.__qualname__ if builtin else f"{allowed.__module__}.{allowed.__qualname__}"
         return _Kind(f"an instance of {name!r}", lambda value: isinstance(value, allowed))
-    kind: Interval | StrOptions | MemorySize = allowed
+    kind: Interval | StrOptions = allowed
     return kind
 
 

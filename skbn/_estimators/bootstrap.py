@@ -20,7 +20,6 @@ from skbn._core.text import readable_value, warn
 from skbn._data.sample import Sample
 from skbn._estimators.draws import Draws, plan_draws
 from skbn._estimators.fitting import (
-    PARAMETER_CONSTRAINTS,
     columns_of,
     learn_columns,
     read_sample,
@@ -166,15 +165,12 @@ class BootstrapBNLearner(OneNetworkEstimator):
     """
 
     _allowed_values: ClassVar[dict[str, Any]] = {
+        **OneNetworkEstimator._allowed_values,
         "n_resamples": [Interval(Integral, 1, None, closed="left")],
         "sample_fraction": [Interval(Real, 0, 1, closed="right")],
         "threshold": [_FROM_0_TO_1, None],
         "replace": ["boolean"],
         "block_length": [Interval(Integral, 1, None, closed="left"), None],
-        "time_limit": [Interval(Real, 0, None, closed="neither"), None],
-        "random_state": ["random_state"],
-        "n_jobs": PARAMETER_CONSTRAINTS["n_jobs"],
-        "verbose": ["verbose"],
     }
     edge_support_: Floats
     strength_: Floats

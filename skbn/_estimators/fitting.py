@@ -60,8 +60,12 @@ PARAMETER_CONSTRAINTS: dict[str, list[Any]] = {
         Interval(Integral, None, -1, closed="right"),
         None,
     ],
+    "max_memory": [Interval(Real, 0, None, closed="neither"), "memory size", None],
+    "time_limit": [Interval(Real, 0, None, closed="neither"), None],
+    "random_state": ["random_state"],
+    "verbose": ["verbose"],
 }
-"""Constraints on the parameters that the estimators share."""
+"""What is allowed of the parameters that estimators share; none has all of them."""
 
 
 # Reading

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from skbn._core.arrays import Booleans
+from skbn._core.arrays import Booleans, Floats
 from skbn._core.resources import FEWEST_COLUMNS, Resources, explained, one_blas_thread, run_all
 from skbn._core.text import readable_value
 from skbn._data.encoding import require_levels
@@ -132,8 +132,6 @@ class HeldOutScores:
     n_at_a_time : int
     work : int
         About how long it takes, in the unit of `Plan.work`.
-    n_unproven : int
-        How many of the networks that `compute` found are not proven to be the best.
     """
 
     def __init__(
@@ -149,7 +147,6 @@ class HeldOutScores:
         self._penalties = penalties
         self._splits = splits
         self._settings = settings
-        self.n_unproven = 0
         n_threads = resources.n_threads
         self.n_at_a_time = searches_at_a_time(problem, resources, n_threads, len(splits), settings)
         self._resources = resources.share(self.n_at_a_time)
@@ -161,8 +158,10 @@ class HeldOutScores:
         plan = plan_searches(problem.read(), self._resources, settings)
         self.work = len(splits) * plan.work(len(penalties))
 
-    def compute(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-        """Return the held-out scores and the numbers of edges, shape (n_penalties, n_splits).
+    def compute(self) -> tuple[Floats, Floats, int]:
+        """Return the held-out scores, the numbers of edges, and how many networks are not proven.
+
+        The first two are of shape (n_penalties, n_splits).
 
         Raises
         ------
@@ -175,8 +174,8 @@ class HeldOutScores:
         outcomes = run_all(self.n_at_a_time, self._fold, arguments, self._resources.progress)
         numbers = np.array(outcomes, dtype=np.float64)
         held_out, n_edges, is_unproven = numbers.transpose(2, 1, 0)
-        self.n_unproven = int(is_unproven.sum())
-        return np.ascontiguousarray(held_out), np.ascontiguousarray(n_edges)
+        scores = np.ascontiguousarray(held_out)
+        return scores, np.ascontiguousarray(n_edges), int(is_unproven.sum())
 
     def _fold(
         self,

@@ -15,7 +15,6 @@ from skbn._core.resources import Resources
 from skbn._core.text import warn
 from skbn._displays.frames import frame_of
 from skbn._estimators.fitting import (
-    PARAMETER_CONSTRAINTS,
     constraints_of,
     keep_solution,
     read_scores,
@@ -251,7 +250,6 @@ None, default=None
 
     _allowed_values: ClassVar[dict[str, Any]] = {
         **NetworkLearner._allowed_values,
-        "penalty": [*PARAMETER_CONSTRAINTS["penalty"], None],
         "missing": [StrOptions({"error", "em"})],
         "n_candidates": [Interval(Integral, 1, None, closed="left")],
         "scratch": [str, os.PathLike, None],

@@ -295,12 +295,13 @@ None, default=None
             )
         compile_kernels(plan.kernels)
         resources.progress.expect(folds.work + plan.work())
-        cv_results = _cv_results(penalties, *folds.compute())
+        held_out, n_edges, n_unproven = folds.compute()
+        cv_results = _cv_results(penalties, held_out, n_edges)
         penalty = penalties[_chosen(cv_results, self.rule)]
         (best,) = problem.with_penalties([penalty])
         (solution,) = solve(best, resources, settings)
         keep_solution(self, solution, best, cv_results_=cv_results, penalty_=penalty)
-        warn_about_proof(self, folds.n_unproven)
+        warn_about_proof(self, n_unproven)
         self._warn_about_end(penalties)
         warn_about_network(solution, best)
         return self

@@ -18,7 +18,6 @@ from skbn._core.arrays import Booleans, Floats, as_integer, finite_number
 from skbn._core.estimator import (
     CallbackSupportMixin,
     Interval,
-    MemorySize,
     NetworkHintMixin,
     StrOptions,
 )
@@ -59,12 +58,9 @@ class NetworkEstimator(
     """An estimator of networks. Derived classes that search have the parameters below."""
 
     _allowed_values: ClassVar[dict[str, Any]] = {
+        **PARAMETER_CONSTRAINTS,
         "criterion": [*PARAMETER_CONSTRAINTS["criterion"], None],
-        "max_parents": PARAMETER_CONSTRAINTS["max_parents"],
-        "nodes": PARAMETER_CONSTRAINTS["nodes"],
-        "n_jobs": PARAMETER_CONSTRAINTS["n_jobs"],
-        "max_memory": [Interval(Real, 0, None, closed="neither"), MemorySize(), None],
-        "verbose": ["verbose"],
+        "penalty": [*PARAMETER_CONSTRAINTS["penalty"], None],
     }
     _default_criterion = "bic"
     _max_subtasks = 100  # of a fit, each for a percent
@@ -298,8 +294,6 @@ class NetworkLearner(OneNetworkEstimator):
         **OneNetworkEstimator._allowed_values,
         "search": [StrOptions({"exact", "order"})],
         "tol": [Interval(Real, 0, None, closed="neither")],
-        "time_limit": [Interval(Real, 0, None, closed="neither"), None],
-        "random_state": ["random_state"],
     }
     network_score_: float
     is_optimal_: bool

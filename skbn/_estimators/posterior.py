@@ -222,8 +222,6 @@ class GaussianBNPosterior(PosteriorAnswers):
         "n_imputations": [Interval(Integral, 1, None, closed="left")],
         "n_chains": [Interval(Integral, 2, None, closed="left")],
         "n_samples": [Interval(Integral, 100, None, closed="left")],
-        "time_limit": [Interval(Real, 0, None, closed="neither"), None],
-        "random_state": ["random_state"],
         "edge_prior": [Interval(Real, 0, None, closed="left"), "array-like", None],
     }
 
