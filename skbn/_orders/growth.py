@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -81,11 +82,7 @@ class FamilyGrowth:
 
         Once it is over, no further columns get families.
         """
-
-        def first(children: Integers) -> list[_Grown]:
-            return self._first(children, is_over)
-
-        self._extend(lists, first, children, threads)
+        self._extend(lists, partial(self._first, is_over), children, threads)
 
     def grow(
         self,
@@ -102,10 +99,7 @@ class FamilyGrowth:
         state = state_of(order, arrays)
         choose_families(arrays, state)
         movable = np.flatnonzero(self.regressions.may_be_parent.any(axis=1))
-
-        def grown(children: Integers) -> list[_Grown]:
-            return self._grown(arrays, state, children, is_over)
-
+        grown = partial(self._grown, is_over, arrays, state)
         return self._extend(lists, grown, movable, threads)
 
     def _extend(
@@ -123,7 +117,7 @@ class FamilyGrowth:
                 n += len(families.scores)
         return n
 
-    def _first(self, children: Integers, is_over: Callable[[], bool]) -> list[_Grown]:
+    def _first(self, is_over: Callable[[], bool], children: Integers) -> list[_Grown]:
         family, selected = self._scratch(), np.empty(self._m, dtype=np.int64)
         listed = []
         n_candidates = _FIRST_FAMILIES - self._m.bit_length() + 1
@@ -145,7 +139,7 @@ class FamilyGrowth:
         return listed
 
     def _grown(
-        self, arrays: Lists, state: State, children: Integers, is_over: Callable[[], bool]
+        self, is_over: Callable[[], bool], arrays: Lists, state: State, children: Integers
     ) -> list[_Grown]:
         width = max(1, min(self._max_parents, self._m))
         found = Found(

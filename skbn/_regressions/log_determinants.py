@@ -82,32 +82,24 @@ def log_determinants(
         ``log_det[S]`` is that of the nodes whose bits are set in S; 0 for none.
     """
     of_nodes = None if widths is None else np.array(widths, dtype=np.int64)
-    return _all_subsets(factor, n_jobs, progress, offsets, None, of_nodes).of_family
+    return set_functions(factor, None, n_jobs, progress, offsets, of_nodes).of_family
 
 
 def set_functions(
     factor: Floats,
-    weights: SetWeights,
+    weights: SetWeights | None,
     n_jobs: int | None = None,
     progress: Progress | None = None,
     offsets: Floats | None = None,
+    widths: Integers | None = None,
 ) -> SetFunctions:
     """Return what local scores are differences of, for all subsets of nodes.
 
     They are the same bits as those that follow from `log_determinants`, which has the other
-    parameters.
+    parameters. Without weights, `of_family` has the log-determinants, and nodes have these widths.
     """
-    return _all_subsets(factor, n_jobs, progress, offsets, weights, weights.widths)
-
-
-def _all_subsets(
-    factor: Floats,
-    n_jobs: int | None,
-    progress: Progress | None,
-    offsets: Floats | None,
-    weights: SetWeights | None,
-    widths: Integers | None,
-) -> SetFunctions:
+    if weights is not None:
+        widths = weights.widths
     m = len(factor) if widths is None else len(widths)
     if m < FEWEST_NODES:
         if widths is not None:
@@ -116,7 +108,7 @@ def _all_subsets(
         with_others[:m, :m] = factor
         if offsets is not None:
             offsets = np.pad(offsets, (0, FEWEST_NODES - m))
-        of_more = _all_subsets(with_others, n_jobs, progress, offsets, weights, None)
+        of_more = set_functions(with_others, weights, n_jobs, progress, offsets)
         return SetFunctions(*(each[: 1 << m] for each in of_more))
     walk = SubsetWalk(factor, offsets, weights, widths, by_width=True)
     with Threads(n_jobs, m) as threads:
