@@ -475,11 +475,18 @@ def equilibrated(columns: Floats) -> tuple[Floats, Floats]:
         return columns / norm, largest * norm
 
 
-def require_finite(x: Floats, nodes: list[Hashable]) -> None:
-    """Raise unless the means or variances of some nodes, of shape (k,) or (n, k), are finite."""
+_OUT_OF_RANGE = (
+    "The mean or the variance of node {node!r} is out of float64's range. Measure the nodes in "
+    "other units."
+)
+
+
+def require_finite(x: Floats, nodes: list[Hashable], message: str = _OUT_OF_RANGE) -> None:
+    """Raise unless values of some nodes, of shape (k,) or (n, k), are finite.
+
+    The message may name the node and the row.
+    """
     for node, values in zip(nodes, x.T, strict=True):
-        if not np.isfinite(values).all():
-            raise ValueError(
-                f"The mean or the variance of node {node!r} is out of float64's range. Measure "
-                "the nodes in other units."
-            )
+        is_finite = np.isfinite(values)
+        if not is_finite.all():
+            raise ValueError(message.format(node=node, row=int(np.argmin(is_finite))))

@@ -61,10 +61,15 @@ class Contents(NamedTuple):
     min_font_size: float = 0.0
 
     @property
+    def small_font(self) -> float:
+        """The size of labels, legends and titles of bands, in points."""
+        return self.font_size * self.small_text
+
+    @property
     def smallest_font(self) -> float:
         """The size of the smallest text, in points."""
         has_small = self.texts or self.titles or self.rows
-        return self.font_size * (self.small_text if has_small else 1.0)
+        return self.small_font if has_small else self.font_size
 
     @property
     def largest_scale(self) -> float:
@@ -151,8 +156,7 @@ def _body_width(width: float, contents: Contents) -> float:
     """Return the width that is left for nodes and edges."""
     beside = 2 * _MARGIN + _ROUNDING
     if contents.titles and not contents.is_sideways:
-        small = contents.small_text * contents.font_size
-        beside += max(text_width(title, small) for title in contents.titles.values())
+        beside += max(text_width(title, contents.small_font) for title in contents.titles.values())
         beside += _TITLE_PADDING + 2 * BAND_PADDING
     return max(width - beside, 1.0)
 
@@ -161,8 +165,7 @@ def _of_own_size(arranged: Arranged, contents: Contents) -> Composition:
     """Stretch a picture until its labels hide nothing."""
     across = 1.0
     if contents.is_sideways and contents.texts:  # labels would hide most of the shortest edges
-        font_size = contents.small_text * contents.font_size
-        widest = max(text_width(text, font_size) for text in contents.texts.values())
+        widest = max(text_width(text, contents.small_font) for text in contents.texts.values())
         across = min(max((widest + _ROOM_AROUND_LABEL) / _LEAST_GAP, 1.0), _STRETCHES[-1])
     found = _composed(arranged, contents, across, 1.0)
     for stretch in _STRETCHES[1:]:
@@ -206,7 +209,7 @@ def _scale(composition: Composition, room: tuple[float, float]) -> float:
 def _composed(arranged: Arranged, contents: Contents, across: float, down: float) -> Composition:
     """Put a picture together, with its distances stretched."""
     layout = arranged.layout((across, down))
-    small = contents.small_text * contents.font_size
+    small = contents.small_font
     labels, layout = place_labels(layout, contents.sizes, contents.texts, small)
     layout, titles = _with_titles(layout, contents.titles, small, contents.is_sideways)
     left, right, bottom, top = layout.extent

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Hashable, Iterable, Mapping
+from collections.abc import Container, Hashable, Mapping
 from numbers import Real
 from types import MappingProxyType
 from typing import Any, NamedTuple, Self
 
+import networkx as nx
 import numpy as np
 
 from skbn._core.columns import by_label, is_labelled, is_missing
 from skbn._core.text import readable_name, readable_value
 from skbn._displays.labels import printable
+from skbn._displays.plot_options import chosen_parts
 
 # "light" of Paul Tol's notes on colour schemes, SRON/EPS/TN/09-002 (2021): made to fill labelled
 # cells, told apart by colour-blind readers, and dark text can be read on each.
@@ -60,12 +62,12 @@ class NodeColours(NamedTuple):
         return self._replace(faces=faces, meanings=meanings)
 
 
-def node_colours(nodes: Iterable[Hashable], node_color: Any) -> NodeColours:
+def node_colours(dag: nx.DiGraph, node_color: Any) -> NodeColours:
     """Return the colours of nodes.
 
     Parameters
     ----------
-    nodes : iterable of nodes
+    dag : networkx.DiGraph
     node_color : None, colour, dict or Series
         Maps nodes to colours, numbers or groups. Texts are colours if all of them are.
 
@@ -78,24 +80,18 @@ def node_colours(nodes: Iterable[Hashable], node_color: Any) -> NodeColours:
     """
     from matplotlib.colors import is_color_like
 
-    nodes = list(nodes)
     if node_color is None:
         return NodeColours()
     if not is_labelled(node_color):
         if isinstance(node_color, str | tuple) and is_color_like(node_color):
-            return NodeColours(dict.fromkeys(nodes, node_color))
+            return NodeColours(dict.fromkeys(dag, node_color))
         raise TypeError(
             "node_color must be a colour of matplotlib, or a dict or Series of node to colour, "
             f"group or number; got {readable_value(node_color)}."
         )
     name = printable(str(getattr(node_color, "name", None) or ""))
     values = by_label(node_color, "node_color", "node")
-    for node in values:
-        if node not in nodes:
-            raise ValueError(
-                f"node_color: there is no node {readable_value(node)}; the nodes are "
-                f"{readable_value(nodes)}."
-            )
+    chosen_parts(dag, [*values], "node_color", "nodes")
     values = {node: value for node, value in values.items() if not is_missing(value)}
     if not values:
         return NodeColours()

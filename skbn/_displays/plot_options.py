@@ -55,7 +55,7 @@ def _no_such(dag: nx.DiGraph, parts: list[Any], ends: list[Any]) -> str:
     return f"there is no edge {names}; those of its nodes are {readable_value(near)}."
 
 
-def _chosen_parts(
+def chosen_parts(
     dag: nx.DiGraph, given: Any, option: str, kinds: str
 ) -> tuple[set[Hashable], set[Edge]]:
     """Return the nodes and the edges of a list, or of one; raise a ValueError of unknown ones."""
@@ -131,7 +131,7 @@ def left_out_edges(
         low = (edge for edge in dag.edges if abs(values.get(edge, np.inf)) < least)
         left_out |= dict.fromkeys(low, f"{name} below {least:g}")
     if edges is not None:
-        _, chosen = _chosen_parts(dag, edges, "edges", "edges")
+        _, chosen = chosen_parts(dag, edges, "edges", "edges")
         left_out |= dict.fromkeys((e for e in dag.edges if e not in chosen), "not chosen")
     return left_out
 
@@ -163,7 +163,7 @@ def shown_part(
     """
     if not isinstance(hide_isolated, bool):
         raise TypeError(f"hide_isolated must be True or False; got {hide_isolated!r}.")
-    chosen = {*dag} if nodes is None else _chosen_parts(dag, nodes, "nodes", "nodes")[0]
+    chosen = {*dag} if nodes is None else chosen_parts(dag, nodes, "nodes", "nodes")[0]
     if not chosen:
         raise ValueError("nodes must have at least one node; leave it out to draw all.")
     part = nx.DiGraph()
@@ -201,12 +201,12 @@ def emphasis_on(dag: nx.DiGraph, shown: nx.DiGraph, highlight: Any, centre: Any)
     The shown edges of highlighted nodes are strong too, except beside a Markov blanket.
     """
     given = [] if highlight is None else highlight
-    chosen, edges = _chosen_parts(dag, given, "highlight", "nodes, edges")
+    chosen, edges = chosen_parts(dag, given, "highlight", "nodes, edges")
     ends = {node for edge in edges for node in edge}
     if centre is None:
         edges |= {(a, b) for a, b in shown.edges if a in chosen or b in chosen}
     else:
-        chosen |= _chosen_parts(dag, [centre], "markov_blanket", "nodes")[0]
+        chosen |= chosen_parts(dag, [centre], "markov_blanket", "nodes")[0]
         edges |= {(a, b) for a, b in dag.edges if _makes_blanket(dag, a, b, centre)}
     members = {node for edge in edges for node in edge}
     return Emphasis(chosen | ends, members - chosen - ends, edges)
@@ -252,7 +252,7 @@ def names_of(dag: nx.DiGraph, labels: Any) -> dict[Hashable, str]:
     if not is_labelled(labels):
         raise TypeError(f"labels must be a dict of node to text; got {type(labels).__name__}.")
     names = by_label(labels, "labels", "node")
-    _chosen_parts(dag, [*names], "labels", "nodes")
+    chosen_parts(dag, [*names], "labels", "nodes")
     return of_categories | {node: str(name) for node, name in names.items()}
 
 
@@ -309,7 +309,7 @@ def places_of(
     if not is_labelled(pos):
         raise TypeError(f"pos must be a dict of node to (x, y); got {type(pos).__name__}.")
     given = by_label(pos, "pos", "node")
-    _chosen_parts(dag, [*given], "pos", "nodes")
+    chosen_parts(dag, [*given], "pos", "nodes")
     places: dict[Hashable, Point] = {}
     for node in shown:
         if node not in given:

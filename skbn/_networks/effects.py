@@ -27,7 +27,7 @@ import numpy as np
 
 from skbn._core.arrays import Floats, finite_number
 from skbn._core.columns import named_nodes, named_values
-from skbn._core.graphs import dag_of, equilibrated, propagate
+from skbn._core.graphs import dag_of, equilibrated, propagate, require_finite
 from skbn._core.subsets import members_of
 from skbn._core.text import readable_value
 from skbn._data.containers import row_labels
@@ -54,12 +54,11 @@ def _total_effects(model: LinearGaussianModel) -> Floats:
     It is exactly 0 without a directed path, and 1 on the diagonal.
     """
     effects = propagate(np.eye(len(model.nodes)), model.coef, model.parents)
-    for node, column in zip(model.nodes, effects.T, strict=True):
-        if not np.isfinite(column).all():
-            raise ValueError(
-                f"An effect on node {node!r} is out of float64's range. Measure the nodes in other "
-                "units."
-            )
+    require_finite(
+        effects,
+        model.nodes,
+        "An effect on node {node!r} is out of float64's range. Measure the nodes in other units.",
+    )
     return effects
 
 
@@ -192,13 +191,12 @@ def counterfactual(model: LinearGaussianModel, X: Any, do: Mapping[Hashable, Any
         changed = rows + propagate(shift, coef, parents)
     for v, value in values.items():
         changed[:, v] = value
-    for node, column in zip(model.nodes, changed.T, strict=True):
-        if not np.isfinite(column).all():
-            row = int(np.argmax(~np.isfinite(column)))
-            raise ValueError(
-                f"The value of node {node!r} in row {row} would be out of float64's range. Set the "
-                "nodes in do to values nearer to those of the row."
-            )
+    require_finite(
+        changed,
+        model.nodes,
+        "The value of node {node!r} in row {row} would be out of float64's range. Set the nodes in "
+        "do to values nearer to those of the row.",
+    )
     reached = np.flatnonzero(propagate(np.eye(len(coef))[held], coef != 0, parents).any(axis=0))
     return with_columns(X, model.nodes, {v: changed[:, v] for v in reached.tolist()})
 

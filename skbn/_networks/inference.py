@@ -16,6 +16,7 @@ from sklearn import get_config
 from skbn._core.arrays import Floats, is_listed, numbers_in
 from skbn._core.columns import by_label, is_missing, is_series, named_nodes, reject_unknown
 from skbn._core.estimator import random_generator
+from skbn._core.graphs import require_finite
 from skbn._core.text import readable_value
 from skbn._data.encoding import encoded_rows
 from skbn._data.nodes import Nodes
@@ -233,13 +234,12 @@ def _with_first_levels(
 def residuals(model: LinearGaussianModel, rows: Floats, X: Any) -> Any:
     """Return the differences of the rows of a table from what the nodes' parents predict."""
     differences = model.residuals(rows)
-    for node, values in zip(model.nodes, differences.T, strict=True):
-        if not np.isfinite(values).all():
-            row = int(np.argmax(~np.isfinite(values)))
-            raise ValueError(
-                f"The residual of node {node!r} in row {row} is out of float64's range. Leave "
-                "out this row, or measure the nodes in other units."
-            )
+    require_finite(
+        differences,
+        model.nodes,
+        "The residual of node {node!r} in row {row} is out of float64's range. Leave out this row, "
+        "or measure the nodes in other units.",
+    )
     return like_pandas(differences, X, model.nodes, is_single=False)
 
 

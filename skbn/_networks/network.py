@@ -44,7 +44,7 @@ from skbn._data.encoding import encoded_rows
 from skbn._data.experiments import require_no_interventions
 from skbn._data.nodes import Nodes
 from skbn._data.sample import Sample
-from skbn._data.statistics import GroupStatistics, SampleStatistics, sample_statistics
+from skbn._data.statistics import GroupStatistics, sample_statistics
 from skbn._data.table import Table, numbers_of
 from skbn._displays.frames import frame_of
 from skbn._displays.notebook import DocLinkMixin, PlotMixin
@@ -256,7 +256,10 @@ class GaussianBayesianNetwork(
                 "is unbounded. Give more rows, or the node fewer parents."
             )
         statistics = sample_statistics(summary, nodes, largest_family=max(sizes) + 1)
-        self._keep_estimates(statistics, nodes, parents)
+        model = estimate_model(statistics, parents, nodes, fixed=self._fixed())
+        of_all = [GroupStatistics([*range(len(nodes))], statistics)]
+        outside = tuple(self._exogenous_columns())
+        self._keep(replace(model, exogenous=outside), statistics=of_all)
         return self
 
     # Parameters
@@ -1885,15 +1888,6 @@ class GaussianBayesianNetwork(
         kept["_statistics"] = None if has_prior else statistics
         # In one step, which Ctrl-C cannot interrupt.
         self.__dict__.update(kept, _learned_graph=graph_contents(self.dag))
-
-    def _keep_estimates(
-        self, statistics: SampleStatistics, columns: list[Any], parents: list[int]
-    ) -> None:
-        """Keep the parameters that all rows give to columns with these parents."""
-        model = estimate_model(statistics, parents, columns, fixed=self._fixed())
-        of_all = [GroupStatistics([*range(len(columns))], statistics)]
-        outside = tuple(self._exogenous_columns())
-        self._keep(replace(model, exogenous=outside), statistics=of_all)
 
     def _with_model(self, model: LinearGaussianModel) -> Self:
         """Return a network of the same nodes with other parameters."""
