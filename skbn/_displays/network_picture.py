@@ -112,7 +112,7 @@ class NetworkPicture:
         self.font_size = float(rcParams["font.size"])
         self.names = self._named(_SHORT_LINES if self.is_sideways else LINE_LENGTH)
         self._arranged: dict[tuple[float, float | None], Arranged] = {}
-        self._edges = {edge: self._edge_look(*edge) for edge in self.dag.edges}
+        self._edges = {edge: self._edge_look(edge) for edge in self.dag.edges}
         rows = []
         if self.has_legend:
             shown = {e: value for e, value in self.confidence.values.items() if e in self._edges}
@@ -248,13 +248,11 @@ class NetworkPicture:
         width = _BORDER_HELD if node in self.strengths.held else _BORDER
         own = self.colours.faces.get(node)
         face, text = (style.box, style.text) if own is None else (own, text_on(own))
-        if node in emphasis.chosen:
-            marked = style.chosen if own is None else own
-            text = style.text if own is None else text
-            return NodeLook(lines, size, marked, style.accent, text, max(width, _BORDER_MARKED))
-        if node in emphasis.blanket:
-            marked = style.blanket if own is None else own
-            return NodeLook(lines, size, marked, style.accent, text, width)
+        if node in emphasis.chosen or node in emphasis.blanket:
+            if own is None:
+                face = style.chosen if node in emphasis.chosen else style.blanket
+            width = max(width, _BORDER_MARKED) if node in emphasis.chosen else width
+            return NodeLook(lines, size, face, style.accent, text, width)
         if not emphasis.chosen:
             return NodeLook(lines, size, face, style.border, text, width)
         face, border, text = (style.faint(colour) for colour in (face, style.border, style.text))
@@ -262,9 +260,8 @@ class NetworkPicture:
             text = style._replace(ground=face).faint(text_on(face), READABLE_OPACITY)
         return NodeLook(lines, size, face, border, text, width)
 
-    def _edge_look(self, parent: Hashable, child: Hashable) -> EdgeLook:
-        style, edge = self.style, (parent, child)
-        sign = self._sign(edge)
+    def _edge_look(self, edge: Edge) -> EdgeLook:
+        style, sign = self.style, self._sign(edge)
         colour = {1: style.positive, -1: style.negative}.get(sign, style.neutral)
         text, width = style.text, _WIDTH_UNKNOWN
         if edge in self.strengths.weights:

@@ -232,16 +232,14 @@ def _of_search(search: Any) -> dict[str, Any]:
     return {
         "penalties": penalties,
         "means": results[f"mean_test_{metric}"],
-        "errors": _standard_errors(results, metric),
+        "errors": _standard_errors(search, metric),
         "chosen": best,
         "score_name": _OF_LEARNER if search.scoring is None else f"mean held-out {metric}",
     }
 
 
-def _standard_errors(results: dict[str, Any], metric: str) -> Floats:
-    n_folds = 0
-    while f"split{n_folds}_test_{metric}" in results:
-        n_folds += 1
+def _standard_errors(search: Any, metric: str) -> Floats:
+    results, n_folds = search.cv_results_, search.n_splits_
     scores = np.array([results[f"split{i}_test_{metric}"] for i in range(n_folds)])
     if n_folds < 2:
         return np.full(scores.shape[1], np.nan)

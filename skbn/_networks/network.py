@@ -1919,13 +1919,14 @@ class GaussianBayesianNetwork(
 
         It is only a summary of them if X is a table of dask.
         """
-        if is_dask(X):
-            nodes = self.nodes
-            numbers = numbers_of(Table(X), nodes, nodes)
-            n_rows, sample = read_dask_rows(X, sample_weight, numbers=numbers, names=nodes)
-            check_array(np.zeros((min(n_rows, 1), len(nodes))), input_name="X")
+        blocks, table = self._blocks, Table(X)
+        if is_dask(X) and not blocks.levels:
+            names = blocks.column_names
+            numbers = numbers_of(table, names, blocks.labels)
+            n_rows, sample = read_dask_rows(X, sample_weight, numbers=numbers, names=names)
+            check_array(np.zeros((min(n_rows, 1), len(names))), input_name="X")
             return sample
-        rows = encoded_rows(self._blocks, Table(X), may_miss=may_miss)
+        rows = encoded_rows(blocks, table, may_miss=may_miss)
         if isinstance(X, BaseScores):
             sample = Sample(rows, X.sample.weight, X.sample.labels)
         else:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import multivariate_normal
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from skbn import (
@@ -127,6 +128,15 @@ def test_grids_take_levels_and_rows_of_columns(learner, given):
             expected = method(one)[found.nodes if method == network.condition else network.nodes]
             assert_allclose(found.mean[k], expected.mean, rtol=1e-12, atol=1e-12)
             assert_allclose(found.covariance, expected.covariance, rtol=1e-9, atol=1e-12)
+
+
+def test_blocks_of_numbers_take_tables_of_dask():
+    dataframe = pytest.importorskip("dask.dataframe")
+    X = table()[["age", "x", "dose", "x2"]]
+    network = GaussianBNLearner(nodes=NODES).fit(X).network_
+    blocks = dataframe.from_pandas(X, npartitions=3)
+    assert_allclose(network.score(blocks), network.score(X))
+    assert_allclose(clone(network).fit(blocks).columns_.coef_, network.columns_.coef_)
 
 
 def test_predictions_after_an_intervention_leave_its_nodes_out(learner):
