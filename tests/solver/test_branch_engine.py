@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from branch_and_cut_alone import (
     best_by_subsets,
-    own_sets,
     random_lists,
     result,
     unfinished,
@@ -85,53 +84,6 @@ def read_edges(knowledge):
 
 
 # What it is given
-
-
-@pytest.mark.parametrize("tiers", [None, [[4, 1], [0, 2, 3, 5, 6]]])
-def test_families_are_the_undominated_ones_within_the_group(monkeypatch, calls, tiers):
-    scores = scores_of(7, 2)
-    without_dynamic_programs(monkeypatch)
-    solved(scores, tiers=tiers)
-    groups = [[*range(7)]] if tiers is None else tiers
-    assert len(calls) == len(groups)
-    by_size = {len(families.start) - 1: (families, at) for families, at, _ in calls}
-    for group in map(sorted, groups):
-        families, incumbent = by_size[len(group)]
-        others = [4, 1] if tiers and len(group) == 5 else []
-        for i, child in enumerate(group):
-            own = slice(families.start[i], families.start[i + 1])
-            assert (families.child[own] == i).all()
-            cost, sets = families.cost[own], own_sets(families.parents[own])
-            expected = projected(scores, child, group, others)
-            above = cost - cost[0]
-            assert dict(zip(sets, above, strict=True)) == pytest.approx(expected, abs=1e-6)
-            assert len(sets) == len(expected)
-            assert families.cost[incumbent[i]] == 0
-            assert (np.diff(cost) >= 0).all()
-            assert families.start[i] <= incumbent[i] < families.start[i + 1]
-        ascends = (np.diff(families.parents, axis=1) > 0) | (families.parents[:, 1:] < 0)
-        assert ascends.all()
-
-
-def projected(scores, child, group, others):
-    """The costs of undominated sets of a group's columns, by trying all sets of parents."""
-    local = {}
-    candidates = [y for y in group if y != child]
-    best = best_by_subsets([*candidates, *others], 2, lambda s: scores.local_score(child, s))
-    for a in (None, *candidates):
-        for b in (None, *candidates):
-            own = {group.index(y): y for y in (a, b) if y is not None}
-            more = best_by_subsets(
-                others,
-                2 - len(own),
-                lambda s, own=own: scores.local_score(child, [*own.values(), *s]),
-            )
-            local[frozenset(own)] = best - more
-    return {
-        own: cost
-        for own, cost in local.items()
-        if all(local[fewer] > cost + 1e-9 for fewer in local if fewer < own)
-    }
 
 
 def test_it_starts_from_the_network_of_the_order_search(monkeypatch, calls):
