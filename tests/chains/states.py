@@ -27,6 +27,17 @@ def others(m):
     return [[z for z in range(m) if z != x] for x in range(m)]
 
 
+def bits_of(m):
+    """The bit of each other column in the masks of each column's parents."""
+    return [{z: 1 << p for p, z in enumerate(own)} for own in others(m)]
+
+
+def masks_of(parents):
+    """The parents of each column as masks over all others."""
+    bits = bits_of(len(parents))
+    return tuple(sum(bits[x][z] for z in own) for x, own in enumerate(parents))
+
+
 def values_of(scores):
     """The weights of parent sets, as references take them."""
     m = len(scores)
@@ -76,7 +87,7 @@ def layers_of(state):
 def candidates_of(scores, n_fixed, n_random):
     """Candidates of which some are random, from the scores of all sets of the other columns."""
     m = len(scores)
-    bits = [{z: 1 << p for p, z in enumerate(own)} for own in others(m)]
+    bits = bits_of(m)
 
     def scores_of(x, chosen):
         masks = [

@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 import reference
-from states import assert_drawn_from, candidates_of, others, random_scores
+from states import assert_drawn_from, candidates_of, masks_of, random_scores
 
 from skbn._chains import chain as module
 from skbn._chains.chain import CHAIN_KERNELS, Chain
@@ -18,13 +18,7 @@ M = 5
 @pytest.fixture(scope="module")
 def networks():
     """The parents of each column as masks over all others, shape (29281, 5)."""
-    bit = [{z: 1 << p for p, z in enumerate(own)} for own in others(M)]
-    return np.array(
-        [
-            [sum(bit[x][z] for z in own) for x, own in enumerate(parents)]
-            for parents in reference.all_dags(M)
-        ]
-    )
+    return np.array([masks_of(parents) for parents in reference.all_dags(M)])
 
 
 def chain_after(candidates, n, seed, max_parents=4):
@@ -99,9 +93,7 @@ def test_few_networks_of_four_columns():
     scores[2] = np.linspace(-1, 1, 8)
     scores[3, [0, 2, 6]] = 0.0, 1.0, 0.5
     weights = {}
-    bit = [{z: 1 << p for p, z in enumerate(own)} for own in others(m)]
-    for parents in reference.all_dags(m):
-        key = tuple(sum(bit[x][z] for z in own) for x, own in enumerate(parents))
+    for key in map(masks_of, reference.all_dags(m)):
         weights[key] = float(np.exp(sum(scores[x, mask] for x, mask in enumerate(key))))
     compile_kernels(CHAIN_KERNELS)
     candidates = candidates_of(scores, 3, 0)

@@ -6,12 +6,19 @@ import networkx as nx
 import numpy as np
 import pytest
 import reference
-from states import assert_drawn_from, layers_of, others, random_scores, state_of, values_of
+from states import (
+    assert_drawn_from,
+    bits_of,
+    layers_of,
+    masks_of,
+    random_scores,
+    state_of,
+    values_of,
+)
 
 from skbn._chains.pair_kernels import redraw_pairs
 
 M = 4
-BITS = [{z: 1 << p for p, z in enumerate(own)} for own in others(M)]
 NETWORKS = [
     [(), (), (0, 1), (2,)],
     [(1,), (2,), (3,), ()],
@@ -25,13 +32,13 @@ def redrawn(scores, parents, columns, n):
     related = np.cumsum(np.tile(np.isin(range(M), columns).astype(float), (M, 1)), axis=1)
     found = Counter()
     for _ in range(n):
-        masks = np.array([sum(BITS[x][z] for z in own) for x, own in enumerate(parents)])
+        masks = np.array(masks_of(parents))
         is_parent = np.zeros((M, M), np.bool_)
         for x, own in enumerate(parents):
             is_parent[x, list(own)] = True
         redraw_pairs(state, np.array(columns), related, 1, masks, is_parent)
         network = tuple(tuple(np.flatnonzero(row).tolist()) for row in is_parent)
-        assert [sum(BITS[x][z] for z in own) for x, own in enumerate(network)] == masks.tolist()
+        assert masks_of(network) == tuple(masks.tolist())
         assert layers_of(state) == generations_of(network)
         found[network] += 1
     return found
@@ -60,8 +67,7 @@ def weights_given(scores, parents, columns):
 @pytest.mark.parametrize("columns", [[0, 1], [0, 3], [1, 2]])
 def test_two_columns_given_all_others(columns, parents, ruled_out):
     scores = random_scores(M, 3, spread=1.5, ruled_out=ruled_out)
-    for x, own in enumerate(parents):  # a chain is in no state without a weight
-        scores[x, sum(BITS[x][z] for z in own)] = 0.0
+    scores[range(M), masks_of(parents)] = 0.0  # a chain is in no state without a weight
     assert_drawn_from(
         redrawn(scores, parents, columns, 1500), weights_given(scores, parents, columns)
     )
@@ -71,7 +77,7 @@ def test_columns_that_want_each_other_as_parents():
     """Without the other one their families weigh less than float64 holds beside those with it."""
     scores = np.zeros((M, 1 << (M - 1)))
     for x, z in ((0, 1), (1, 0)):
-        with_other = np.arange(1 << (M - 1)) & BITS[x][z] != 0
+        with_other = np.arange(1 << (M - 1)) & bits_of(M)[x][z] != 0
         scores[x] = np.where(with_other, 1500.0 + x, 0.0)
     found = redrawn(scores, [(), (), (), ()], [0, 1], 3000)
     n_of_1 = sum(n for network, n in found.items() if 0 in network[1])

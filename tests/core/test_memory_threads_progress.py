@@ -293,15 +293,6 @@ def test_large_steps_skip_percents():
 # What `verbose` prints
 
 
-def test_verbose_prints_the_plan(capsys):
-    GaussianBNLearner(verbose=True).fit(table(5))
-    assert capsys.readouterr().out.splitlines() == [
-        "[GaussianBNLearner] 5 columns: 1.2 kB of memory"
-    ]
-    GaussianBNLearner().fit(table(5))
-    assert capsys.readouterr().out == ""
-
-
 def test_verbose_prints_the_time_left(capsys, monkeypatch):
     monkeypatch.setattr("skbn._core.resources.SECONDS_BETWEEN_LINES", 0)
     GaussianBNLearner(verbose=True).fit(table(5))
