@@ -241,8 +241,8 @@ class GaussianBlockNetwork(GaussianBayesianNetwork):
 
     def _single_columns(self, method: str) -> LinearGaussianModel:
         raise TypeError(
-            f"{method} is for networks whose nodes are single columns. Call "
-            f"network.columns_.{method}, of the network of the columns of this one."
+            f"{method} is for networks whose nodes are single columns. Use "
+            f"network.columns_.{method}(), which is about the columns."
         )
 
     def _model(self) -> LinearGaussianModel:
