@@ -268,17 +268,17 @@ def test_opacity_grows_with_the_probability(small_learner):
     assert widths(display) == widths(plain)
 
 
-def test_labels_of_probabilities():
+def test_labels_of_probabilities_and_of_small_weights():
     dag = nx.DiGraph()
     values = {"b": 0.8749, "c": 0.994, "d": 0.996, "e": 1, "f": np.float32(0.25), "g": 1 + 1e-12}
     dag.add_edges_from([("a", node, {"probability": value}) for node, value in values.items()])
     display = NetworkDisplay.from_graph(dag, edge_label="probability")
     assert [*labels(display).values()] == ["0.87", "0.99", "1.00", "1.00", "0.25", "1.00"]
-
-
-def test_graphs_without_edges_have_no_probabilities_to_write():
-    display = NetworkDisplay.from_graph(nx.empty_graph(2, nx.DiGraph), edge_label="probability")
-    assert labels(display) == {}
+    nothing = NetworkDisplay.from_graph(nx.empty_graph(2, nx.DiGraph), edge_label="probability")
+    assert labels(nothing) == {}
+    small = weighted("ab", [("a", "b", -1e-4)])
+    display = NetworkDisplay.from_graph(small, edge_label="standardised_weight")
+    assert labels(display) == {("a", "b"): "0.00"}
 
 
 def test_undirected_edges_may_have_probabilities():
@@ -306,12 +306,6 @@ def test_figure_has_room_for_long_labels():
     display.figure_.draw_without_rendering()
     label, figure = display.labels_["a", "b"].get_window_extent(), display.figure_.bbox
     assert figure.x0 < label.x0 < label.x1 < figure.x1
-
-
-def test_small_weights_have_no_sign():
-    dag = weighted("ab", [("a", "b", -1e-4)])
-    display = NetworkDisplay.from_graph(dag, edge_label="standardised_weight")
-    assert labels(display) == {("a", "b"): "0.00"}
 
 
 def test_markov_blankets_in_a_class_do_not_depend_on_its_member():
