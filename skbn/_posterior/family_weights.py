@@ -14,7 +14,7 @@ from skbn._core.subsets import members_of
 from skbn._exact.dense_families import Part, SearchColumns, fill_by_blocks, parts_in_memory
 from skbn._exact.fill_kernels import BlockTables
 from skbn._exact.plan import SearchPlan
-from skbn._posterior.weight_kernels import (
+from skbn._posterior.family_weight_kernels import (
     WeighedFamilies,
     edge_sums,
     family_weights,

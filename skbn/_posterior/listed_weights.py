@@ -17,7 +17,7 @@ from skbn._exact.family_sources import fill_by_child
 from skbn._exact.fill_kernels import BlockTables
 from skbn._exact.plan import SearchPlan
 from skbn._posterior.family_weights import MASK_BITS, FamilyWeights, scale_of_weights
-from skbn._posterior.listed_kernels import (
+from skbn._posterior.listed_weight_kernels import (
     add_by_parent,
     add_log_odds,
     cumulate,

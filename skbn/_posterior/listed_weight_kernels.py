@@ -104,7 +104,7 @@ def weigh_with_others(weights, masks, gamma, exponent, wide, values):
     masks : ndarray of shape (n_families,), int64
         The parents within the group, with the child's bit removed.
     gamma, exponent, wide
-        As in `weight_kernels.edge_sums`.
+        As in `family_weight_kernels.edge_sums`.
     values : ndarray of shape (n_families,), float64
     """
     for i in range(weights.size):

@@ -100,20 +100,19 @@ def fill_sums(pieces, families, children, blocks, tables, wide, biases):
             n_places = places_of(pieces, families, tables, child, first, places)
             for k in range(n_places):  # with all sets in memory, a place is the mask of a set
                 odds[k] = _odds_of_others(families, child, places[k])
-            of_block = BlockFamilies(
-                families.of_family,
-                families.of_parents,
-                places,
-                n_places,
-                np.int64(1) << child,
-                child,
-                families.low_odds[child % families.low_odds.shape[0]],
-                odds,
-            )
+            of_block = _of_block(families, child, places, n_places, odds)
             own = WideFormat(wide.bits, biases[child])
             fill_values(values, of_block, True, np.int64(0), wide_sum, _weight, own)
             zero = np.int64(0)
             finish_values(values, families, tables, child, zero, wide_sum, sum_within_vector, wide)
+
+
+@inner_kernel
+def _of_block(families, child, places, n_places, odds):
+    """Return a child's families with the parent sets of one block, as `fill_values` takes them."""
+    low_odds = families.low_odds[child % families.low_odds.shape[0]]
+    sets = families.of_family, families.of_parents
+    return BlockFamilies(*sets, places, n_places, np.int64(1) << child, child, low_odds, odds)
 
 
 @inner_kernel
@@ -138,16 +137,7 @@ def _weigh_block(families, child, base, values, join, weigh, nothing, wide):
     places, odds = np.empty(1, np.int64), np.empty(1)
     places[0] = base
     odds[0] = _odds_of_others(families, child, base)
-    of_block = BlockFamilies(
-        families.of_family,
-        families.of_parents,
-        places,
-        1,
-        np.int64(1) << child,
-        child,
-        families.low_odds[child % families.low_odds.shape[0]],
-        odds,
-    )
+    of_block = _of_block(families, child, places, np.int64(1), odds)
     fill_values(values, of_block, True, nothing, join, weigh, wide)
     rule_out(values, families, child, families.block_bits, nothing)
     return True
