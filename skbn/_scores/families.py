@@ -56,6 +56,8 @@ class Families(ABC):
         About how long it takes to compute what their scores need, in units of one local score.
     kernels : tuple of kernel
         Those that compute it.
+    numbers_while_listed : int
+        How many numbers are in memory while the families of a child are listed.
     """
 
     m: int
@@ -64,6 +66,7 @@ class Families(ABC):
     are_given: ClassVar[bool] = False
     work: int = 0
     kernels: ClassVar[tuple[Any, ...]] = ()
+    numbers_while_listed: int = 0
 
     @abstractmethod
     def with_max_parents(self, max_parents: int) -> Families:
@@ -72,10 +75,6 @@ class Families(ABC):
     @abstractmethod
     def of_columns(self, m: int) -> Self:
         """Return the families of another number of columns."""
-
-    @abstractmethod
-    def numbers_while_listed(self) -> int:
-        """Return how many numbers are in memory while the families of a child are listed."""
 
     @abstractmethod
     def count(self, n_candidates: Sequence[int]) -> int:
@@ -108,10 +107,6 @@ class GivenFamilies(Families):
         """Return as many families of another number of columns."""
         return type(self)(m, self.n_families, min(self.max_parents, m - 1))
 
-    def numbers_while_listed(self) -> int:
-        """Return 0: they are listed already."""
-        return 0
-
     def count(self, n_candidates: Sequence[int]) -> int:
         """Return how many families there are."""
         return self.n_families
@@ -141,6 +136,7 @@ class AllFamilies(Families):
         self.n_parent_sets = 1 << (m - 1)
         self.n_subsets = 1 << m
         self.work = log_determinants_work(m)
+        self.numbers_while_listed = self.n_subsets
 
     def with_max_parents(self, max_parents: int) -> Families:
         """Return the families with this limit on the parents."""
@@ -149,10 +145,6 @@ class AllFamilies(Families):
     def of_columns(self, m: int) -> Self:
         """Return all families of another number of columns."""
         return type(self)(m)
-
-    def numbers_while_listed(self) -> int:
-        """Return how many numbers are in memory: the log-determinants."""
-        return self.n_subsets
 
     def count(self, n_candidates: Sequence[int]) -> int:
         """Return how many families children have."""
@@ -239,6 +231,10 @@ class SmallFamilies(Families):
         self.subsets = SmallSubsets(m, self.max_parents + 1)
         self.n_subsets = self.subsets.n_sets
         self.work = small_log_determinants_work(self.subsets)
+        # Log-determinants, and for each family of the child two scores and a byte, by which the
+        # undominated ones are found.
+        of_child = 2 * self.n_parent_sets - (-self.n_parent_sets // BYTES)
+        self.numbers_while_listed = self.n_subsets + of_child
 
     def with_max_parents(self, max_parents: int) -> Families:
         """Return the families with this limit on the parents."""
@@ -247,14 +243,6 @@ class SmallFamilies(Families):
     def of_columns(self, m: int) -> Self:
         """Return the families of another number of columns, with as many parents."""
         return type(self)(m, self.max_parents)
-
-    def numbers_while_listed(self) -> int:
-        """Return how many numbers are in memory while the families of a child are listed.
-
-        They are the log-determinants of all sets of up to ``max_parents + 1`` columns, and for each
-        family of the child two scores and a byte, by which the undominated ones are found.
-        """
-        return self.n_subsets + 2 * self.n_parent_sets + -(-self.n_parent_sets // BYTES)
 
     def count(self, n_candidates: Sequence[int]) -> int:
         """Return how many families children have, dominated ones included."""

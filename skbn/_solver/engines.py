@@ -323,7 +323,7 @@ def plan_listed_search(
     plan = plan_search(
         len(columns),
         *resources.beside(0 if is_single else shape.n_bytes),
-        n_log_determinants=0 if is_single else families.numbers_while_listed(),
+        n_log_determinants=0 if is_single else families.numbers_while_listed,
         scratch=resources.scratch,
         in_memory=settings.lists_networks,
     )

@@ -103,7 +103,7 @@ def test_the_space_that_a_refusal_names_is_enough(m):
 
 
 def test_lists_of_families_have_no_windows(folder):
-    n_numbers = SmallFamilies(20, 2).numbers_while_listed()
+    n_numbers = SmallFamilies(20, 2).numbers_while_listed
     in_memory = least_bytes(20, n_log_determinants=n_numbers)
     plan = plan_search(20, in_memory - 1, n_log_determinants=n_numbers, scratch=folder)
     assert plan.scratch == folder
