@@ -12,7 +12,7 @@ import numpy as np
 
 from skbn._core.arrays import Floats
 from skbn._core.resources import Resources, Threads
-from skbn._core.subsets import members_of, renumbered
+from skbn._core.subsets import members_of
 from skbn._exact.plan import SearchPlan
 from skbn._posterior.family_weights import FamilyWeights
 from skbn._posterior.listed_weights import FamilyList, ListedWeights, Weights
@@ -142,20 +142,12 @@ def _dense_weights(
     sets: list[SetFunctions],
     threads: Threads,
 ) -> FamilyWeights:
-    columns = plan.columns
-    position = {column: i for i, column in enumerate(columns)}
-    layout = plan.layout
+    columns, layout = plan.columns, plan.layout
     if layout.n_columns == 1:  # nothing is ordered: others are told from the column by `allowed`
         layout = SearchPlan(max(2, len(columns)), 0)
     if len(columns) == 1:  # vectors need four sets: a second column, which may not be a parent
         sets = [SetFunctions(*(np.tile(each, 2) for each in sets[0]))] * 2
-
-    def positions(masks: list[int]) -> list[int]:
-        return renumbered([masks[x] for x in plan.group.columns], position)
-
     odds = _odds_of(plan, log_odds)
     if odds is not None:
         odds = np.pad(odds, ((0, 0), (0, max(2, len(columns)) - len(columns))))
-    return FamilyWeights(
-        sets, layout, threads, positions(constraints.allowed), positions(constraints.required), odds
-    )
+    return FamilyWeights(sets, layout, threads, *constraints.of_group(plan.group), odds)

@@ -13,7 +13,7 @@ from scipy.sparse.csgraph import connected_components
 
 from skbn._core.columns import column_number, column_numbers, is_series
 from skbn._core.graphs import reject_undirected
-from skbn._core.subsets import bits_of, mask_of, members_of
+from skbn._core.subsets import bits_of, mask_of, members_of, renumbered
 from skbn._core.text import readable_value
 
 Edge = tuple[int, int]
@@ -86,6 +86,18 @@ class Constraints(NamedTuple):
             mask_of([p for p in members_of(mask) if not self.possible[p] >> x & 1])
             for x, mask in enumerate(parents)
         ]
+
+    def of_group(self, group: Group) -> tuple[list[int], list[int]]:
+        """Return `allowed` and `required` of a group's columns, over the bits of its own masks.
+
+        The lowest bits stand for the group's columns, the higher ones for the others.
+        """
+        position = {x: i for i, x in enumerate(group.columns + group.others)}
+        allowed, required = (
+            renumbered([masks[x] for x in group.columns], position)
+            for masks in (self.allowed, self.required)
+        )
+        return allowed, required
 
     @property
     def groups(self) -> list[Group]:

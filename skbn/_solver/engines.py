@@ -29,8 +29,7 @@ from skbn._exact.plan import (
 from skbn._exact.recurrences import SLAB_KERNELS, exact_search
 from skbn._exact.walked_families import WALKING_KERNELS, WalkedFamilies
 from skbn._regressions.log_determinants import log_determinants_work, walk_seeds
-from skbn._scores.scorer import FamilyScorer
-from skbn._solver.constraints import Constraints, Group
+from skbn._solver.constraints import Group
 from skbn._solver.problem import TOLERANCE, Problem, Shape
 
 
@@ -208,7 +207,7 @@ def plan_dense_search(
         n_workers, n_functions = cluster.n_workers, shape.n_functions
         sizes = len(columns), len(others), n_workers
         plan = plan_on_workers(*sizes, n_bytes, limit, here, n_functions)
-        return _DenseSearch(shape.constraints, group, plan)
+        return _DenseSearch(group, plan)
     # Branch and cut is faster than a search that makes log-determinants again.
     stays = settings.lists_networks or (has_lists and resources.scratch is None) or not is_shared
     n_bytes, limit = resources.beside(in_memory)
@@ -224,7 +223,7 @@ def plan_dense_search(
     plan = plan_with(n_bytes=n_bytes)
     if plan.n_varying is not None:  # it makes again those that are in memory already
         plan = plan_with(n_bytes=n_bytes - in_memory)
-    search = _DenseSearch(shape.constraints, group, plan)
+    search = _DenseSearch(group, plan)
     if settings.lists_networks:
         search.kernels += LISTING_KERNELS
     return search
@@ -233,14 +232,14 @@ def plan_dense_search(
 class _DenseSearch(GroupSearch):
     can_list = True
 
-    def __init__(self, constraints: Constraints, group: Group, plan: SearchPlan) -> None:
+    def __init__(self, group: Group, plan: SearchPlan) -> None:
         self.columns = group.columns
+        self._group = group
         # The group's columns, then the others. The search itself is over the first of these, as
         # many as the plan has; others among them are its roots.
         self._sets_of = group.columns + group.others
         families = DENSE_KERNELS if plan.n_varying is None else WALKING_KERNELS
         self.kernels = (walk_seeds, *families, *SLAB_KERNELS)
-        self._constraints = constraints
         self._plan = plan
         self.n_bytes = plan.n_bytes
 
@@ -253,7 +252,7 @@ class _DenseSearch(GroupSearch):
         return of_walk + self._plan.work
 
     def optimum(self, problem: Problem, resources: Resources) -> Optimum:
-        families = self._families(problem.scorer, resources)
+        families = self._families(problem, resources)
         columns, plan = self._sets_of, self._plan
         n_jobs, progress = resources.n_jobs, resources.progress
         if plan.n_workers and resources.cluster is not None:
@@ -272,33 +271,21 @@ class _DenseSearch(GroupSearch):
     def near_optimal(
         self, problem: Problem, equivalence_classes: bool, resources: Resources
     ) -> NearOptimalStream:
-        families = self._families(problem.scorer, resources)
+        families = self._families(problem, resources)
         rest = resources.n_jobs, resources.progress, problem.told_apart
         assert isinstance(families, DenseFamilies)
         return near_optimal_networks(families, self._plan, equivalence_classes, *rest)
 
-    def _families(
-        self, scorer: FamilyScorer, resources: Resources
-    ) -> DenseFamilies | WalkedFamilies:
-        columns, constraints = self._sets_of, self._constraints
-        position = {column: i for i, column in enumerate(columns)}
-
-        def positions(masks: list[int]) -> list[int]:
-            of_group = renumbered([masks[x] for x in self.columns], position)
-            return [*of_group, *[0] * self._plan.n_roots]
-
-        rest = (
-            self._plan,
-            positions(constraints.allowed),
-            positions(constraints.required),
-            columns,
-        )
+    def _families(self, problem: Problem, resources: Resources) -> DenseFamilies | WalkedFamilies:
+        columns, scorer = self._sets_of, problem.scorer
+        most, of_roots = problem.constraints.max_parents, [0] * self._plan.n_roots
+        allowed, required = problem.constraints.of_group(self._group)
+        rest = self._plan, allowed + of_roots, required + of_roots, columns
         if self._plan.n_varying is not None:
-            weights = scorer.weights_of(columns, self._constraints.max_parents)
             factor, offsets = scorer.factor_of(columns)
-            return WalkedFamilies(factor, offsets, weights, *rest)
-        given = columns, self.columns, self._constraints.max_parents, resources
-        return DenseFamilies(scorer.functions_by_child(*given), *rest)
+            return WalkedFamilies(factor, offsets, scorer.weights_of(columns, most), *rest)
+        sets = scorer.functions_by_child(columns, self.columns, most, resources)
+        return DenseFamilies(sets, *rest)
 
 
 # Listed families
