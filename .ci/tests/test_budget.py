@@ -66,7 +66,7 @@ def route(estimator, X):
 
 @pytest.mark.parametrize(
     ("estimator", "n_files", "n_crossings"),
-    [(skbn.GaussianBNLearner(), 34, 231), (skbn.GaussianBNPosterior(), 42, 353)],
+    [(skbn.GaussianBNLearner(), 34, 230), (skbn.GaussianBNPosterior(), 42, 353)],
 )
 def test_a_fit_of_eight_columns(estimator, n_files, n_crossings):
     files, crossings = route(estimator, np.random.default_rng(0).normal(size=(100, 8)))

@@ -93,11 +93,9 @@ class Constraints(NamedTuple):
         The lowest bits stand for the group's columns, the higher ones for the others.
         """
         position = {x: i for i, x in enumerate(group.columns + group.others)}
-        allowed, required = (
-            renumbered([masks[x] for x in group.columns], position)
-            for masks in (self.allowed, self.required)
-        )
-        return allowed, required
+        masks = [of_all[x] for of_all in (self.allowed, self.required) for x in group.columns]
+        own, n = renumbered(masks, position), len(group.columns)
+        return own[:n], own[n:]
 
     @property
     def groups(self) -> list[Group]:
