@@ -11,7 +11,7 @@ from __future__ import annotations
 import heapq
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -100,6 +100,7 @@ def branch_and_cut(
     n_jobs: int | None = None,
     tell: Callable[[float, float, int], None] | None = None,
     ends_on_interrupt: bool = False,
+    cuts: Sequence[Cut] = (),
 ) -> Result:
     """Return the cheapest network of listed families, and a proof.
 
@@ -119,9 +120,11 @@ def branch_and_cut(
         Called with the cost of the best network, the bound, and the number of nodes.
     ends_on_interrupt : bool
         Whether Ctrl-C ends the search as the deadline does.
+    cuts : sequence of Cut, optional
+        Cuts to begin with.
     """
     with Threads(n_jobs) as threads:
-        search = _Search(families, network, tolerance, deadline, seed, threads, tell)
+        search = _Search(families, network, tolerance, deadline, seed, threads, tell, cuts)
         try:
             search.run()
         except KeyboardInterrupt:
@@ -140,12 +143,14 @@ class _Search:
         seed: int,
         threads: Threads,
         tell: Callable[[float, float, int], None] | None,
+        cuts: Sequence[Cut],
     ) -> None:
         self._given = families
         self._deadline = deadline
         self._threads, self._tell = threads, tell
         self._rng = np.random.default_rng(seed)
         self._relaxation = Relaxation(families, network)
+        self._relaxation.add_cuts(cuts)
         self._m = families.start.size - 1
         # The number that each family of the relaxation has in the given ones.
         self._numbers = np.arange(families.cost.size)

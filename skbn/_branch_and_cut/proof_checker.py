@@ -136,7 +136,7 @@ class _Replay:
         self._families = families
         self._m = families.start.size - 1
         self._sets, self._rank = _sets_of_parents(families.parents.shape[1], proof)
-        self._cuts = [self._compact(_checked_cut(c, i, self._m)) for i, c in enumerate(proof.cuts)]
+        self._cuts = [self._compact(checked_cut(c, i, self._m)) for i, c in enumerate(proof.cuts)]
         self._root = proof.root
         if not proof.bound <= proof.cutoff:
             raise ProofError(f"the bound {proof.bound} is above the cutoff {proof.cutoff}")
@@ -304,7 +304,7 @@ def _checked_multipliers(step: Step, name: str) -> list[tuple[int, float]]:
     return list(zip(cuts.tolist(), multipliers.tolist(), strict=True))
 
 
-def _checked_cut(cut: LocalCut | ClusterCut, i: int, m: int) -> _Cut:
+def checked_cut(cut: LocalCut | ClusterCut, i: int, m: int) -> _Cut:
     """Return a cut with a bound that holds, or raise an error if that is not the cut's own."""
     if not isinstance(cut, LocalCut | ClusterCut):
         raise ProofError(f"cut {i} is neither a local cut nor that of a cluster")

@@ -57,6 +57,8 @@ class Pricing(NamedTuple):
         Positive.
     bound : float
         No network of allowed families costs less, up to the rounding of this one number.
+    reduced : ndarray of shape (n_families,), float64
+        Reduced costs; infinite for families that are not allowed.
     excess : ndarray of shape (n_families,), float64
         By how much the bound is higher for networks with a family; infinite for families that
         are not allowed.
@@ -65,6 +67,7 @@ class Pricing(NamedTuple):
     cuts: list[Cut]
     multipliers: Floats
     bound: float
+    reduced: Floats
     excess: Floats
 
 
@@ -195,6 +198,16 @@ class Relaxation:
         self._in_program = np.zeros(child.size, dtype=bool)
         self._in_program[self._columns] = True
 
+    def replace_families(self, families: FamilyCosts, numbers: Integers) -> None:
+        """Take more families: the old ones have these numbers among them."""
+        self.families = families
+        self._columns = numbers[self._columns]
+        self._in_program = np.zeros(families.cost.size, dtype=bool)
+        self._in_program[self._columns] = True
+        is_new = np.ones(families.cost.size, dtype=bool)
+        is_new[numbers] = False
+        self._add_families(np.flatnonzero(is_new))
+
     def _add_families(self, families: Integers) -> None:
         n = len(families)
         starts, numbers, values = self._coefficients(families, self.arrays)
@@ -269,7 +282,7 @@ class Relaxation:
         cuts = [self.cuts[i] for i in used]
         over = values - minima[:, families.child]
         excess = over[0] + over[1]
-        return Pricing(cuts, self._multipliers[used], bound, excess)
+        return Pricing(cuts, self._multipliers[used], bound, values[0], excess)
 
     def _price(self, allowed: Booleans) -> tuple[float, Floats, Floats]:
         families, arrays, multipliers = self.families, self.arrays, self._multipliers

@@ -38,7 +38,7 @@ if TYPE_CHECKING:  # it imports highspy, which is optional
     from skbn._branch_and_cut.branch_and_cut import Result
 
 # The LP solver, its matrices, and cuts.
-_BYTES_OF_SOLVER = 1 << 25
+BYTES_OF_SOLVER = 1 << 25
 # A family's costs, scores and values, and masks of the tree's nodes, beside 6 for each parent.
 _BYTES_A_FAMILY = 64
 # While the families of a child are listed, each has two scores and a mark.
@@ -48,9 +48,9 @@ _BYTES_WHILE_LISTING = 17
 # and as the penalty shrinks: when the families are listed, their memory is looked at again.
 _SHARE_UNDOMINATED = 0.25
 # The share of the time that the order search may take.
-_SHARE_OF_ORDERS = 0.5
+SHARE_OF_ORDERS = 0.5
 # Nobody knows how long branch and cut takes. The progress has at most this share when it begins.
-_SHARE_OF_PROGRESS = 0.1
+SHARE_OF_PROGRESS = 0.1
 
 
 def plan_branch_and_cut(
@@ -75,8 +75,8 @@ def plan_branch_and_cut(
         columns = f"{n} columns" if n > 1 else "1 column"
         tables = f"the {_n_families(shape, group):,} families of branch and cut"
         raise TooLargeError(columns, tables, n_bytes, available, limit)
-    _require_highspy(len(group.columns))
-    of_orders = settings._replace(share=settings.share * _SHARE_OF_ORDERS)
+    require_highspy(len(group.columns))
+    of_orders = settings._replace(share=settings.share * SHARE_OF_ORDERS)
     orders = plan_order_search(shape, group, resources, of_orders)
     search = _BranchAndCut(group, settings, orders, n_bytes, available)
     search.kernels += families.kernels
@@ -94,7 +94,7 @@ def branch_and_cut_bytes(shape: Shape, group: Group, n_jobs: int | None) -> int:
     families, n_families = shape.families, _n_families(shape, group)
     width = min(families.max_parents, shape.constraints.max_parents)
     n_columns = len(group.columns) + len(group.others)
-    n_bytes = _BYTES_OF_SOLVER + order_search_bytes(n_columns, n_jobs)
+    n_bytes = BYTES_OF_SOLVER + order_search_bytes(n_columns, n_jobs)
     if families.are_given:
         return n_bytes + _bytes_of_families(n_families, width)
     m = len(shape.constraints.allowed)
@@ -111,7 +111,7 @@ def _bytes_of_families(n_families: int, width: int) -> int:
     return n_families * (_BYTES_A_FAMILY + 6 * width)
 
 
-def _require_highspy(n_columns: int) -> None:
+def require_highspy(n_columns: int) -> None:
     """Raise an ImportError that says how to install highspy, which is optional."""
     if find_spec("highspy") is None:
         raise ImportError(
@@ -128,7 +128,7 @@ def branch_and_cut(families: FamilyCosts, network: Integers, **settings: Any) ->
     return search(families, network, **settings)
 
 
-class _Notes(Progress):
+class Notes(Progress):
     """Passes notes on, but no work: nobody knows how much is left."""
 
     def __init__(self, progress: Progress) -> None:
@@ -170,12 +170,12 @@ class _BranchAndCut(GroupSearch):
         return f"branch and cut over {len(self.columns)} columns: about {size} of memory"
 
     def cost(self) -> int:
-        return int((self._orders.cost() + self.shared_work) / _SHARE_OF_PROGRESS)
+        return int((self._orders.cost() + self.shared_work) / SHARE_OF_PROGRESS)
 
     def optimum(self, problem: Problem, resources: Resources) -> Optimum:
         settings = self._settings
         deadline = resources.end_of_share(settings.share)
-        notes = _Notes(resources.progress)
+        notes = Notes(resources.progress)
 
         def tell(cost: float, bound: float, n_nodes: int) -> None:
             gap = max(0.0, cost - bound)
@@ -213,27 +213,39 @@ class _BranchAndCut(GroupSearch):
         parents = [
             mask_of(p for p in row if p >= 0) for row in listed.parents[found.chosen].tolist()
         ]
-        terms = [
-            problem.largest_term(x, members_of(mask))
-            for x, mask in zip(self.columns, parents, strict=True)
-        ]
-        uncertainty = float((score_tolerance(terms) - SCORE_ACCURACY).sum())
-        problem.require_certainty(self.columns, parents, uncertainty)
-        own = problem.local_scores(self.columns, parents)
         gap = max(0.0, upper_sum([found.cost, -found.bound]))
-        if gap > self._settings.tolerance:
-            climbed = self._orders.climbed(problem, parents)
-            better = problem.local_scores(self.columns, climbed)
-            gain = lower_sum([*better, *(-own)])
-            if gain > 0:
-                parents, own, gap = climbed, better, max(0.0, upper_sum([gap, -gain]))
-        score = math.fsum([*own, *(-problem.listed_offsets[self.columns])])
-        return Optimum(parents, score, gap, n_nodes=found.n_nodes, is_finished=found.is_finished)
+        rest = self._orders, gap, self._settings.tolerance
+        optimum = climbed_from(problem, self.columns, parents, *rest)
+        return optimum._replace(n_nodes=found.n_nodes, is_finished=found.is_finished)
 
     def _require_memory(self, n_families: int, width: int) -> None:
-        if _BYTES_OF_SOLVER + _bytes_of_families(n_families, width) > self._available:
+        if BYTES_OF_SOLVER + _bytes_of_families(n_families, width) > self._available:
             raise ValueError(
                 f"Branch and cut over {len(self.columns)} columns runs short of memory while it "
                 f"lists their families: {n_families:,} so far. Set max_parents to less, or raise "
                 "the penalty."
             )
+
+
+def climbed_from(
+    problem: Problem,
+    columns: list[int],
+    parents: list[int],
+    orders: OrderGroupSearch,
+    gap: float,
+    tolerance: float,
+) -> Optimum:
+    """Return a network with its gap; if that is more than the tolerance, it is climbed from."""
+    terms = [
+        problem.largest_term(x, members_of(mask)) for x, mask in zip(columns, parents, strict=True)
+    ]
+    uncertainty = float((score_tolerance(terms) - SCORE_ACCURACY).sum())
+    problem.require_certainty(columns, parents, uncertainty)
+    own = problem.local_scores(columns, parents)
+    if gap > tolerance:
+        climbed = orders.climbed(problem, parents)
+        better = problem.local_scores(columns, climbed)
+        gain = lower_sum([*better, *(-own)])
+        if gain > 0:
+            parents, own, gap = climbed, better, max(0.0, upper_sum([gap, -gain]))
+    return Optimum(parents, math.fsum([*own, *(-problem.listed_offsets[columns])]), gap)

@@ -29,6 +29,7 @@ from skbn._solver.engines import (
     plan_listed_search,
 )
 from skbn._solver.order_engine import plan_order_search
+from skbn._solver.pricing_engine import can_price, plan_pricing, pricing_bytes
 from skbn._solver.problem import Shape
 
 # Added to advice on max_parents: it must be lowered where the local scores are made.
@@ -115,6 +116,10 @@ _PARENTS_TO_TRY = 3
 _NOT_EXACT = (
     ' Or set search="order", as in GaussianBNLearner(search="order"): its network has a very high '
     "score, but is not proven to be the best."
+)
+_PRICING = (
+    "set time_limit, to 600 seconds for example: branch and cut over all parent sets then proves "
+    "the best network, or gives the best one found and by how much another may score higher"
 )
 # Why a search that fits is not enough.
 _NOT_LISTED = " Branch and cut takes more columns, but cannot list further networks."
@@ -213,13 +218,15 @@ def _plan_group(
         return _plan_dynamic_program(shape, group, resources, settings)
     except TooLargeError as error:
         refusal = error
-    try:
-        search = plan_branch_and_cut(shape, group, resources, settings)
-    except TooLargeError as error:
-        raise min(refusal, error, key=lambda each: each.needed) from None
-    if search is None:
-        raise refusal
-    return search
+    for plan in (plan_branch_and_cut, plan_pricing):
+        try:
+            search = plan(shape, group, resources, settings)
+        except TooLargeError as error:
+            refusal = min(refusal, error, key=lambda each: each.needed)
+        else:
+            if search is not None:
+                return search
+    raise refusal
 
 
 def _plan_dynamic_program(
@@ -279,8 +286,18 @@ def _remedies(shape: Shape, resources: Resources, settings: SearchSettings) -> l
         groups = other.constraints.groups
         return max(branch_and_cut_bytes(other, group, given.n_jobs) for group in groups) <= n_bytes
 
+    remedies += _pricing(shape, settings, given)
     remedies += smaller_problems(shape, fits, fits_branch_and_cut)
     return remedies or ["free some memory: there is too little for any search"]
+
+
+def _pricing(shape: Shape, settings: SearchSettings, given: Resources) -> list[str]:
+    """Say that branch and cut over all parent sets needs a time limit, if that is all."""
+    if not settings.is_exact or settings.lists_networks or not can_price(shape):
+        return []
+    groups = shape.constraints.groups
+    needed = max(pricing_bytes(shape, group, given.n_jobs) for group in groups)
+    return [_PRICING] if needed <= given.available else []
 
 
 def _larger_workers(

@@ -120,6 +120,9 @@ class Shape(NamedTuple):
         1 if one set function serves families and parents, else 2; see `SetWeights`.
     n_row_groups : int
         How many groups of columns have rows, and so functions, of their own.
+    tables : ndarray of shape (3, m) or None
+        Those of a criterion whose scores follow from regressions of single columns, on the same
+        rows for all.
     """
 
     families: Families
@@ -128,6 +131,7 @@ class Shape(NamedTuple):
     is_independent: bool = False
     n_functions: int = 1
     n_row_groups: int = 1
+    tables: Floats | None = None
 
     @property
     def fewest_parents(self) -> int:
@@ -448,6 +452,7 @@ class TableProblem(Problem):
             not self.families.are_listed or all(each.statistics.is_checked for each in scorers),
             max(each.weights_of(range(m), most).n_functions for each in scorers),
             len(scorers),
+            None if self.scorer.why_listed else self.scorer.tables,
         )
 
     @property

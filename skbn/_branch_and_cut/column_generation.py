@@ -1,0 +1,467 @@
+"""Column generation: a bound over all parent sets, and the families of any better network.
+
+The relaxation has few families of each child. After each solution, further ones are priced: first
+by descents, now and then by a search through all parent sets, whose least reduced costs make a
+bound for all networks. Once few families are within the gap of it, they are listed: a better
+network has no other ones, and branch and cut ends on the list.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import time
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from skbn._branch_and_cut.cut_kernels import CutArrays
+from skbn._branch_and_cut.pricing import (
+    Child,
+    PricedFamilies,
+    TooManyFamiliesError,
+    discounts_of,
+    price_all,
+    price_near,
+)
+from skbn._branch_and_cut.proof import Cut, FamilyCosts
+from skbn._branch_and_cut.relaxation import Pricing, Relaxation
+from skbn._branch_and_cut.separation import (
+    KeptCuts,
+    Point,
+    arrays_of,
+    clusters_of_cycles,
+    local_cuts,
+)
+from skbn._core.arrays import Floats, Integers
+from skbn._core.exact_sums import lower_sum
+from skbn._core.resources import Threads
+
+Parents = tuple[int, ...]
+
+# Subsets of families of up to so many parents are listed from the beginning.
+_MOST_OF_SUBSETS = 8
+# How many new families of a child, at most, one descent and one search list.
+_NEW_OF_DESCENT, _NEW_OF_SEARCH = 10, 20
+_LISTED_STARTS = 6
+_LEAST_GAIN = 1e-6
+_MOST_DESCENTS = 30
+# The descents end once what they may still find is this little beside the gap of the list.
+_LEAST_SHARE, _LEAST_GAP = 0.1, 0.05
+# Columns of windows, rounds by which to tell that the bound stalls, and the share of the gap that
+# these are to close.
+_FIRST_WIDTH, _LAST_WIDTH = 8, 11
+_ROUNDS_TO_JUDGE, _LEAST_SHARE_OF_ROUNDS = 6, 0.06
+_LEAST_VIOLATION, _LEAST_VIOLATION_BETWEEN, _ACCEPTED_SHARE = 0.05, 0.02, 0.8
+_AGE, _MOST_KEPT_ADDED, _MOST_BYTES_KEPT = 5, 200, 1 << 28
+# All parent sets are searched at least once in this many rounds.
+_ROUNDS_TO_SEARCH = 6
+# The most families that are listed, the share to which the gap shrinks before that is tried again,
+# and the most nodes that it may take, as a multiple of those of the search before.
+_MOST_LISTED, _SHRINKAGE, _MOST_TIMES_NODES = 20_000, 0.6, 40
+# Families are listed up to this beyond the gap, in nats: rounding decides about none that matters.
+MARGIN = 1e-5
+# More rounds than this without any cut end in a search.
+_ROUNDS_WITHOUT_CUTS = 2
+
+
+class Bound(NamedTuple):
+    """What multipliers of cuts prove of all networks.
+
+    Parameters
+    ----------
+    cuts : list of Cut
+    multipliers : ndarray of shape (n_cuts,), float64
+    least : ndarray of shape (m,), float64
+        The least reduced cost of each child, over all parent sets.
+    bound : float
+        No network costs less.
+    """
+
+    cuts: list[Cut]
+    multipliers: Floats
+    least: Floats
+    bound: float
+
+
+class Lists(NamedTuple):
+    """Families of all children, cheapest first.
+
+    Parameters
+    ----------
+    families : FamilyCosts
+        Their parents are those among the children.
+    parents : list of tuple of int
+        All parents of each family.
+    """
+
+    families: FamilyCosts
+    parents: list[Parents]
+
+    def chosen(self, network: Sequence[Parents]) -> Integers:
+        """Return the numbers of a network's families."""
+        start = self.families.start
+        return np.array(
+            [
+                start[x] + self.parents[start[x] : start[x + 1]].index(parents)
+                for x, parents in enumerate(network)
+            ],
+            dtype=np.int64,
+        )
+
+
+class Generated(NamedTuple):
+    """What column generation ended with.
+
+    Parameters
+    ----------
+    bound : Bound
+    network : list of tuple of int
+        The parents of each child in the best network found.
+    cost : float
+        What it costs.
+    lists : Lists or None
+        All families that a cheaper network may have, dominated ones left out, and those of the
+        network; None if there are too many, or there was no time to list them.
+    """
+
+    bound: Bound
+    network: list[Parents]
+    cost: float
+    lists: Lists | None
+
+
+def lists_of(known: Sequence[dict[Parents, float]], m: int) -> Lists:
+    """Return families as branch and cut takes them."""
+    start, own = [0], []
+    cost: list[float] = []
+    parents: list[Parents] = []
+    for families in known:
+        for each, value in sorted(families.items(), key=lambda item: (item[1], item[0])):
+            cost.append(value)
+            parents.append(each)
+            own.append([p for p in each if p < m])
+        start.append(len(cost))
+    width = max(1, max(map(len, own)))
+    rows = np.full((len(own), width), -1, dtype=np.int16)
+    for i, members in enumerate(own):
+        rows[i, : len(members)] = members
+    child = np.repeat(np.arange(len(known), dtype=np.int16), np.diff(start))
+    starts = np.array(start, dtype=np.int64)
+    return Lists(FamilyCosts(starts, np.array(cost), rows, child, np.zeros(len(cost))), parents)
+
+
+class ColumnGeneration:
+    """The root of branch and cut over all parent sets.
+
+    Parameters
+    ----------
+    children : sequence of Child
+    network : sequence of tuple of int
+        The parents of each child in a network that costs little. Costs are relative to it.
+    tolerance : float
+        In nats.
+    deadline : float
+        By ``time.monotonic()``.
+    seed : int
+    threads : Threads
+    tell : callable, optional
+        Called with the cost of the best network, the bound, and a note.
+    """
+
+    def __init__(
+        self,
+        children: Sequence[Child],
+        network: Sequence[Parents],
+        tolerance: float,
+        deadline: float,
+        seed: int,
+        threads: Threads,
+        tell: Callable[[float, float, str], None] | None = None,
+    ) -> None:
+        self._children = children
+        self._m = len(children)
+        self._network = list(network)
+        self._cost = 0.0
+        self._tolerance, self._deadline = tolerance, deadline
+        self._rng = np.random.default_rng(seed)
+        self._threads = threads
+        self._tell = tell
+        self._kept = KeptCuts(self._m, _MOST_BYTES_KEPT)
+        self._best = Bound([], np.empty(0), np.full(self._m, -np.inf), -math.inf)
+        self._n_nodes = 0
+
+    def _is_over(self) -> bool:
+        return time.monotonic() >= self._deadline
+
+    def run(self, interrupts: type[BaseException] | tuple[()] = ()) -> Generated:
+        """Return a bound over all parent sets, and the families within the gap of it.
+
+        Parameters
+        ----------
+        interrupts : type of exception, or ()
+            What ends it as the deadline does.
+        """
+        lists = None
+        try:
+            if self._begin():
+                lists = self._generate()
+        except interrupts:
+            pass
+        return Generated(self._best, self._network, self._cost, lists)
+
+    # The first families
+
+    def _begin(self) -> bool:
+        """List the first families, and make the relaxation; False if there was no time."""
+        found = self._search(arrays_of([], self._m), np.empty(0), None)
+        if found is None:
+            return False
+        self._keep_bound([], np.empty(0), found)
+        self._known: list[dict[Parents, float]] = [{} for _ in self._children]
+        for x, (child, priced) in enumerate(zip(self._children, found, strict=True)):
+            required = child.candidates[: child.costs.n_required].tolist()
+            self._offer(x, tuple(sorted(required)))
+            for each, cost in zip(priced.parents, priced.cost.tolist(), strict=True):
+                self._known[x].setdefault(each, cost)
+            best = priced.parents[int(np.argmin(priced.reduced))]
+            for parents in (best, self._network[x]):
+                self._offer(x, parents)
+                free = [p for p in parents if p not in required][:_MOST_OF_SUBSETS]
+                for size in range(len(free)):
+                    for some in itertools.combinations(free, size):
+                        self._offer(x, tuple(sorted([*required, *some])))
+            for p in child.candidates[child.costs.n_required :].tolist():
+                self._offer(x, tuple(sorted([*required, p])))
+        self._lists = lists_of(self._known, self._m)
+        self._relaxation = Relaxation(self._lists.families, self._lists.chosen(self._network))
+        return True
+
+    def _offer(self, x: int, parents: Parents) -> None:
+        """List a family, unless it is listed or has too many parents."""
+        if parents not in self._known[x]:
+            cost = self._children[x].cost_of(parents)
+            if math.isfinite(cost):
+                self._known[x][parents] = cost
+
+    # The rounds
+
+    def _generate(self) -> Lists | None:
+        """Add cuts and families until the families within the gap can be listed."""
+        width, n_rounds, n_empty = _FIRST_WIDTH, 0, 0
+        bounds: list[float] = []
+        gap_of_listing, is_due = math.inf, False
+        while not self._is_over():
+            n_rounds += 1
+            pricing, gap, gap_of_all = self._descend()
+            stalls = len(bounds) > _ROUNDS_TO_JUDGE and (
+                bounds[-1] - bounds[-1 - _ROUNDS_TO_JUDGE] < _LEAST_SHARE_OF_ROUNDS * gap
+            )
+            is_due = is_due or n_rounds % _ROUNDS_TO_SEARCH == 0 or gap <= self._tolerance
+            is_due = is_due or n_empty > _ROUNDS_WITHOUT_CUTS
+            if is_due and gap_of_all <= (1 + _LEAST_SHARE) * gap + _LEAST_GAP:
+                is_due = False
+                proven = self._search_all(pricing)
+                if proven is None:
+                    break
+                gap_now = self._cost - self._best.bound
+                if gap_now <= max(_SHRINKAGE * gap_of_listing, self._tolerance / 2):
+                    gap_of_listing = gap_now
+                    if (lists := self._list()) is not None:
+                        return lists
+                if proven:  # new families
+                    continue
+                if n_empty > _ROUNDS_WITHOUT_CUTS and width == _LAST_WIDTH:
+                    break
+            cuts = self._violated(width)
+            n_empty = 0 if cuts else n_empty + 1
+            bounds.append(pricing.bound)
+            if stalls or not cuts:
+                bounds = []
+                is_due = is_due or width == _LAST_WIDTH
+                width = min(width + 1, _LAST_WIDTH)
+            self._relaxation.add_cuts(cuts)
+        return None
+
+    def _descend(self) -> tuple[Pricing, float, float]:
+        """Solve and add families by descents, until these find little.
+
+        Returns
+        -------
+        pricing : Pricing
+        gap, gap_of_all : float
+            Those of the list, and of the families found as well: an estimate.
+        """
+        for _ in range(_MOST_DESCENTS):
+            pricing = self._solve()
+            found = self._near(pricing)
+            n_new = self._add(found, _NEW_OF_DESCENT)
+            gap = self._cost - pricing.bound
+            missing = sum(max(0.0, least - each.least) for least, each in found)
+            self._report(f"{self._lists.families.cost.size:,} families")
+            if not n_new or missing < _LEAST_SHARE * gap + _LEAST_GAP or self._is_over():
+                break
+        if n_new:
+            pricing = self._solve()
+            gap = self._cost - pricing.bound
+        return pricing, gap, gap + missing
+
+    def _solve(self) -> Pricing:
+        relaxation = self._relaxation
+        pricing = relaxation.solve_for_all(
+            np.ones(self._lists.families.cost.size, dtype=bool), math.inf
+        )
+        self._try(relaxation.point())
+        return pricing
+
+    def _near(self, pricing: Pricing) -> list[tuple[float, PricedFamilies]]:
+        """Return each child's least reduced cost in the list, and families of descents."""
+        arrays, start = arrays_of(pricing.cuts, self._m), self._lists.families.start
+
+        def of_child(x: int) -> tuple[float, PricedFamilies]:
+            child, own = self._children[x], slice(start[x], start[x + 1])
+            reduced = pricing.reduced[own]
+            best = np.argsort(reduced, kind="stable")[:_LISTED_STARTS]
+            listed = [self._lists.parents[start[x] + i] for i in best]
+            discounts = discounts_of(child, x, arrays, pricing.multipliers)
+            return float(reduced[best[0]]), price_near(child, discounts, listed, self._m)
+
+        return list(self._threads.map(of_child, [(x,) for x in range(self._m)]))
+
+    def _add(self, found: Sequence[tuple[float, PricedFamilies]], most: int) -> int:
+        """List families that are cheaper than the listed ones, by reduced costs."""
+        n_new = 0
+        for x, (least, priced) in enumerate(found):
+            n_of_child = 0
+            for i in np.argsort(priced.reduced, kind="stable"):
+                if priced.reduced[i] >= least - _LEAST_GAIN or n_of_child == most:
+                    break
+                if priced.parents[i] not in self._known[x]:
+                    self._known[x][priced.parents[i]] = float(priced.cost[i])
+                    n_of_child += 1
+            n_new += n_of_child
+        if n_new:
+            self._grow()
+        return n_new
+
+    def _grow(self) -> None:
+        """Give the relaxation all families that are known."""
+        before, lists = self._lists, lists_of(self._known, self._m)
+        child = lists.families.child.tolist()
+        number = {key: i for i, key in enumerate(zip(child, lists.parents, strict=True))}
+        old = zip(before.families.child.tolist(), before.parents, strict=True)
+        numbers = np.array([number[key] for key in old], dtype=np.int64)
+        self._lists = lists
+        self._relaxation.replace_families(lists.families, numbers)
+
+    # All parent sets
+
+    def _search_all(self, pricing: Pricing) -> bool | None:
+        """Search all parent sets; return whether there are new families, or None without time."""
+        start = self._lists.families.start
+        least = np.minimum.reduceat(pricing.reduced, start[:-1])
+        arrays = arrays_of(pricing.cuts, self._m)
+        found = self._search(arrays, pricing.multipliers, least - _LEAST_GAIN / 10)
+        if found is None:
+            return None
+        self._keep_bound(pricing.cuts, pricing.multipliers, found)
+        return self._add(list(zip(least.tolist(), found, strict=True)), _NEW_OF_SEARCH) > 0
+
+    def _search(
+        self, arrays: CutArrays, multipliers: Floats, reach: Floats | None
+    ) -> list[PricedFamilies] | None:
+        def of_child(x: int) -> PricedFamilies | None:
+            child = self._children[x]
+            discounts = discounts_of(child, x, arrays, multipliers)
+            return price_all(
+                child, discounts, math.inf if reach is None else reach[x], 0.0, self._is_over
+            )
+
+        found = []
+        for each in self._threads.map(of_child, [(x,) for x in range(self._m)]):
+            if each is None:
+                return None
+            found.append(each)
+        self._n_nodes = sum(each.n_nodes for each in found)
+        return found
+
+    def _keep_bound(
+        self, cuts: list[Cut], multipliers: Floats, found: Sequence[PricedFamilies]
+    ) -> None:
+        least = np.array([each.least for each in found])
+        terms = [*least.tolist(), *(multipliers * [cut.bound for cut in cuts]).tolist()]
+        bound = lower_sum(terms)
+        if bound > self._best.bound:
+            self._best = Bound(list(cuts), multipliers, least, bound)
+        self._report(f"{self._n_nodes:,} sets of parents tried")
+
+    def _list(self) -> Lists | None:
+        """Return all families within the gap of the bound, if they are few enough."""
+        best = self._best
+        arrays, gap = arrays_of(best.cuts, self._m), max(self._cost - best.bound, 0.0)
+        most_nodes = _MOST_TIMES_NODES * max(self._n_nodes, 1 << 16)
+        known: list[dict[Parents, float]] = []
+        n = 0
+        for x, child in enumerate(self._children):
+            discounts = discounts_of(child, x, arrays, best.multipliers)
+            slack = gap + MARGIN
+            try:
+                found = price_all(
+                    child, discounts, math.inf, slack, self._is_over, _MOST_LISTED, most_nodes
+                )
+            except TooManyFamiliesError:
+                return None
+            if found is None:
+                return None
+            own = dict(zip(found.parents, found.cost.tolist(), strict=True))
+            own.setdefault(self._network[x], self._known[x][self._network[x]])
+            n += len(own)
+            if n > _MOST_LISTED:
+                return None
+            known.append(own)
+        return lists_of(known, self._m)
+
+    # Cuts
+
+    def _violated(self, width: int) -> list[Cut]:
+        """Return cuts that the solution violates.
+
+        Most are sought at the middle between the solution and the best network: they cut deeper
+        than those sought at the solution, a vertex that the next solution is far from.
+        """
+        relaxation, m = self._relaxation, self._m
+        self._kept.add(relaxation.drop_idle_cuts(_AGE))
+        point = relaxation.point()
+        cuts = self._kept.violated(point, _LEAST_VIOLATION, _MOST_KEPT_ADDED)
+        between = self._between(point)
+        rest = _ACCEPTED_SHARE, self._rng, self._threads
+        found: list[Cut] = [*clusters_of_cycles(between)]
+        found += local_cuts(between, width, m, _LEAST_VIOLATION_BETWEEN, *rest)
+        if len(found) < m // 3:
+            found += clusters_of_cycles(point)
+            found += local_cuts(point, width, m, _LEAST_VIOLATION, *rest)
+        return cuts + found
+
+    def _between(self, point: Point) -> Point:
+        """Return the point halfway to the best network."""
+        m, families = self._m, self._lists.families
+        chosen = self._lists.chosen(self._network)
+        parents = np.full((len(point.child) + m, families.parents.shape[1]), -1, dtype=np.int16)
+        parents[: len(point.child), : point.parents.shape[1]] = point.parents
+        parents[len(point.child) :] = families.parents[chosen]
+        child = np.concatenate([point.child, np.arange(m, dtype=np.int16)])
+        return Point.of(child, parents, np.append(point.weight, np.ones(m)) / 2, m)
+
+    def _try(self, point: Point) -> None:
+        """Keep the solution's network if it is one, and the best."""
+        chosen = self._relaxation.network(point)
+        if chosen is not None and not clusters_of_cycles(point):
+            cost = self._lists.families.total(chosen)
+            if cost < self._cost:
+                self._cost = cost
+                self._network = [self._lists.parents[f] for f in chosen]
+
+    def _report(self, note: str) -> None:
+        if self._tell is not None:
+            self._tell(self._cost, self._best.bound, note)

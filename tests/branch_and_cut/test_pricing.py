@@ -1,0 +1,293 @@
+"""Pricing of all parent sets, against all of them, and the check of lists, with planted defects."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+import reference
+
+from skbn._branch_and_cut import pricing
+from skbn._branch_and_cut.column_generation import ColumnGeneration
+from skbn._branch_and_cut.pricing import (
+    Child,
+    TooManyFamiliesError,
+    discounts_of,
+    price_all,
+    price_near,
+)
+from skbn._branch_and_cut.pricing_checker import certified_bound_of_others
+from skbn._branch_and_cut.pricing_kernels import ChildCosts
+from skbn._branch_and_cut.proof import ClusterCut, LocalCut
+from skbn._branch_and_cut.proof_checker import ProofError
+from skbn._branch_and_cut.separation import arrays_of
+from skbn._core.resources import Threads
+
+
+def random_rows(rng, m, n):
+    weights = np.triu(rng.normal(size=(m, m)) * (rng.random((m, m)) < 0.5), 1)
+    rows = rng.normal(size=(n, m)) @ np.linalg.inv(np.eye(m) - weights)
+    rows = rows[:, rng.permutation(m)]
+    rows -= rows.mean(axis=0)
+    return rows / np.linalg.norm(rows, axis=0)
+
+
+def children_of(rows, penalty, n_required=0, most=None):
+    """Children of all columns, the first others of which are required."""
+    n, m = rows.shape
+    children = []
+    for x in range(m):
+        others = [p for p in range(m) if p != x]
+        of_family = rows[:, [*others, x]]
+        costs = penalty * np.arange(m + 1.0)
+        if most is not None:
+            costs[most + 1 :] = np.inf
+        least = np.minimum.accumulate(costs[::-1])[::-1].copy()
+        costs = ChildCosts(of_family.T @ of_family, n / 2, costs, least, n_required)
+        children.append(Child(costs, np.array(others), 0.0))
+    return children
+
+
+def all_costs(rows, x, penalty, n_required=0, most=None):
+    """The costs of all parent sets, by least squares."""
+    n, m = rows.shape
+    others = [p for p in range(m) if p != x]
+    return {
+        parents: n / 2 * math.log(residual(rows, x, parents)) + penalty * len(parents)
+        for size in range(m)
+        for parents in itertools.combinations(others, size)
+        if set(others[:n_required]) <= set(parents) and size <= (m if most is None else most)
+    }
+
+
+def residual(rows, x, parents):
+    if not parents:
+        return float(rows[:, x] @ rows[:, x])
+    return float(np.linalg.lstsq(rows[:, list(parents)], rows[:, x], rcond=None)[1][0])
+
+
+def random_cut(rng, m, w):
+    """A cut whose coefficients never grow with the parents."""
+    columns = np.sort(rng.permutation(m)[:w]).astype(np.int16)
+    table = rng.random((w, 1 << w)) * 3
+    for x, y in itertools.product(range(w), range(w)):
+        for s in range(1 << w):
+            if s >> y & 1:
+                table[x, s] = min(table[x, s], table[x, s ^ 1 << y])
+    for x in range(w):
+        table[x, [s for s in range(1 << w) if s >> x & 1]] = 0.0
+    masks = reference.cheapest_masks(table)
+    return LocalCut(columns, table, float(reference.value_of_masks(table, masks)))
+
+
+def random_priced(seed, m=7, **limits):
+    """Rows, children, cuts, multipliers, and all reduced costs and costs of each child."""
+    rng = np.random.default_rng(seed)
+    rows, penalty = random_rows(rng, m, 60), 2.0
+    children = children_of(rows, penalty, **limits)
+    cuts = [random_cut(rng, m, int(rng.integers(3, 5))) for _ in range(5)]
+    cuts.append(ClusterCut(np.sort(rng.permutation(m)[:3]).astype(np.int16)))
+    multipliers = rng.exponential(2.0, len(cuts)) * (rng.random(len(cuts)) < 0.9)
+    costs = [all_costs(rows, x, penalty, **limits) for x in range(m)]
+    reduced = [
+        {
+            parents: cost
+            - sum(
+                multiplier * reference.coefficient(plain(cut), x, parents)
+                for cut, multiplier in zip(cuts, multipliers, strict=True)
+            )
+            for parents, cost in costs[x].items()
+        }
+        for x in range(m)
+    ]
+    return children, cuts, multipliers, costs, reduced
+
+
+def plain(cut):
+    if isinstance(cut, ClusterCut):
+        return cut.columns.tolist(), None, 1
+    return cut.columns.tolist(), cut.table.tolist(), cut.bound
+
+
+def undominated(costs):
+    return {
+        parents
+        for parents, cost in costs.items()
+        if not any(set(p) < set(parents) and c <= cost for p, c in costs.items())
+    }
+
+
+LIMITS = [{}, {"most": 3}, {"n_required": 2}, {"n_required": 1, "most": 2}]
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("limits", LIMITS)
+def test_all_parent_sets_are_priced(seed, limits):
+    children, cuts, multipliers, costs, reduced = random_priced(seed, **limits)
+    m = len(children)
+    for x, child in enumerate(children):
+        discounts = discounts_of(child, x, arrays_of(cuts, m), multipliers)
+        least = min(reduced[x].values())
+        for slack in (0.0, 4.0):
+            found = price_all(child, discounts, math.inf, slack, lambda: False)
+            assert found.least == pytest.approx(least, abs=1e-9)
+            for parents, r, c in zip(found.parents, found.reduced, found.cost, strict=True):
+                assert (r, c) == pytest.approx((reduced[x][parents], costs[x][parents]), abs=1e-9)
+            within = {p for p in undominated(costs[x]) if reduced[x][p] <= least + slack - 1e-9}
+            assert within <= set(found.parents)
+        below = price_all(child, discounts, least - 1.0, 0.0, lambda: False)
+        assert below.least == least - 1.0
+        assert below.parents == []
+
+
+@pytest.mark.parametrize("limits", LIMITS)
+def test_no_single_change_lowers_the_end_of_a_descent(limits):
+    children, cuts, multipliers, costs, reduced = random_priced(3, **limits)
+    m = len(children)
+    for x, child in enumerate(children):
+        discounts = discounts_of(child, x, arrays_of(cuts, m), multipliers)
+        start = min(costs[x], key=len)
+        found = price_near(child, discounts, [start], m)
+        for parents, r, c in zip(found.parents, found.reduced, found.cost, strict=True):
+            assert (r, c) == pytest.approx((reduced[x][parents], costs[x][parents]), abs=1e-9)
+        best = found.parents[0]
+        near = [
+            p for p in reduced[x] if len(set(p) ^ set(best)) <= 2 and abs(len(p) - len(best)) < 2
+        ]
+        assert found.least <= min(reduced[x][p] for p in near) + 1e-8
+
+
+def test_a_search_gives_up(monkeypatch):
+    monkeypatch.setattr(pricing, "_NODES", 1)
+    children, cuts, multipliers, _, _ = random_priced(0)
+    discounts = discounts_of(children[0], 0, arrays_of(cuts, len(children)), multipliers)
+    with pytest.raises(TooManyFamiliesError):
+        price_all(children[0], discounts, math.inf, 1e3, lambda: False, most_nodes=3)
+    assert price_all(children[0], discounts, math.inf, 1e3, lambda: True) is None
+
+
+# The check
+
+
+def claim_of(seed, **limits):
+    """A true claim: children, cuts, multipliers, thresholds and lists."""
+    children, cuts, multipliers, costs, reduced = random_priced(seed, m=6, **limits)
+    thresholds = np.array([min(each.values()) + 3.0 for each in reduced])
+    listed = [
+        {p: c for p, c in costs[x].items() if reduced[x][p] < thresholds[x]}
+        for x in range(len(children))
+    ]
+    return children, cuts, multipliers, thresholds, listed, costs, reduced
+
+
+def check(children, cuts, multipliers, thresholds, listed):
+    with Threads(1) as threads:
+        return certified_bound_of_others(children, cuts, multipliers, thresholds, listed, threads)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("limits", LIMITS)
+def test_the_bounds_hold_for_all_networks(seed, limits):
+    *claim, costs, reduced = claim_of(seed, **limits)
+    _, cuts, multipliers, _, listed = claim
+    bound, of_others = check(*claim)
+    expected = sum(min(each.values()) for each in reduced)
+    expected += sum(by * cut.bound for by, cut in zip(multipliers, cuts, strict=True))
+    assert expected - 1e-6 <= bound <= expected
+    assert of_others == pytest.approx(expected + 3.0, abs=1e-6)
+    cheapest = cheapest_network(costs)
+    assert bound <= cheapest
+    assert min(of_others, cheapest_network(listed)) <= cheapest + 1e-9
+
+
+def cheapest_network(costs):
+    """The cost of the cheapest acyclic choice of families, by a dynamic program over sets."""
+    m = len(costs)
+    least = {frozenset(): 0.0}
+    for size in range(1, m + 1):
+        for columns in map(frozenset, itertools.combinations(range(m), size)):
+            least[columns] = min(
+                least[columns - {x}]
+                + min((c for p, c in costs[x].items() if set(p) <= columns - {x}), default=math.inf)
+                for x in columns
+            )
+    return least[frozenset(range(m))]
+
+
+def test_a_missing_family_is_refused():
+    children, cuts, multipliers, thresholds, listed, costs, _ = claim_of(1)
+    for x, families in enumerate(listed):
+        for parents in undominated(costs[x]) & set(families):
+            fewer = [dict(each) for each in listed]
+            del fewer[x][parents]
+            with pytest.raises(ProofError, match=rf"list of child {x} lacks the parents"):
+                check(children, cuts, multipliers, thresholds, fewer)
+
+
+def test_defects_are_refused():
+    children, cuts, multipliers, thresholds, listed, costs, _ = claim_of(2)
+    dear = [dict(each) for each in listed]
+    best = min(costs[0], key=costs[0].get)
+    dear[0][best] += 1e-6
+    with pytest.raises(ProofError, match="lacks the parents"):
+        check(children, cuts, multipliers, thresholds, dear)
+    with pytest.raises(ProofError, match="lacks the parents"):
+        check(children, cuts, multipliers, thresholds + 4.0, listed)
+    with pytest.raises(ProofError, match="negative"):
+        check(children, cuts, -multipliers, thresholds, listed)
+    raised = [cuts[0]._replace(bound=cuts[0].bound + 1e-6), *cuts[1:]]
+    with pytest.raises(ProofError, match="cut 0 has a bound"):
+        check(children, raised, multipliers, thresholds, listed)
+    table = cuts[0].table.copy()
+    y = 1 if len(cuts[0].columns) > 1 else 0
+    table[0, 1 << y] = table[0, 0] + 1.0
+    grown = [cuts[0]._replace(table=table, bound=0.0), *cuts[1:]]
+    with pytest.raises(ProofError, match="cut 0 has coefficients that grow"):
+        check(children, grown, multipliers, thresholds, listed)
+
+
+def test_singular_products_are_refused():
+    rng = np.random.default_rng(0)
+    rows = random_rows(rng, 4, 30)
+    rows[:, 3] = rows[:, 2]
+    children = children_of(rows, 2.0)
+    with pytest.raises((ProofError, np.linalg.LinAlgError)):
+        check(children, [], np.empty(0), np.full(4, -1e3), [{}] * 4)
+
+
+# Column generation
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_lists_have_all_families_of_better_networks(seed):
+    rng = np.random.default_rng(seed)
+    m, penalty = 7, 2.0
+    rows = random_rows(rng, m, 80)
+    costs = [all_costs(rows, x, penalty) for x in range(m)]
+    network = [() for _ in range(m)]
+    children = [c._replace(offset=costs[x][()]) for x, c in enumerate(children_of(rows, penalty))]
+    relative = [{p: c - costs[x][()] for p, c in costs[x].items()} for x in range(m)]
+    with Threads(1) as threads:
+        found = ColumnGeneration(children, network, 1e-6, math.inf, 0, threads).run()
+    cheapest = cheapest_network(relative)
+    assert found.bound.bound <= cheapest + 1e-6
+    assert found.cost >= cheapest - 1e-9
+    start = found.lists.families.start
+    listed = [
+        dict(
+            zip(
+                found.lists.parents[start[x] : start[x + 1]],
+                found.lists.families.cost[start[x] : start[x + 1]],
+                strict=True,
+            )
+        )
+        for x in range(m)
+    ]
+    assert cheapest_network(listed) == pytest.approx(cheapest, abs=1e-8)
+
+
+def test_without_time_there_is_no_bound():
+    rows = random_rows(np.random.default_rng(0), 5, 50)
+    with Threads(1) as threads:
+        search = ColumnGeneration(children_of(rows, 2.0), [()] * 5, 1e-6, -math.inf, 0, threads)
+        assert search.run().lists is None

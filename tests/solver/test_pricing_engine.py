@@ -1,0 +1,92 @@
+"""Branch and cut over all parent sets as an engine: against dynamic programs, and how it ends."""
+
+import numpy as np
+import pytest
+from branch_and_cut_alone import without_dynamic_programs
+from random_constraints import random_constraints
+
+from skbn import GaussianBNLearner
+from skbn._branch_and_cut.column_generation import ColumnGeneration
+from skbn._solver import planner
+from skbn.datasets import make_gaussian_network
+
+
+@pytest.fixture
+def alone(monkeypatch):
+    """Leave no engine but branch and cut over all parent sets."""
+    without_dynamic_programs(monkeypatch)
+    monkeypatch.setattr(planner, "plan_branch_and_cut", lambda *_: None)
+
+
+def rows_of(m, seed, n=120):
+    return make_gaussian_network(m, mean_degree=3, n_samples=n, random_state=seed)[0]
+
+
+@pytest.mark.parametrize(
+    ("criterion", "settings"),
+    [
+        ("bic", {}),
+        ("ebic", {"exogenous": [0, 3]}),
+        ("aic", {"penalty": 2.0, "required_edges": [(0, 1), (2, 1)]}),
+        ("loglik", {"penalty": 3.0, "forbidden_edges": [(0, 1), (1, 0), (2, 3)]}),
+        ("bic", {"tiers": [[0, 1, 2, 3], [4, 5, 6, 7]]}),
+    ],
+)
+def test_the_network_scores_as_that_of_dynamic_programming(criterion, settings, alone, monkeypatch):
+    X = rows_of(8, 1)
+    weight = np.random.default_rng(0).uniform(0.5, 1.5, len(X))
+    weight *= len(X) / weight.sum()
+    learner = GaussianBNLearner(criterion, time_limit=120, random_state=0, **settings)
+    found = learner.fit(X, sample_weight=weight)
+    monkeypatch.undo()
+    best = GaussianBNLearner(criterion, **settings).fit(X, sample_weight=weight)
+    assert found.network_score_ == pytest.approx(best.network_score_, abs=1e-6)
+    assert found.is_optimal_
+    assert found.optimality_gap_ <= found.tol
+    assert found.score_bound_ >= best.network_score_ - 1e-9
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(12))
+def test_random_tables_and_constraints(seed, alone, monkeypatch):
+    rng = np.random.default_rng(seed)
+    m = int(rng.integers(6, 14))
+    X = rows_of(m, seed, int(rng.integers(m + 10, 300)))
+    settings = random_constraints(rng, m)
+    criterion = str(rng.choice(["bic", "ebic", "aic"]))
+    found = GaussianBNLearner(criterion, time_limit=120, random_state=0, **settings).fit(X)
+    monkeypatch.undo()
+    best = GaussianBNLearner(criterion, **settings).fit(X)
+    assert found.network_score_ == pytest.approx(best.network_score_, abs=1e-6)
+    assert found.is_optimal_
+
+
+@pytest.mark.slow
+def test_forty_columns_are_proven_without_a_limit_on_parents():
+    X = make_gaussian_network(40, mean_degree=1, n_samples=400, random_state=0)[0]
+    learner = GaussianBNLearner("ebic", time_limit=300, random_state=0).fit(X)
+    assert learner.is_optimal_
+    of_few = GaussianBNLearner("ebic", max_parents=2).fit(X)
+    assert learner.network_score_ >= of_few.network_score_ - 1e-6
+    again = GaussianBNLearner("ebic", time_limit=300, random_state=0, n_jobs=2).fit(X[:, ::-1])
+    assert again.network_score_ == pytest.approx(learner.network_score_, abs=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("seed", range(3))
+def test_a_bound_without_lists_holds(seed, alone, monkeypatch):
+    monkeypatch.setattr(ColumnGeneration, "_list", lambda _: None)
+    X = rows_of(9, seed, 60)
+    learner = GaussianBNLearner("aic", penalty=0.7, time_limit=120, random_state=0).fit(X)
+    monkeypatch.undo()
+    best = GaussianBNLearner("aic", penalty=0.7).fit(X)
+    assert learner.score_bound_ >= best.network_score_ - 1e-6
+    assert learner.network_score_ >= best.network_score_ - learner.optimality_gap_ - 1e-6
+
+
+def test_without_a_time_limit_the_refusal_names_it():
+    X = np.random.default_rng(0).normal(size=(60, 40))
+    with pytest.raises(ValueError, match="Set time_limit, to 600 seconds for example"):
+        GaussianBNLearner().fit(X)
+    with pytest.raises(ValueError, match=r"^((?!time_limit).)*$"):
+        GaussianBNLearner("bge").fit(X)
