@@ -201,12 +201,14 @@ None, default=None
     simple approach for finding the globally optimal Bayesian network structure"):
     time and memory grow as 2**m. With less memory it makes log-determinants again that it cannot
     keep; with `scratch` or `scheduler` the best scores need not fit in memory either. These ways
-    take up to 36 columns. Where it does not fit, and `max_parents` is given or X are
-    ParentSetScores, the search is branch and cut (Bartlett & Cussens 2017, "Integer linear
+    take up to 36 columns. Where it does not fit, and `time_limit` or `max_parents` is given or X
+    are ParentSetScores, the search is branch and cut (Bartlett & Cussens 2017, "Integer linear
     programming for the Bayesian network structure learning problem"): it bounds the score of all
     networks by linear programs, and divides them until the bound is the score of one of them. This
-    needs ``pip install -e ".[large]"``. How long it takes depends on the table: set a `time_limit`.
-    Otherwise `fit` refuses tables whose search does not fit.
+    needs ``pip install -e ".[large]"``. Without `max_parents` it prices all parent sets, which
+    takes a criterion other than BGe, nodes of one column each and no interventions, and a
+    `time_limit`, since nobody knows how long it takes. Otherwise `fit` refuses tables whose search
+    does not fit.
 
     The order search (Teyssier & Koller 2005, "Ordering-based search: a simple and effective
     algorithm for learning Bayesian networks") looks for an order of the columns in which the best
