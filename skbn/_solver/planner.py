@@ -293,7 +293,8 @@ def _remedies(shape: Shape, resources: Resources, settings: SearchSettings) -> l
 
 def _pricing(shape: Shape, settings: SearchSettings, given: Resources) -> list[str]:
     """Say that branch and cut over all parent sets needs a time limit, if that is all."""
-    if not settings.is_exact or settings.lists_networks or not can_price(shape):
+    may_need = given.time_limit is None and settings.is_exact and not settings.lists_networks
+    if not (may_need and can_price(shape)):
         return []
     groups = shape.constraints.groups
     needed = max(pricing_bytes(shape, group, given.n_jobs) for group in groups)
