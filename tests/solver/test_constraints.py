@@ -347,7 +347,7 @@ def test_what_is_too_large_says_what_would_fit():
     rows = np.random.default_rng(0).normal(size=(100, 60))
     with pytest.raises(
         ValueError,
-        match=r"60 columns needs .* 2\*\*60 states.* Set time_limit, .* or set max_parents to 3 .* or set tiers of",
+        match=r"2\*\*60 states.* Set time_limit, .* or set max_parents to 3 .* or set tiers of",
     ):
         GaussianBNLearner().fit(rows)
     with pytest.raises(ValueError, match=r"over 60 columns needs .* families of branch and cut"):
