@@ -59,7 +59,7 @@ _AGE, _MOST_KEPT_ADDED, _MOST_BYTES_KEPT = 5, 200, 1 << 28
 _ROUNDS_TO_SEARCH = 6
 # The most families that are listed, the share to which the gap shrinks before that is tried again,
 # and the most nodes that it may take, as a multiple of those of the search before.
-_MOST_LISTED, _SHRINKAGE, _MOST_TIMES_NODES = 20_000, 0.6, 40
+_MOST_LISTED, _SHRINKAGE, _MOST_TIMES_NODES = 20_000, 0.6, 20
 # Families are listed up to this beyond the gap, in nats: rounding decides about none that matters.
 MARGIN = 1e-5
 # More rounds than this without any cut end in a search.
@@ -190,7 +190,7 @@ class ColumnGeneration:
         self._tell = tell
         self._kept = KeptCuts(self._m, _MOST_BYTES_KEPT)
         self._best = Bound([], np.empty(0), np.full(self._m, -np.inf), -math.inf)
-        self._n_nodes = 0
+        self._n_nodes = [0] * self._m
 
     def _is_over(self) -> bool:
         return time.monotonic() >= self._deadline
@@ -383,7 +383,7 @@ class ColumnGeneration:
             if each is None:
                 return None
             found.append(each)
-        self._n_nodes = sum(each.n_nodes for each in found)
+        self._n_nodes = [each.n_nodes for each in found]
         return found
 
     def _keep_bound(
@@ -394,32 +394,31 @@ class ColumnGeneration:
         bound = lower_sum(terms)
         if bound > self._best.bound:
             self._best = Bound(list(cuts), multipliers, least, bound)
-        self._report(f"{self._n_nodes:,} sets of parents tried")
+        self._report(f"{sum(self._n_nodes):,} sets of parents tried")
 
     def _list(self) -> Lists | None:
         """Return all families within the gap of the bound, if they are few enough."""
         best = self._best
-        arrays, gap = arrays_of(best.cuts, self._m), max(self._cost - best.bound, 0.0)
-        most_nodes = _MOST_TIMES_NODES * max(self._n_nodes, 1 << 16)
+        arrays, slack = arrays_of(best.cuts, self._m), max(self._cost - best.bound, 0.0) + MARGIN
+
+        def of_child(x: int) -> PricedFamilies | None:
+            child, n_nodes = self._children[x], _MOST_TIMES_NODES * self._n_nodes[x] + _MOST_LISTED
+            discounts = discounts_of(child, x, arrays, best.multipliers)
+            reach = best.least[x] + slack
+            return price_all(child, discounts, reach, slack, self._is_over, _MOST_LISTED, n_nodes)
+
         known: list[dict[Parents, float]] = []
         n = 0
-        for x, child in enumerate(self._children):
-            discounts = discounts_of(child, x, arrays, best.multipliers)
-            slack = gap + MARGIN
-            try:
-                found = price_all(
-                    child, discounts, math.inf, slack, self._is_over, _MOST_LISTED, most_nodes
-                )
-            except TooManyFamiliesError:
-                return None
-            if found is None:
-                return None
-            own = dict(zip(found.parents, found.cost.tolist(), strict=True))
-            own.setdefault(self._network[x], self._known[x][self._network[x]])
-            n += len(own)
-            if n > _MOST_LISTED:
-                return None
-            known.append(own)
+        try:
+            for x, found in enumerate(self._threads.map(of_child, [(x,) for x in range(self._m)])):
+                n += 0 if found is None else len(found.parents)
+                if found is None or n > _MOST_LISTED:
+                    return None
+                own = dict(zip(found.parents, found.cost.tolist(), strict=True))
+                own.setdefault(self._network[x], self._known[x][self._network[x]])
+                known.append(own)
+        except TooManyFamiliesError:
+            return None
         return lists_of(known, self._m)
 
     # Cuts

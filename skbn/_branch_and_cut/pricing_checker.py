@@ -86,13 +86,21 @@ def certified_bound_of_others(
     least = []
     for x, found in enumerate(threads.map(_families_again, of_children)):
         for parents, cost, reduced in found:
-            if not listed[x].get(parents, np.inf) <= cost + _ROUNDING:
+            if not _has(listed[x], parents, cost + _ROUNDING):
                 raise ProofError(f"the list of child {x} lacks the parents {parents}: {reduced}")
         least.append(min([float(thresholds[x]), *(reduced for _, _, reduced in found)]))
     lost = -m * 2 * _ROUNDING
     bound = lower_sum([*terms, *least, lost])
     distances = [lower_sum([float(t), -b]) for t, b in zip(thresholds, least, strict=True)]
     return bound, lower_sum([bound, min(distances)])
+
+
+def _has(listed: dict[tuple[int, ...], float], parents: tuple[int, ...], cost: float) -> bool:
+    """Whether a list has a family, or one with fewer of its parents, at no more than a cost."""
+    if listed.get(parents, np.inf) <= cost:
+        return True
+    own = set(parents)
+    return any(own.issuperset(each) and value <= cost for each, value in listed.items())
 
 
 def _require_decreasing(cut: Cut, number: int) -> None:

@@ -235,7 +235,8 @@ def list_families_again(claim, levels, parents, values, n_nodes):
         level = state[0]
         q = levels.n_chosen[level]
         discount = _discount(claim, levels.chosen[level, :q], -1)
-        if state[1] and not _list(claim, levels, discount, parents, values, columns, scratch):
+        is_new = state[1] == 1
+        if is_new and not _list(claim, levels, discount, parents, values, columns, scratch):
             return 1
         state[1] = 0
         inverse, left, n = levels.inverse[level], levels.left[level], levels.n_left[level]
@@ -249,7 +250,7 @@ def list_families_again(claim, levels, parents, values, n_nodes):
             state[0] -= 1
             if level:
                 _choose(levels, levels.branch[level - 1])
-        elif not _leave_out_hopeless(claim, levels, full):
+        elif not (is_new and _leave_out_hopeless(claim, levels, full)):
             # Without the column that matters most; if nothing is within reach then, it is chosen.
             for a in range(n):
                 if a != at:
