@@ -17,6 +17,8 @@ __all__ = ["compile_kernels"]
 _MODULES = (
     "skbn._branch_and_cut.separation_kernels",
     "skbn._branch_and_cut.window_kernels",
+    "skbn._branch_and_cut.pricing_kernels",
+    "skbn._branch_and_cut.pricing_checker_kernels",
     "skbn._orders.growth_kernels",
     "skbn._orders.search_kernels",
     "skbn._orders.segment_kernels",
@@ -35,7 +37,6 @@ _MODULES = (
     "skbn._branch_and_cut.checker_kernels",
     "skbn._core.subsets",
     "skbn._scores.few_parents_kernels",
-    "skbn._orders.regression_kernels",
     "skbn._orders.regression_kernels",
     "skbn._orders.insertion_kernels",
     "skbn._orders.list_kernels",
