@@ -34,8 +34,8 @@ from skbn._core.resources import Threads
 
 _NODES = 1 << 14
 _FIRST_ROOM = 1 << 8
-# A listed family may cost more than the check finds by this, in nats: the roundings of both.
-_ROUNDING = 1e-9
+# What rounding puts the cost of a family off, in nats, if the columns are not nearly collinear.
+ROUNDING = 1e-9
 
 
 def certified_bound_of_others(
@@ -44,6 +44,7 @@ def certified_bound_of_others(
     multipliers: Floats,
     thresholds: Floats,
     listed: Sequence[dict[tuple[int, ...], float]],
+    rounding: float,
     threads: Threads,
 ) -> tuple[float, float]:
     """Check lists of families; return what networks cost at least.
@@ -58,6 +59,9 @@ def certified_bound_of_others(
         All families of lower reduced costs are in the lists, unless a subset dominates them.
     listed : sequence of m dict
         What each listed family costs, by its parents.
+    rounding : float
+        By how much rounding may put the cost of a family off, in nats; the bounds are lowered by
+        it, twice for each child.
     threads : Threads
 
     Returns
@@ -86,10 +90,10 @@ def certified_bound_of_others(
     least = []
     for x, found in enumerate(threads.map(_families_again, of_children)):
         for parents, cost, reduced in found:
-            if not _has(listed[x], parents, cost + _ROUNDING):
+            if not _has(listed[x], parents, cost + rounding):
                 raise ProofError(f"the list of child {x} lacks the parents {parents}: {reduced}")
         least.append(min([float(thresholds[x]), *(reduced for _, _, reduced in found)]))
-    lost = -m * 2 * _ROUNDING
+    lost = -m * 2 * rounding
     bound = lower_sum([*terms, *least, lost])
     distances = [lower_sum([float(t), -b]) for t, b in zip(thresholds, least, strict=True)]
     return bound, lower_sum([bound, min(distances)])
@@ -122,9 +126,12 @@ def _families_again(
 ) -> list[tuple[tuple[int, ...], float, float]]:
     """Return a child's families below a threshold: parents, cost, reduced cost."""
     costs, k = child.costs, len(child.candidates)
+    eigenvalue = smallest_eigenvalue(costs.products)
+    if eigenvalue is None:
+        raise ProofError("the products of the columns are too nearly singular to bound")
     claim = Claim(
         costs.products,
-        _eigenvalue(costs.products),
+        eigenvalue,
         costs.weight,
         costs.costs,
         np.minimum.accumulate(costs.costs[::-1])[::-1].copy(),
@@ -194,8 +201,8 @@ def _discounts(child: Child, number: int, cuts: Sequence[Cut], multipliers: Floa
     )
 
 
-def _eigenvalue(products: Floats) -> float:
-    """Return a positive number below the smallest eigenvalue of a matrix of products.
+def smallest_eigenvalue(products: Floats) -> float | None:
+    """Return a positive number below the smallest eigenvalue of a matrix of products, or None.
 
     If the Cholesky factor of the matrix less a multiple of the identity exists in spite of
     rounding, the multiple less what rounding amounts to is below it.
@@ -204,6 +211,6 @@ def _eigenvalue(products: Floats) -> float:
     rounding = 4 * n * (n + 2) * EPSILON
     shift = 0.5 * float(np.linalg.eigvalsh(products)[0])
     if not shift > 2 * rounding:
-        raise ProofError("the products of the columns are too nearly singular to bound")
+        return None
     np.linalg.cholesky(products - shift * np.eye(n))
     return shift - rounding

@@ -16,9 +16,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from skbn._branch_and_cut.checker_kernels import CHECKER_KERNELS
+from skbn._branch_and_cut.pricing_checker import ROUNDING, smallest_eigenvalue
 from skbn._branch_and_cut.pricing_checker_kernels import PRICING_CHECKER_KERNELS
 from skbn._branch_and_cut.pricing_kernels import PRICING_KERNELS, ChildCosts
-from skbn._core.exact_sums import upper_sum
+from skbn._core.arrays import Floats
+from skbn._core.exact_sums import lower_sum, upper_sum
 from skbn._core.resources import Resources, Threads, count_threads, one_blas_thread
 from skbn._core.subsets import mask_of, members_of
 from skbn._core.text import readable_size
@@ -42,6 +44,8 @@ if TYPE_CHECKING:  # they import highspy, which is optional
 
 # The lists of families, the cuts and the program.
 _BYTES_OF_LISTS = 1 << 28
+# The most nats that rounding may put the costs of a network off.
+_MOST_ROUNDING = 1e-3
 # The share of the time that is left for the check of a bound that is not closed: it takes about as
 # long as the last search through all parent sets.
 _SHARE_OF_CHECK = 0.15
@@ -197,8 +201,10 @@ class PricingSearch(GroupSearch):
         columns = [*self._group.columns, *self._group.others]
         position = {column: i for i, column in enumerate(columns)}
         network = [tuple(sorted(position[p] for p in members_of(mask))) for mask in start]
+        products, rounding = _products(problem, columns)
         children = [
-            _child(problem, x, position, network[i]) for i, x in enumerate(self._group.columns)
+            _child(problem, x, products, position, network[i])
+            for i, x in enumerate(self._group.columns)
         ]
         tolerance = self._settings.tolerance
         interrupts: type[BaseException] | tuple[()] = ()
@@ -209,7 +215,7 @@ class PricingSearch(GroupSearch):
         with resources.threads() as threads:
             rest = tolerance, of_search, self._settings.seed, threads, tell
             generated = ColumnGeneration(children, network, *rest).run(interrupts)
-            bound, bound_of_others = _checked(children, generated, threads)
+            bound, bound_of_others = _checked(children, generated, rounding, threads)
         if generated.lists is None:
             is_finished = generated.cost - bound <= tolerance
             return _Proven(generated.network, generated.cost, bound, 0, is_finished)
@@ -228,34 +234,72 @@ class PricingSearch(GroupSearch):
             cuts=generated.bound.cuts,
         )
         best = [lists.parents[f] for f in found.chosen]
-        lower = max(bound, min(found.bound, bound_of_others))
+        lower = max(
+            bound, min(lower_sum([found.bound, -2 * len(children) * rounding]), bound_of_others)
+        )
         return _Proven(best, found.cost, lower, found.n_nodes, found.is_finished)
 
 
-def _child(problem: Problem, x: int, position: dict[int, int], parents: tuple[int, ...]) -> Child:
+def _products(problem: Problem, columns: list[int]) -> tuple[Floats, float]:
+    """Return the products of columns, scaled to norm 1, and by how much rounding puts a cost off.
+
+    Errors of norm d change a residual sum of squares by the share d / s at most, where s is the
+    smallest eigenvalue of the products. Those of the products come first, then those of a solution.
+
+    Raises
+    ------
+    ValueError
+        If the columns are so nearly collinear that rounding would hide a bound.
+    """
+    scorer, m = problem.scorer, len(columns)
+    factor = scorer.statistics.factor[:, columns].astype(np.longdouble)
+    factor /= np.sqrt((factor**2).sum(axis=0))
+    products = (factor.T @ factor).astype(np.float64)
+    of_products = 2.0**-52 + (m + 4) * float(np.finfo(np.longdouble).eps)
+    eigenvalue = smallest_eigenvalue(products)
+    weight = float(scorer.tables[1, 0])
+    if eigenvalue is not None:
+        rounding = ROUNDING + weight * m * (of_products + 2.0**-50) / eigenvalue
+        if m * rounding <= _MOST_ROUNDING:
+            return products, rounding
+    along = np.linalg.eigh(products)[1][:, 0]
+    name = problem.names[columns[int(np.argmax(np.abs(along)))]]
+    raise ValueError(
+        f"Column {name!r} is so nearly a combination of others that rounding would hide a bound "
+        "over all parent sets. Leave it out, or set max_parents, to 3 for example, or "
+        'search="order".'
+    )
+
+
+def _child(
+    problem: Problem,
+    x: int,
+    products: Floats,
+    position: dict[int, int],
+    parents: tuple[int, ...],
+) -> Child:
     """Return a column with its regressions; costs are relative to those of some parents."""
     from skbn._branch_and_cut.pricing import Child
 
     scorer = problem.scorer
     required, candidates = problem.limits_of(x)
     of_family = [*required, *candidates, x]
-    factor = scorer.statistics.factor[:, of_family]
-    factor = factor / np.sqrt((factor**2).sum(axis=0))
-    products = np.ascontiguousarray(factor.T @ factor)
+    at = [position[p] for p in of_family]
+    products = np.ascontiguousarray(products[np.ix_(at, at)])
     weight = float(scorer.tables[1, 0])
     k = len(of_family) - 1
     most = min(k, problem.constraints.max_parents, scorer.families.max_parents)
     costs = np.full(k + 2, np.inf)
     costs[: most + 1] = -scorer.tables[0, : most + 1]
     least_costs = np.minimum.accumulate(costs[::-1])[::-1].copy()
-    numbers = np.array([position[p] for p in of_family[:-1]], dtype=np.int64)
+    numbers = np.array(at[:-1], dtype=np.int64)
     of_child = ChildCosts(products, weight, costs, least_costs, len(required))
     child = Child(of_child, numbers, 0.0)
     return child._replace(offset=child.cost_of(parents))
 
 
 def _checked(
-    children: Sequence[Child], generated: Generated, threads: Threads
+    children: Sequence[Child], generated: Generated, rounding: float, threads: Threads
 ) -> tuple[float, float]:
     """Return what networks cost at least, and those with families that are not listed."""
     from skbn._branch_and_cut.column_generation import MARGIN
@@ -275,5 +319,5 @@ def _checked(
             dict(zip(lists.parents[a:b], cost[a:b], strict=True))
             for a, b in itertools.pairwise(start.tolist())
         ]
-    rest = bound.cuts, bound.multipliers, thresholds, listed, threads
+    rest = bound.cuts, bound.multipliers, thresholds, listed, rounding, threads
     return certified_bound_of_others(children, *rest)
