@@ -38,6 +38,7 @@ def weighted_table(seed, m=4, n=30):
     return rows, rng.integers(0, 4, n)
 
 
+@pytest.mark.filterwarnings("ignore::skbn.exceptions.DataWarning")
 @given(st.integers(0, 10_000), st.sampled_from(CRITERIA), st.sampled_from([None, 1, 2]))
 def test_weights_are_repeats(seed, criterion, max_parents):
     rows, weight = weighted_table(seed)
