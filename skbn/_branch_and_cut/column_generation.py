@@ -18,13 +18,13 @@ import numpy as np
 
 from skbn._branch_and_cut.cut_kernels import CutArrays
 from skbn._branch_and_cut.pricing import (
-    Child,
     PricedFamilies,
     TooManyFamiliesError,
     discounts_of,
     price_all,
     price_near,
 )
+from skbn._branch_and_cut.pricing_problem import Child
 from skbn._branch_and_cut.proof import Cut, FamilyCosts
 from skbn._branch_and_cut.relaxation import Pricing, Relaxation
 from skbn._branch_and_cut.separation import (
@@ -40,7 +40,7 @@ from skbn._core.resources import Threads
 
 Parents = tuple[int, ...]
 
-# Subsets of families of up to so many parents are listed from the beginning.
+# All subsets of up to this many parents of a good family are listed from the beginning.
 _MOST_OF_SUBSETS = 8
 # How many new families of a child, at most, one descent and one search list.
 _NEW_OF_DESCENT, _NEW_OF_SEARCH = 10, 20
@@ -159,7 +159,8 @@ class ColumnGeneration:
     ----------
     children : sequence of Child
     network : sequence of tuple of int
-        The parents of each child in a network that costs little. Costs are relative to it.
+        The parents of each child in a network that costs little. It must cost 0: the children's
+        offsets are the costs of its families.
     tolerance : float
         In nats.
     deadline : float
@@ -195,20 +196,21 @@ class ColumnGeneration:
     def _is_over(self) -> bool:
         return time.monotonic() >= self._deadline
 
-    def run(self, interrupts: type[BaseException] | tuple[()] = ()) -> Generated:
+    def run(self, *, ends_on_interrupt: bool = False) -> Generated:
         """Return a bound over all parent sets, and the families within the gap of it.
 
         Parameters
         ----------
-        interrupts : type of exception, or ()
-            What ends it as the deadline does.
+        ends_on_interrupt : bool
+            Whether Ctrl-C ends the search as the deadline does.
         """
         lists = None
         try:
             if self._begin():
                 lists = self._generate()
-        except interrupts:
-            pass
+        except KeyboardInterrupt:
+            if not ends_on_interrupt:
+                raise
         return Generated(self._best, self._network, self._cost, lists)
 
     # The first families
@@ -325,7 +327,7 @@ class ColumnGeneration:
             best = np.argsort(reduced, kind="stable")[:_LISTED_STARTS]
             listed = [self._lists.parents[start[x] + i] for i in best]
             discounts = discounts_of(child, x, arrays, pricing.multipliers)
-            return float(reduced[best[0]]), price_near(child, discounts, listed, self._m)
+            return float(reduced[best[0]]), price_near(child, discounts, listed)
 
         return list(self._threads.map(of_child, [(x,) for x in range(self._m)]))
 

@@ -15,51 +15,20 @@ from skbn._branch_and_cut.pricing_kernels import (
     LEAST,
     N_FOUND,
     N_NODES,
-    ChildCosts,
-    Discounts,
     Found,
     descend,
     new_chosen,
     new_walk,
     search_parent_sets,
 )
+from skbn._branch_and_cut.pricing_problem import Child, Discounts
 from skbn._core.arrays import Floats, Integers
 
 # Between two looks at the clock: some tenths of a second.
 _NODES = 1 << 15
 _FIRST_ROOM, _ROOM_OF_DESCENT = 1 << 10, 1 << 9
-# The families that a descent begins with are of at most so many columns.
-_WIDEST_START = 36
-_LISTED_STARTS, _WINDOWS = 6, 6
-
-
-class Child(NamedTuple):
-    """A column with all of its families.
-
-    Parameters
-    ----------
-    costs : ChildCosts
-    candidates : ndarray of shape (k,), int64
-        The numbers of its possible parents, the required ones first. Numbers from m on are columns
-        that are no children here, and so in no cycle.
-    offset : float
-        What is taken from the costs of all its families.
-    """
-
-    costs: ChildCosts
-    candidates: Integers
-    offset: float
-
-    def cost_of(self, parents: Sequence[int]) -> float:
-        """Return what the family with parents of these numbers costs."""
-        costs = self.costs
-        position = {int(c): i for i, c in enumerate(self.candidates)}
-        at = [position[p] for p in parents]
-        of_child = costs.products[-1, at]
-        rss = costs.products[-1, -1]
-        if at:
-            rss -= of_child @ np.linalg.solve(costs.products[np.ix_(at, at)], of_child)
-        return costs.weight * math.log(rss) + float(costs.costs[len(at)]) - self.offset
+# A descent begins with families of at most this many columns, and with those of this many windows.
+_WIDEST_START, _WINDOWS = 36, 6
 
 
 class PricedFamilies(NamedTuple):
@@ -158,16 +127,15 @@ def price_all(
 
 
 def price_near(
-    child: Child, discounts: Discounts, listed: Sequence[Sequence[int]], m: int
+    child: Child, discounts: Discounts, listed: Sequence[Sequence[int]]
 ) -> PricedFamilies:
-    """Return families of a child that a descent comes by, cheapest first.
+    """Return the families of a child that descents pass through, least reduced costs first.
 
-    It begins with listed families, and with all columns of the windows whose cuts pay most: the
-    families with many parents in a window are few steps from there and many from small ones.
+    They begin with listed families, and with all columns of the windows whose cuts pay most: a
+    family with many parents in a window is a few steps from there, and many from a small family.
     """
-    position = {int(c): i for i, c in enumerate(child.candidates)}
     required = list(range(child.costs.n_required))
-    starts = [[position[p] for p in parents] for parents in listed]
+    starts = [child.positions(parents) for parents in listed]
     if len(discounts.starts):
         last = np.bitwise_or.reduce(discounts.bits, axis=1).astype(np.int64)
         pays = discounts.multipliers * discounts.tables[discounts.starts + last]

@@ -16,15 +16,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from skbn._branch_and_cut.pricing import Child
+from skbn._branch_and_cut.checker_kernels import EPSILON
 from skbn._branch_and_cut.pricing_checker_kernels import (
-    EPSILON,
     PRICING_CHECKER_KERNELS,
     Claim,
-    Discounts,
     Level,
     list_families_again,
 )
+from skbn._branch_and_cut.pricing_problem import Child, Discounts
 from skbn._branch_and_cut.proof import Cut, LocalCut
 from skbn._branch_and_cut.proof_checker import ProofError, checked_cut
 from skbn._core.arrays import Floats
@@ -129,13 +128,10 @@ def _families_again(
     eigenvalue = smallest_eigenvalue(costs.products)
     if eigenvalue is None:
         raise ProofError("the products of the columns are too nearly singular to bound")
+    least_costs = np.minimum.accumulate(costs.costs[::-1])[::-1].copy()
     claim = Claim(
-        costs.products,
+        costs._replace(least_costs=least_costs),
         eigenvalue,
-        costs.weight,
-        costs.costs,
-        np.minimum.accumulate(costs.costs[::-1])[::-1].copy(),
-        costs.n_required,
         _discounts(child, number, cuts, multipliers),
         threshold + child.offset,
     )

@@ -16,59 +16,28 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import boolean, float64, int64, uint16
+from numba import boolean, float64, int64
 
+from skbn._branch_and_cut.checker_kernels import EPSILON
+from skbn._branch_and_cut.pricing_problem import CHILD_COSTS, DISCOUNTS, ChildCosts, Discounts
 from skbn._core.compile import inner_kernel, kernel, tuple_type
-
-EPSILON = 2.0**-52
-
-
-class Discounts(NamedTuple):
-    """What cuts and their multipliers take from the costs of a child's families.
-
-    Parameters
-    ----------
-    bits : ndarray of shape (n_cuts, k), uint16
-        The bit of each column in the number of an entry; 0 outside of the cut.
-    starts : ndarray of shape (n_cuts,), int64
-        Where the child's table begins in `tables`.
-    multipliers : ndarray of shape (n_cuts,), float64
-    tables : ndarray of float64
-        The coefficients, which do not grow with the set.
-    """
-
-    bits: npt.NDArray[np.uint16]
-    starts: npt.NDArray[np.int64]
-    multipliers: npt.NDArray[np.float64]
-    tables: npt.NDArray[np.float64]
 
 
 class Claim(NamedTuple):
-    """A child's regressions and discounts, and the reduced cost below which families are listed.
+    """A child, and the reduced cost below which all of its families are listed.
 
     Parameters
     ----------
-    products : ndarray of shape (k + 1, k + 1), float64
-        Of columns of norm 1 or less, the child's last.
+    child : ChildCosts
+        With columns of norm 1 or less.
     eigenvalue : float
         At most the smallest eigenvalue of the products; positive.
-    weight : float
-    costs : ndarray of shape (k + 2,), float64
-        What 0, 1, ... parents cost.
-    least_costs : ndarray of shape (k + 2,), float64
-        What as many or more cost at least.
-    n_required : int
-        The first columns, which are in all families.
     discounts : Discounts
     threshold : float
     """
 
-    products: npt.NDArray[np.float64]
+    child: ChildCosts
     eigenvalue: float
-    weight: float
-    costs: npt.NDArray[np.float64]
-    least_costs: npt.NDArray[np.float64]
-    n_required: int
     discounts: Discounts
     threshold: float
 
@@ -105,18 +74,7 @@ class Level(NamedTuple):
     state: npt.NDArray[np.int64]
 
 
-_DISCOUNTS = tuple_type(Discounts, uint16[:, ::1], int64[::1], float64[::1], float64[::1])
-_CLAIM = tuple_type(
-    Claim,
-    float64[:, ::1],
-    float64,
-    float64,
-    float64[::1],
-    float64[::1],
-    int64,
-    _DISCOUNTS,
-    float64,
-)
+_CLAIM = tuple_type(Claim, CHILD_COSTS, float64, DISCOUNTS, float64)
 _LEVEL = tuple_type(
     Level,
     float64[:, :, ::1],
@@ -219,14 +177,14 @@ def list_families_again(claim, levels, parents, values, n_nodes):
     values : ndarray of shape (2, n), float64
         Filled with what they cost at least, and with what reduced costs they have at least.
     n_nodes : int
-        After so many nodes it pauses.
+        It pauses after this many nodes.
 
     Returns
     -------
     state : int
         0 if it paused, 1 if there is no room for a family, 2 at the end.
     """
-    k = claim.products.shape[0] - 1
+    k = claim.child.products.shape[0] - 1
     state, scratch, columns = levels.state, np.empty((k + 2, k + 1)), np.empty(k + 1, np.int64)
     while state[0] >= 0:
         n_nodes -= 1
@@ -268,13 +226,13 @@ def list_families_again(claim, levels, parents, values, n_nodes):
 def _list(claim, levels, discount, parents, values, columns, scratch):
     """List the family of the chosen columns if need be; return whether there was room."""
     level, n = levels.state[0], levels.state[2]
-    q, k = levels.n_chosen[level], claim.products.shape[0] - 1
+    q, k = levels.n_chosen[level], claim.child.products.shape[0] - 1
     columns[:q] = levels.chosen[level, :q]
     columns[q] = k
     v = scratch[k + 1]
-    _solve(claim.products, columns, q + 1, scratch, v)
-    low, high = _bounds(claim.products, columns, q + 1, v, claim.eigenvalue)
-    cost = _cost_of(claim.weight, high, False) + claim.costs[q]
+    _solve(claim.child.products, columns, q + 1, scratch, v)
+    low, high = _bounds(claim.child.products, columns, q + 1, v, claim.eigenvalue)
+    cost = _cost_of(claim.child.weight, high, False) + claim.child.costs[q]
     if cost - discount < claim.threshold and cost < levels.dominating[level]:
         if n == parents.shape[0]:
             return False
@@ -283,7 +241,7 @@ def _list(claim, levels, discount, parents, values, columns, scratch):
         values[0, n], values[1, n] = cost, cost - discount
         levels.state[2] += 1
     if low > 0:
-        most = _cost_of(claim.weight, low, True) + claim.costs[q]
+        most = _cost_of(claim.child.weight, low, True) + claim.child.costs[q]
         levels.dominating[level] = min(levels.dominating[level], most)
     return True
 
@@ -291,8 +249,8 @@ def _list(claim, levels, discount, parents, values, columns, scratch):
 @inner_kernel
 def _least_cost(claim, columns, n, v, q):
     """Return what families with more than q parents among n - 1 columns cost at least."""
-    _, high = _bounds(claim.products, columns, n, v, claim.eigenvalue)
-    return _cost_of(claim.weight, high, False) + claim.least_costs[q + 1]
+    _, high = _bounds(claim.child.products, columns, n, v, claim.eigenvalue)
+    return _cost_of(claim.child.weight, high, False) + claim.child.least_costs[q + 1]
 
 
 @inner_kernel

@@ -1,9 +1,8 @@
 """Kernels that price all parent sets of a child: the least reduced cost, and families near it.
 
-A family of the child with the parents P costs ``weight * log(RSS(P)) + costs[|P|]``, where RSS is
-the residual sum of squares. Its reduced cost is less by a discount, the sum over cuts of multiplier
-times coefficient. Coefficients never grow with P, and neither does RSS. So no family with parents
-between the chosen ones I and I with all open ones U costs less than
+Neither the residual sum of squares RSS(P) nor the discount grows with the parents P, as
+`pricing_problem` defines them. So a family whose parents are the chosen columns I and any of the
+open ones U has a reduced cost of at least
 
     weight * log(RSS(I + U)) + the least cost of |I| parents or more - discount(I).
 
@@ -19,59 +18,15 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import boolean, float64, int64, uint16
+from numba import boolean, float64, int64
 
+from skbn._branch_and_cut.pricing_problem import CHILD_COSTS, DISCOUNTS, ChildCosts
 from skbn._core.compile import inlined_kernel, inner_kernel, kernel, tuple_type
 
 PAUSED, FULL, DONE = 0, 1, 2
-# The numbers of a search, by their places in `Walk.numbers` and `Walk.levels`.
+# The numbers of a search, by their places in `Walk.numbers` and `Walk.limits`.
 LEVEL, IS_FRESH, N_FOUND, N_NODES = range(4)
 REACH, LEAST = range(2)
-
-
-class ChildCosts(NamedTuple):
-    """What the families of one child cost.
-
-    Parameters
-    ----------
-    products : ndarray of shape (k + 1, k + 1), float64
-        Products of columns of unit norm: the k candidates, the required ones first, and the child.
-    weight : float
-        What the logarithm of the residual sum of squares counts.
-    costs : ndarray of shape (k + 2,), float64
-        What 0, ..., k + 1 parents cost.
-    least_costs : ndarray of shape (k + 2,), float64
-        What as many parents or more cost at least.
-    n_required : int
-        How many of the candidates are in all families.
-    """
-
-    products: npt.NDArray[np.float64]
-    weight: float
-    costs: npt.NDArray[np.float64]
-    least_costs: npt.NDArray[np.float64]
-    n_required: int
-
-
-class Discounts(NamedTuple):
-    """What cuts and their multipliers take from the costs of one child's families.
-
-    Parameters
-    ----------
-    bits : ndarray of shape (n_cuts, k), uint16
-        The bit of each candidate in the number of an entry; 0 outside of the cut.
-    starts : ndarray of shape (n_cuts,), int64
-        Where the child's table begins in `tables`.
-    multipliers : ndarray of shape (n_cuts,), float64
-        Positive.
-    tables : ndarray of float64
-        The coefficients.
-    """
-
-    bits: npt.NDArray[np.uint16]
-    starts: npt.NDArray[np.int64]
-    multipliers: npt.NDArray[np.float64]
-    tables: npt.NDArray[np.float64]
 
 
 class Found(NamedTuple):
@@ -148,8 +103,6 @@ class Walk(NamedTuple):
     limits: npt.NDArray[np.float64]
 
 
-_COSTS = tuple_type(ChildCosts, float64[:, ::1], float64, float64[::1], float64[::1], int64)
-_DISCOUNTS = tuple_type(Discounts, uint16[:, ::1], int64[::1], float64[::1], float64[::1])
 _FOUND = tuple_type(Found, int64[:, ::1], float64[::1], float64[::1])
 _CHOSEN = tuple_type(
     Chosen,
@@ -284,7 +237,7 @@ def leave_out(inverse, left, n, at, target, target_left):
             target_left[to] = left[a]
 
 
-@kernel(_COSTS, _DISCOUNTS, _CHOSEN, _WALK, _FOUND, float64, int64, seconds=4.0)
+@kernel(CHILD_COSTS, DISCOUNTS, _CHOSEN, _WALK, _FOUND, float64, int64, seconds=4.0)
 def search_parent_sets(child, discounts, chosen, walk, found, slack, n_nodes):
     """Find the families whose reduced costs are within reach and that no subset dominates.
 
@@ -302,7 +255,7 @@ def search_parent_sets(child, discounts, chosen, walk, found, slack, n_nodes):
     slack : float
         In nats.
     n_nodes : int
-        After so many nodes it pauses.
+        It pauses after this many nodes.
 
     Returns
     -------
@@ -326,7 +279,7 @@ def search_parent_sets(child, discounts, chosen, walk, found, slack, n_nodes):
         reach, cheapest = limits[REACH] + chosen.discount[q], walk.cheapest[level]
         n = walk.n_left[level]
         full = -child.weight * math.log(walk.inverses[level, n - 1, n - 1])
-        more = child.least_costs[q:]  # of so many parents more
+        more = child.least_costs[q:]  # of 0, 1, ... further parents
         at, n_open = -1, 0
         if full + more[1] <= min(reach, cheapest):
             at, n_open = _losses(child, chosen.lost[q], walk, level, losses, lost)
@@ -482,7 +435,7 @@ def _largest_first(losses, lost):
     return losses[0]
 
 
-@kernel(_COSTS, _DISCOUNTS, _CHOSEN, int64[:, ::1], int64[::1], _FOUND, seconds=2.5)
+@kernel(CHILD_COSTS, DISCOUNTS, _CHOSEN, int64[:, ::1], int64[::1], _FOUND, seconds=2.5)
 def descend(child, discounts, chosen, starts, sizes, found):
     """Lower the reduced costs of families by adding, leaving out and exchanging a parent.
 

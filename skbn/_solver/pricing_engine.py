@@ -1,27 +1,18 @@
 """Branch and cut over all parent sets as an engine: a proof without a limit on parents.
 
-The order search finds a network. Column generation bounds what any other costs, and lists the
-families that a better one may have; branch and cut ends on the list. Both are checked again by code
-of their own.
+The order search finds a network, relative to which `skbn._branch_and_cut` bounds all others.
 """
 
 from __future__ import annotations
 
-import itertools
-import math
 import time
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from skbn._branch_and_cut.checker_kernels import CHECKER_KERNELS
-from skbn._branch_and_cut.pricing_checker import ROUNDING, smallest_eigenvalue
-from skbn._branch_and_cut.pricing_checker_kernels import PRICING_CHECKER_KERNELS
-from skbn._branch_and_cut.pricing_kernels import PRICING_KERNELS, ChildCosts
 from skbn._core.arrays import Floats
-from skbn._core.exact_sums import lower_sum, upper_sum
-from skbn._core.resources import Resources, Threads, count_threads, one_blas_thread
+from skbn._core.exact_sums import upper_sum
+from skbn._core.resources import Resources, count_threads, one_blas_thread
 from skbn._core.subsets import mask_of, members_of
 from skbn._core.text import readable_size
 from skbn._exact.plan import TooLargeError
@@ -38,37 +29,13 @@ from skbn._solver.engines import GroupSearch, Optimum, SearchSettings
 from skbn._solver.order_engine import OrderGroupSearch, order_search_bytes, plan_order_search
 from skbn._solver.problem import Problem, Shape
 
-if TYPE_CHECKING:  # they import highspy, which is optional
-    from skbn._branch_and_cut.column_generation import Generated
-    from skbn._branch_and_cut.pricing import Child
+if TYPE_CHECKING:  # pricing is imported where it is used: few fits need it
+    from skbn._branch_and_cut.pricing_problem import Child
 
 # The lists of families, the cuts and the program.
 _BYTES_OF_LISTS = 1 << 28
 # The most nats that rounding may put the costs of a network off.
 _MOST_ROUNDING = 1e-3
-# The share of the time that is left for the check of a bound that is not closed: it takes about as
-# long as the last search through all parent sets.
-_SHARE_OF_CHECK = 0.15
-
-
-class _Proven(NamedTuple):
-    """A network, and what its check shows.
-
-    Parameters
-    ----------
-    network : sequence of tuple of int
-        Positions of each column's parents.
-    cost, bound : float
-        What it costs, and what any network costs at least.
-    n_nodes : int
-    is_finished : bool
-    """
-
-    network: Sequence[tuple[int, ...]]
-    cost: float
-    bound: float
-    n_nodes: int
-    is_finished: bool
 
 
 def can_price(shape: Shape) -> bool:
@@ -133,18 +100,14 @@ class PricingSearch(GroupSearch):
     def __init__(
         self, group: Group, settings: SearchSettings, orders: OrderGroupSearch, n_bytes: int
     ) -> None:
-        from skbn._branch_and_cut.branch_and_cut import BRANCH_AND_CUT_KERNELS
+        from skbn._branch_and_cut.all_parent_sets import KERNELS_OF_ALL_PARENT_SETS
 
         self.columns = group.columns
-        self.kernels = (
-            *orders.kernels,
-            *BRANCH_AND_CUT_KERNELS,
-            *CHECKER_KERNELS,
-            *PRICING_KERNELS,
-            *PRICING_CHECKER_KERNELS,
-        )
+        self.kernels = (*orders.kernels, *KERNELS_OF_ALL_PARENT_SETS)
         self.n_bytes = n_bytes
-        self._group, self._settings, self._orders = group, settings, orders
+        self._settings, self._orders = settings, orders
+        # The numbers in the table of the search's columns: the children, then the others.
+        self._numbers = [*group.columns, *group.others]
 
     def __str__(self) -> str:
         size = readable_size(self.n_bytes)
@@ -157,7 +120,10 @@ class PricingSearch(GroupSearch):
         return int(self._orders.cost() / SHARE_OF_PROGRESS)
 
     def optimum(self, problem: Problem, resources: Resources) -> Optimum:
-        deadline = resources.end_of_share(self._settings.share)
+        from skbn._branch_and_cut.all_parent_sets import best_of_all_parent_sets
+
+        settings = self._settings
+        deadline = resources.end_of_share(settings.share)
         notes = Notes(resources.progress)
         start = self._orders.optimum(problem, resources.reporting(notes))
         score = float(problem.local_scores(self.columns, start.parents).sum())
@@ -167,77 +133,34 @@ class PricingSearch(GroupSearch):
             gap = max(0.0, cost - bound)
             notes.tell(f"{score - cost:,.2f} nats, at most {gap:.3g} below the best; {note}")
 
-        if self._orders.is_interrupted:
-            deadline = time.monotonic()
+        position = {column: i for i, column in enumerate(self._numbers)}
+        network = [tuple(sorted(position[p] for p in members_of(mask))) for mask in start.parents]
         with one_blas_thread():
-            found = self._proven(problem, start.parents, deadline, resources, tell)
+            products, rounding = _products(problem, self._numbers)
+            children = [
+                _child(problem, x, products, position, parents)
+                for x, parents in zip(self.columns, network, strict=True)
+            ]
+            found = best_of_all_parent_sets(
+                children,
+                network,
+                rounding=rounding,
+                tolerance=settings.tolerance,
+                deadline=time.monotonic() if self._orders.is_interrupted else deadline,
+                seed=settings.seed,
+                n_jobs=resources.n_jobs,
+                tell=tell,
+                ends_on_interrupt=resources.keeps_best_on_interrupt,
+            )
         resources.progress.advance(self.cost())
         return climbed_from(
             problem,
             self.columns,
-            [mask_of(self._number(p) for p in parents) for parents in found.network],
+            [mask_of(self._numbers[p] for p in parents) for parents in found.network],
             self._orders,
             max(0.0, upper_sum([found.cost, -found.bound])),
-            self._settings.tolerance,
+            settings.tolerance,
         )._replace(n_nodes=found.n_nodes, is_finished=found.is_finished)
-
-    def _number(self, position: int) -> int:
-        """Return the number in the table of a column of the search."""
-        own = self._group.columns
-        return own[position] if position < len(own) else self._group.others[position - len(own)]
-
-    def _proven(
-        self,
-        problem: Problem,
-        start: Sequence[int],
-        deadline: float,
-        resources: Resources,
-        tell: Callable[[float, float, str], None],
-    ) -> _Proven:
-        """Return the best network found, with a bound that was checked."""
-        from skbn._branch_and_cut.branch_and_cut import branch_and_cut
-        from skbn._branch_and_cut.column_generation import ColumnGeneration
-
-        columns = [*self._group.columns, *self._group.others]
-        position = {column: i for i, column in enumerate(columns)}
-        network = [tuple(sorted(position[p] for p in members_of(mask))) for mask in start]
-        products, rounding = _products(problem, columns)
-        children = [
-            _child(problem, x, products, position, network[i])
-            for i, x in enumerate(self._group.columns)
-        ]
-        tolerance = self._settings.tolerance
-        interrupts: type[BaseException] | tuple[()] = ()
-        if resources.keeps_best_on_interrupt:
-            interrupts = KeyboardInterrupt
-        now = time.monotonic()
-        of_search = now + (1 - _SHARE_OF_CHECK) * (deadline - now)
-        with resources.threads() as threads:
-            rest = tolerance, of_search, self._settings.seed, threads, tell
-            generated = ColumnGeneration(children, network, *rest).run(interrupts)
-            bound, bound_of_others = _checked(children, generated, rounding, threads)
-        if generated.lists is None:
-            is_finished = generated.cost - bound <= tolerance
-            return _Proven(generated.network, generated.cost, bound, 0, is_finished)
-        lists = generated.lists
-        found = branch_and_cut(
-            lists.families,
-            lists.chosen(generated.network),
-            tolerance=tolerance,
-            deadline=deadline,
-            seed=self._settings.seed,
-            n_jobs=resources.n_jobs,
-            tell=lambda cost, bound, n_nodes: tell(
-                cost, min(bound, bound_of_others), f"{n_nodes:,} nodes"
-            ),
-            ends_on_interrupt=resources.keeps_best_on_interrupt,
-            cuts=generated.bound.cuts,
-        )
-        best = [lists.parents[f] for f in found.chosen]
-        lower = max(
-            bound, min(lower_sum([found.bound, -2 * len(children) * rounding]), bound_of_others)
-        )
-        return _Proven(best, found.cost, lower, found.n_nodes, found.is_finished)
 
 
 def _products(problem: Problem, columns: list[int]) -> tuple[Floats, float]:
@@ -251,6 +174,8 @@ def _products(problem: Problem, columns: list[int]) -> tuple[Floats, float]:
     ValueError
         If the columns are so nearly collinear that rounding would hide a bound.
     """
+    from skbn._branch_and_cut.pricing_checker import ROUNDING, smallest_eigenvalue
+
     scorer, m = problem.scorer, len(columns)
     factor = scorer.statistics.factor[:, columns].astype(np.longdouble)
     factor /= np.sqrt((factor**2).sum(axis=0))
@@ -279,7 +204,7 @@ def _child(
     parents: tuple[int, ...],
 ) -> Child:
     """Return a column with its regressions; costs are relative to those of some parents."""
-    from skbn._branch_and_cut.pricing import Child
+    from skbn._branch_and_cut.pricing_problem import Child, ChildCosts
 
     scorer = problem.scorer
     required, candidates = problem.limits_of(x)
@@ -296,28 +221,3 @@ def _child(
     of_child = ChildCosts(products, weight, costs, least_costs, len(required))
     child = Child(of_child, numbers, 0.0)
     return child._replace(offset=child.cost_of(parents))
-
-
-def _checked(
-    children: Sequence[Child], generated: Generated, rounding: float, threads: Threads
-) -> tuple[float, float]:
-    """Return what networks cost at least, and those with families that are not listed."""
-    from skbn._branch_and_cut.column_generation import MARGIN
-    from skbn._branch_and_cut.pricing_checker import certified_bound_of_others
-
-    bound, lists = generated.bound, generated.lists
-    if not math.isfinite(bound.bound):
-        return -math.inf, -math.inf
-    if lists is None:
-        # Rounding must not decide about the families of the least reduced cost.
-        thresholds = bound.least - MARGIN
-        listed: list[dict[tuple[int, ...], float]] = [{} for _ in children]
-    else:
-        thresholds = bound.least + (max(generated.cost - bound.bound, 0.0) + MARGIN / 2)
-        start, cost = lists.families.start, lists.families.cost.tolist()
-        listed = [
-            dict(zip(lists.parents[a:b], cost[a:b], strict=True))
-            for a, b in itertools.pairwise(start.tolist())
-        ]
-    rest = bound.cuts, bound.multipliers, thresholds, listed, rounding, threads
-    return certified_bound_of_others(children, *rest)

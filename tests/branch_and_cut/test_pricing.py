@@ -6,28 +6,27 @@ import math
 import numpy as np
 import pytest
 import reference
+from random_proofs import plain
 
 from skbn._branch_and_cut import pricing
 from skbn._branch_and_cut.column_generation import ColumnGeneration
 from skbn._branch_and_cut.pricing import (
-    Child,
     TooManyFamiliesError,
     discounts_of,
     price_all,
     price_near,
 )
 from skbn._branch_and_cut.pricing_checker import ROUNDING, certified_bound_of_others
-from skbn._branch_and_cut.pricing_kernels import ChildCosts
+from skbn._branch_and_cut.pricing_problem import Child, ChildCosts
 from skbn._branch_and_cut.proof import ClusterCut, LocalCut
 from skbn._branch_and_cut.proof_checker import ProofError
 from skbn._branch_and_cut.separation import arrays_of
 from skbn._core.resources import Threads
+from skbn.datasets import make_gaussian_network
 
 
 def random_rows(rng, m, n):
-    weights = np.triu(rng.normal(size=(m, m)) * (rng.random((m, m)) < 0.5), 1)
-    rows = rng.normal(size=(n, m)) @ np.linalg.inv(np.eye(m) - weights)
-    rows = rows[:, rng.permutation(m)]
+    rows = make_gaussian_network(m, mean_degree=m / 2, n_samples=n, random_state=rng)[0]
     rows -= rows.mean(axis=0)
     return rows / np.linalg.norm(rows, axis=0)
 
@@ -53,17 +52,12 @@ def all_costs(rows, x, penalty, n_required=0, most=None):
     n, m = rows.shape
     others = [p for p in range(m) if p != x]
     return {
-        parents: n / 2 * math.log(residual(rows, x, parents)) + penalty * len(parents)
+        parents: n / 2 * math.log(reference.regression(rows, x, parents)[2])
+        + penalty * len(parents)
         for size in range(m)
         for parents in itertools.combinations(others, size)
         if set(others[:n_required]) <= set(parents) and size <= (m if most is None else most)
     }
-
-
-def residual(rows, x, parents):
-    if not parents:
-        return float(rows[:, x] @ rows[:, x])
-    return float(np.linalg.lstsq(rows[:, list(parents)], rows[:, x], rcond=None)[1][0])
 
 
 def random_cut(rng, m, w):
@@ -103,18 +97,14 @@ def random_priced(seed, m=7, **limits):
     return children, cuts, multipliers, costs, reduced
 
 
-def plain(cut):
-    if isinstance(cut, ClusterCut):
-        return cut.columns.tolist(), None, 1
-    return cut.columns.tolist(), cut.table.tolist(), cut.bound
-
-
 def undominated(costs):
-    return {
-        parents
-        for parents, cost in costs.items()
-        if not any(set(p) < set(parents) and c <= cost for p, c in costs.items())
-    }
+    scores = {frozenset(parents): -cost for parents, cost in costs.items()}
+    return {tuple(sorted(parents)) for parents in reference.undominated(scores)}
+
+
+def cheapest_network(costs):
+    scores = {(x, p): -cost for x, families in enumerate(costs) for p, cost in families.items()}
+    return -reference.best_score_by_dynamic_program(scores, len(costs))
 
 
 LIMITS = [{}, {"most": 3}, {"n_required": 2}, {"n_required": 1, "most": 2}]
@@ -147,7 +137,7 @@ def test_no_single_change_lowers_the_end_of_a_descent(limits):
     for x, child in enumerate(children):
         discounts = discounts_of(child, x, arrays_of(cuts, m), multipliers)
         start = min(costs[x], key=len)
-        found = price_near(child, discounts, [start], m)
+        found = price_near(child, discounts, [start])
         for parents, r, c in zip(found.parents, found.reduced, found.cost, strict=True):
             assert (r, c) == pytest.approx((reduced[x][parents], costs[x][parents]), abs=1e-9)
         best = found.parents[0]
@@ -199,20 +189,6 @@ def test_the_bounds_hold_for_all_networks(seed, limits):
     cheapest = cheapest_network(costs)
     assert bound <= cheapest
     assert min(of_others, cheapest_network(listed)) <= cheapest + 1e-9
-
-
-def cheapest_network(costs):
-    """The cost of the cheapest acyclic choice of families, by a dynamic program over sets."""
-    m = len(costs)
-    least = {frozenset(): 0.0}
-    for size in range(1, m + 1):
-        for columns in map(frozenset, itertools.combinations(range(m), size)):
-            least[columns] = min(
-                least[columns - {x}]
-                + min((c for p, c in costs[x].items() if set(p) <= columns - {x}), default=math.inf)
-                for x in columns
-            )
-    return least[frozenset(range(m))]
 
 
 def test_a_missing_family_is_refused():

@@ -1,0 +1,140 @@
+"""The best network over all parent sets, and a bound that is checked.
+
+Column generation bounds what any network costs, and lists the families that a better one may have;
+branch and cut ends on the list.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import time
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from skbn._branch_and_cut.branch_and_cut import BRANCH_AND_CUT_KERNELS, branch_and_cut
+from skbn._branch_and_cut.checker_kernels import CHECKER_KERNELS
+from skbn._branch_and_cut.column_generation import MARGIN, ColumnGeneration, Generated, Parents
+from skbn._branch_and_cut.pricing_checker import certified_bound_of_others
+from skbn._branch_and_cut.pricing_checker_kernels import PRICING_CHECKER_KERNELS
+from skbn._branch_and_cut.pricing_kernels import PRICING_KERNELS
+from skbn._branch_and_cut.pricing_problem import Child
+from skbn._core.exact_sums import lower_sum
+from skbn._core.resources import Threads
+
+KERNELS_OF_ALL_PARENT_SETS = (
+    *BRANCH_AND_CUT_KERNELS,
+    *CHECKER_KERNELS,
+    *PRICING_KERNELS,
+    *PRICING_CHECKER_KERNELS,
+)
+
+# The share of the time that is left for the check of a bound that is not closed: it takes about as
+# long as the last search through all parent sets.
+_SHARE_OF_CHECK = 0.15
+
+
+class Proven(NamedTuple):
+    """A network, and what its check shows.
+
+    Parameters
+    ----------
+    network : list of tuple of int
+        The parents of each child.
+    cost, bound : float
+        What it costs, and what any network costs at least.
+    n_nodes : int
+        How many nodes the tree of branch and cut has.
+    is_finished : bool
+        Whether the search ended by itself.
+    """
+
+    network: list[Parents]
+    cost: float
+    bound: float
+    n_nodes: int
+    is_finished: bool
+
+
+def best_of_all_parent_sets(
+    children: Sequence[Child],
+    network: Sequence[Parents],
+    *,
+    rounding: float,
+    tolerance: float,
+    deadline: float,
+    seed: int = 0,
+    n_jobs: int | None = None,
+    tell: Callable[[float, float, str], None] | None = None,
+    ends_on_interrupt: bool = False,
+) -> Proven:
+    """Return the best network found, with a bound over all parent sets that was checked.
+
+    Parameters
+    ----------
+    children : sequence of Child
+    network : sequence of tuple of int
+        As for `ColumnGeneration`.
+    rounding : float
+        By how much rounding may put the cost of a family off, in nats.
+    tolerance, deadline, seed, n_jobs, ends_on_interrupt
+        As for `branch_and_cut`.
+    tell : callable, optional
+        Called with the cost of the best network, the bound, and a note.
+    """
+    now = time.monotonic()
+    of_search = now + (1 - _SHARE_OF_CHECK) * (deadline - now)
+    with Threads(n_jobs) as threads:
+        search = ColumnGeneration(children, network, tolerance, of_search, seed, threads, tell)
+        generated = search.run(ends_on_interrupt=ends_on_interrupt)
+        bound, bound_of_others = _checked(children, generated, rounding, threads)
+    lists = generated.lists
+    if lists is None:
+        is_finished = generated.cost - bound <= tolerance
+        return Proven(generated.network, generated.cost, bound, 0, is_finished)
+
+    def tell_of_tree(cost: float, of_tree: float, n_nodes: int) -> None:
+        if tell is not None:
+            tell(cost, min(of_tree, bound_of_others), f"{n_nodes:,} nodes")
+
+    found = branch_and_cut(
+        lists.families,
+        lists.chosen(generated.network),
+        tolerance=tolerance,
+        deadline=deadline,
+        seed=seed,
+        n_jobs=n_jobs,
+        tell=tell_of_tree,
+        ends_on_interrupt=ends_on_interrupt,
+        cuts=generated.bound.cuts,
+    )
+    of_lists = lower_sum([found.bound, -2 * len(children) * rounding])
+    return Proven(
+        [lists.parents[f] for f in found.chosen],
+        found.cost,
+        max(bound, min(of_lists, bound_of_others)),
+        found.n_nodes,
+        found.is_finished,
+    )
+
+
+def _checked(
+    children: Sequence[Child], generated: Generated, rounding: float, threads: Threads
+) -> tuple[float, float]:
+    """Return what networks cost at least, and those with families that are not listed."""
+    bound, lists = generated.bound, generated.lists
+    if not math.isfinite(bound.bound):
+        return -math.inf, -math.inf
+    if lists is None:
+        # Rounding must not decide about the families of the least reduced cost.
+        thresholds = bound.least - MARGIN
+        listed: list[dict[Parents, float]] = [{} for _ in children]
+    else:
+        thresholds = bound.least + (max(generated.cost - bound.bound, 0.0) + MARGIN / 2)
+        start, cost = lists.families.start.tolist(), lists.families.cost.tolist()
+        listed = [
+            dict(zip(lists.parents[a:b], cost[a:b], strict=True))
+            for a, b in itertools.pairwise(start)
+        ]
+    rest = bound.cuts, bound.multipliers, thresholds, listed, rounding, threads
+    return certified_bound_of_others(children, *rest)
