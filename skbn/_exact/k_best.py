@@ -342,7 +342,7 @@ def _shorter_list(_: int) -> str:
     return "give a smaller n, or a smaller within"
 
 
-# Of several groups of columns
+# Several groups of columns
 
 
 def sum_of_streams(streams: list[NearOptimalStream]) -> NearOptimalStream:

@@ -112,12 +112,12 @@ class SearchPlan:
 
     @cached_property
     def table_bits(self) -> list[int]:
-        """Of each child, the number of other inner columns, whose sets are its table's entries."""
+        """Return the number of each child's other inner columns: its table has their subsets."""
         return [self.n_inner - 1] * self.n_inner + [self.n_inner] * self.n_outer
 
     @cached_property
     def row_bits(self) -> list[int]:
-        """Of each child, how many of these are columns in which a block's sets differ."""
+        """Return in how many of these columns the sets of a block differ, for each child."""
         within = self.block_bits
         return [within - 1] * within + [within] * (self.n_columns - within)
 

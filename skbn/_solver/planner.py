@@ -121,6 +121,11 @@ _PRICING = (
     "set time_limit, to 600 seconds for example: branch and cut over all parent sets then proves "
     "the best network, or gives the best one found and by how much another may score higher"
 )
+# Why a time limit is not enough.
+_NOT_PRICED = (
+    " A time_limit alone is enough for the BIC, AIC, EBIC or likelihood of nodes of one column "
+    "each, without interventions."
+)
 # Why a search that fits is not enough.
 _NOT_LISTED = " Branch and cut takes more columns, but cannot list further networks."
 
@@ -201,7 +206,8 @@ def plan_searches(shape: Shape, resources: Resources, settings: SearchSettings =
     if settings.lists_networks:
         way_out = _NOT_LISTED if shape.families.are_listed else ""
     elif settings.is_exact:
-        way_out = _NOT_EXACT
+        has_limit = resources.time_limit is not None and not shape.families.are_listed
+        way_out = (_NOT_PRICED if has_limit and not can_price(shape) else "") + _NOT_EXACT
     raise ValueError(f"{largest}. {remedies[:1].upper()}{remedies[1:]}.{way_out}")
 
 

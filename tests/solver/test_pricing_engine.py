@@ -92,6 +92,20 @@ def test_without_a_time_limit_the_refusal_names_it():
         GaussianBNLearner("bge").fit(X)
 
 
+@pytest.mark.parametrize(
+    ("settings", "given"),
+    [
+        ({"criterion": "bge"}, {}),
+        ({"nodes": {"pair": [0, 1]}}, {}),
+        ({}, {"interventions": np.eye(60, 40, dtype=bool)}),
+    ],
+)
+def test_what_cannot_be_priced_is_named(settings, given):
+    X = np.random.default_rng(0).normal(size=(60, 40))
+    with pytest.raises(ValueError, match="A time_limit alone is enough for the BIC, AIC, EBIC or"):
+        GaussianBNLearner(time_limit=5, **settings).fit(X, **given)
+
+
 def test_columns_that_are_nearly_collinear_are_named(alone):
     X = rows_of(8, 0)
     X[:, 5] = X[:, 2] + 2e-6 * X[:, 5]
