@@ -478,8 +478,9 @@ def warn_about_proof(learner: BaseEstimator, n_unproven: int = 0) -> None:
         )
     elif not learner.is_optimal_:
         warn(
-            "The search ended before it proved that its network is the best: another one may "
-            f"score up to {gap:.3g} nats higher. {_LESS_TO_PROVE}",
+            "The search ended before it proved that its network is the best "
+            f"{learner._searched_.scope}: another one may score up to {gap:.3g} nats higher. "
+            f"{_LESS_TO_PROVE}",
             ConvergenceWarning,
         )
 

@@ -314,7 +314,8 @@ class NetworkLearner(OneNetworkEstimator):
             return 'Not proven optimal: found by missing="em".'
         if self._search_ == "order":
             return 'Not proven optimal: found by search="order".'
-        return f"Not proven optimal: at most {self.optimality_gap_:.3g} nats below the best."
+        gap = f"at most {self.optimality_gap_:.3g} nats below the best"
+        return f"Not proven optimal: {gap} {self._searched_.scope}."
 
     def summary(self, max_rows: int | None = None) -> str:
         """Return what the fit found, on one screen of text.
@@ -353,7 +354,7 @@ class NetworkLearner(OneNetworkEstimator):
         table      178 rows, 3 columns
         criterion  BIC()
         score      -1440.3031 nats
-        proof      No network has a higher score.
+        proof      Proven over all networks: none has a higher score.
         network    3 nodes and 2 edges (0 reversible)
         fit        chi2 0.9187 with 1 df, p = 0.338; CFI 1.000, RMSEA 0.000 (0.000 to 0.195), \
 SRMR 0.038

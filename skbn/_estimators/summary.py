@@ -61,16 +61,11 @@ def _criterion(learner: Any) -> str:
 
 def _proof(learner: Any) -> str:
     """Return what is known of the optimality of the network."""
-    constraints = learner._searched_.constraints
-    limit = constraints.max_parents
-    among = "" if constraints.is_free else " within the constraints"
-    if limit < len(learner.network_.nodes) - 1:
-        among += f" with up to {limit} parent{'s' * (limit != 1)} each"
     if not learner.is_optimal_:
         return str(learner._shown_note())
     gap = learner.optimality_gap_
     by_more = f" by more than {gap:.1g} nats" if gap else ""
-    return f"No network{among} has a higher score{by_more}."
+    return f"Proven {learner._searched_.scope}: none has a higher score{by_more}."
 
 
 def _fit(network: Any) -> str | None:

@@ -175,11 +175,11 @@ class _BranchAndCut(GroupSearch):
     def optimum(self, problem: Problem, resources: Resources) -> Optimum:
         settings = self._settings
         deadline = resources.end_of_share(settings.share)
-        notes = Notes(resources.progress)
+        notes, scope = Notes(resources.progress), problem.scope
 
         def tell(cost: float, bound: float, n_nodes: int) -> None:
             gap = max(0.0, cost - bound)
-            score = f"{known - cost:,.2f} nats, at most {gap:.3g} below the best"
+            score = f"{known - cost:,.2f} nats, at most {gap:.3g} below the best {scope}"
             notes.tell(f"{score}; {n_nodes:,} nodes")
 
         try:

@@ -124,14 +124,15 @@ class PricingSearch(GroupSearch):
 
         settings = self._settings
         deadline = resources.end_of_share(settings.share)
-        notes = Notes(resources.progress)
+        notes, scope = Notes(resources.progress), problem.scope
         start = self._orders.optimum(problem, resources.reporting(notes))
         score = float(problem.local_scores(self.columns, start.parents).sum())
         score += float(problem.score_offsets[self.columns].sum())
 
         def tell(cost: float, bound: float, note: str) -> None:
             gap = max(0.0, cost - bound)
-            notes.tell(f"{score - cost:,.2f} nats, at most {gap:.3g} below the best; {note}")
+            proven = f"at most {gap:.3g} below the best {scope}"
+            notes.tell(f"{score - cost:,.2f} nats, {proven}; {note}")
 
         position = {column: i for i, column in enumerate(self._numbers)}
         network = [tuple(sorted(position[p] for p in members_of(mask))) for mask in start.parents]

@@ -263,6 +263,17 @@ class Problem(ABC):
     def prepare(self, progress: Progress) -> None:  # noqa: B027
         """Compute what the scores of listed families need, and advance the progress by it."""
 
+    @property
+    def scope(self) -> str:
+        """Say which networks a proof is about, as in "the best over all networks"."""
+        limit = self.constraints.max_parents
+        scope = "over all networks"
+        if self.families.are_given:
+            scope = "among networks of listed families"
+        elif limit < len(self.names) - 1:
+            scope = f"among networks of at most {limit} parent{'s' * (limit != 1)}"
+        return scope if self.constraints.is_free else f"{scope} within the constraints"
+
     # Families
 
     @abstractmethod

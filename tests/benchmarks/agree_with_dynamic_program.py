@@ -6,6 +6,11 @@ Tables have 10 to 25 columns, 200 to 1,000 rows and a mean degree of 1 to 2; fam
 3 or 4 parents, and are scored by the BIC or the EBIC. Half of the searches know something: tiers,
 required or forbidden edges. It prints each table whose scores differ by more than 1e-6 nats, or
 whose proof is not finished within the limit, and how many there are.
+
+    python tests/benchmarks/agree_with_dynamic_program.py 300 --all-parent-sets
+
+takes tables of 6 to 16 columns and settings of all kinds (`tests/random_learners.py`), and prices
+all parent sets.
 """
 
 from __future__ import annotations
@@ -26,10 +31,11 @@ from skbn.exceptions import DataWarning, MaxParentsWarning
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from branch_and_cut_alone import plan_single_columns
+from random_learners import random_learner
 
 
 def draw(rng):
-    """Return a table, the parameters of a learner, and what it knows."""
+    """Return a table, and the parameters of a learner."""
     m, max_parents = int(rng.integers(10, 26)), int(rng.integers(2, 5))
     rows, network = make_gaussian_network(
         m,
@@ -50,7 +56,7 @@ def draw(rng):
         known["required_edges"] = kept
         known["forbidden_edges"] = [(a, b) for a, b in pairs if a != b and (a, b) not in kept]
     options = {"criterion": str(rng.choice(["bic", "ebic"])), "max_parents": max_parents, **known}
-    return rows, options
+    return rows, options, {}
 
 
 def main():
@@ -58,19 +64,24 @@ def main():
     parser.add_argument("n_tables", type=int, nargs="?", default=200)
     parser.add_argument("--limit", type=float, default=120.0, help="seconds for each proof")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--all-parent-sets", action="store_true")
     arguments = parser.parse_args()
+    draw_one = draw
+    if arguments.all_parent_sets:
+        draw_one, planner.plan_branch_and_cut = random_learner, lambda *_: None
     for category in (ConvergenceWarning, DataWarning, MaxParentsWarning):
         warnings.simplefilter("ignore", category)
     dynamic_programs = planner.ENGINES
     n_different = n_unfinished = n_trees = 0
     slowest, start = 0.0, time.monotonic()
     for i in range(arguments.n_tables):
-        rows, options = draw(np.random.default_rng([arguments.seed, i]))
-        best = GaussianBNLearner(**options).fit(rows)
+        rows, options, given = draw_one(np.random.default_rng([arguments.seed, i]))
+        best = GaussianBNLearner(**options).fit(rows, **given)
         begin = time.monotonic()
         planner.ENGINES = (plan_single_columns,)
         try:
-            found = GaussianBNLearner(**options, time_limit=arguments.limit).fit(rows)
+            learner = GaussianBNLearner(**options, time_limit=arguments.limit)
+            found = learner.fit(rows, **given)
         finally:
             planner.ENGINES = dynamic_programs
         slowest = max(slowest, time.monotonic() - begin)

@@ -88,7 +88,8 @@ def test_an_ended_search_tells_its_gap(rows, monkeypatch):
     assert learner.score_bound_ == pytest.approx(bound, rel=1e-15)
     assert learner.score_bound_ >= best.network_score_
     assert learner.n_nodes_ == 7
-    note = "Not proven optimal: at most 12.3 nats below the best."
+    scope = "among networks of at most 3 parents"
+    note = f"Not proven optimal: at most 12.3 nats below the best {scope}."
     assert learner._shown_note() == note
     assert note in learner._repr_mimebundle_()["text/html"]
     again = pickle.loads(pickle.dumps(learner))

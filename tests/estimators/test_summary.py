@@ -28,7 +28,7 @@ def test_what_it_tells_is_what_the_learner_has(wine):
     assert lines["table"] == "178 rows, 5 columns"
     assert lines["criterion"] == "BIC()"
     assert lines["score"] == f"{learner.network_score_:.4f} nats"
-    assert lines["proof"] == "No network has a higher score."
+    assert lines["proof"] == "Proven over all networks: none has a higher score."
     assert lines["network"].startswith(f"5 nodes and {learner.dag_.number_of_edges()} edges")
     assert f"chi2 {fit.chi2:.4g} with {fit.df} df, p = {fit.p_value:.3g}" in lines["fit"]
     assert f"CFI {fit.cfi:.3f}, RMSEA {fit.rmsea:.3f}" in lines["fit"]
@@ -40,8 +40,11 @@ def test_what_it_tells_is_what_the_learner_has(wine):
     ("settings", "proof"),
     [
         ({"search": "order", "random_state": 0}, 'Not proven optimal: found by search="order".'),
-        ({"max_parents": 1}, "No network with up to 1 parent each has a higher score."),
-        ({"tiers": [["ash"], ...]}, "No network within the constraints has a higher score."),
+        ({"max_parents": 1}, "Proven among networks of at most 1 parent: none has a higher score."),
+        (
+            {"tiers": [["ash"], ...]},
+            "Proven over all networks within the constraints: none has a higher score.",
+        ),
     ],
 )
 def test_what_is_proven(wine, settings, proof):
@@ -71,6 +74,7 @@ def test_weights_penalties_and_scores(wine):
     lines = lines_of(GaussianBNLearner().fit(listed))
     assert lines["table"] == "2 columns; scores of parent sets, without rows"
     assert lines["criterion"] == "that of the scores"
+    assert lines["proof"].startswith("Proven among networks of listed families: none")
 
 
 def test_it_tells_of_holes_and_of_what_was_set(wine):

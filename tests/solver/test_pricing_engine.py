@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from branch_and_cut_alone import without_dynamic_programs
-from random_constraints import random_constraints
+from random_learners import random_learner
 
 from skbn import GaussianBNLearner
 from skbn._branch_and_cut.column_generation import ColumnGeneration
@@ -48,15 +48,11 @@ def test_the_network_scores_as_that_of_dynamic_programming(criterion, settings, 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(12))
-def test_random_tables_and_constraints(seed, alone, monkeypatch):
-    rng = np.random.default_rng(seed)
-    m = int(rng.integers(6, 14))
-    X = rows_of(m, seed, int(rng.integers(m + 10, 300)))
-    settings = random_constraints(rng, m)
-    criterion = str(rng.choice(["bic", "ebic", "aic", "loglik"]))
-    found = GaussianBNLearner(criterion, time_limit=120, random_state=0, **settings).fit(X)
+def test_random_tables_and_settings(seed, alone, monkeypatch):
+    X, settings, given = random_learner(np.random.default_rng(seed), most=12)
+    found = GaussianBNLearner(time_limit=120, random_state=0, **settings).fit(X, **given)
     monkeypatch.undo()
-    best = GaussianBNLearner(criterion, **settings).fit(X)
+    best = GaussianBNLearner(**settings).fit(X, **given)
     assert found.network_score_ == pytest.approx(best.network_score_, abs=1e-6)
     assert found.is_optimal_
 
