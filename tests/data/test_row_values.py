@@ -67,32 +67,11 @@ def test_weights_of_any_size_are_least_squares_weights():
     assert scores.local_score(1, [0, 2]) == pytest.approx(expected)
 
 
-def test_rows_of_weight_zero_might_as_well_not_be_there():
-    rows, weight = weighted_table(4)
-    rows[weight == 0] = 1e6
-    with_them = GaussianBNLearner().fit(rows, sample_weight=weight)
-    without = GaussianBNLearner().fit(rows[weight > 0], sample_weight=weight[weight > 0])
-    assert list(with_them.dag_.edges(data=True)) == list(without.dag_.edges(data=True))
-    assert with_them.network_score_ == without.network_score_
-    assert with_them.score(rows, sample_weight=weight) == without.score(
-        rows[weight > 0], sample_weight=weight[weight > 0]
-    )
-
-
 def test_a_row_out_of_all_proportion_does_not_count_at_weight_zero():
     learner = GaussianBNLearner().fit(weighted_table(4)[0])
     rows = np.vstack([learner.network_.mean_, np.full(4, 1e300)])
     assert learner.score(rows) == -np.inf
     assert np.isfinite(learner.score(rows, sample_weight=[1, 0]))
-
-
-def test_equal_weights_change_the_number_of_rows_only():
-    rows, _ = weighted_table(5)
-    ones = GaussianBNLearner("loglik").fit(rows, sample_weight=np.ones(len(rows)))
-    none = GaussianBNLearner("loglik").fit(rows)
-    twos = GaussianBNLearner("loglik").fit(rows, sample_weight=np.full(len(rows), 2.0))
-    assert ones.network_score_ == pytest.approx(none.network_score_, rel=1e-13)
-    assert twos.network_score_ == pytest.approx(2 * none.network_score_)
 
 
 EXPANSION = np.linspace(20, 60, 40)  # persons that each row of a survey stands for
@@ -149,22 +128,6 @@ def test_weights_that_are_hardly_counts_are_warned_of_once(weight, message):
     network.score(rows, sample_weight=weight)  # a mean, for which only their ratios matter
 
 
-def test_network_is_fitted_and_scored_by_weights():
-    rows, weight = weighted_table(6)
-    dag = nx.DiGraph([(0, 1), (1, 2), (0, 3)])
-    weighted = GaussianBayesianNetwork(dag).fit(rows, sample_weight=weight)
-    repeated = GaussianBayesianNetwork(dag).fit(rows.repeat(weight, 0))
-    np.testing.assert_allclose(weighted.covariance_, repeated.covariance_, rtol=1e-10)
-    np.testing.assert_allclose(weighted.mean_, repeated.mean_, rtol=1e-10)
-    assert weighted.score(rows, sample_weight=weight) == pytest.approx(
-        repeated.score(rows.repeat(weight, 0))
-    )
-    few = np.zeros(len(rows))
-    few[:2] = 1
-    with pytest.raises(ValueError, match="n_samples = 2 rows"):
-        GaussianBayesianNetwork(dag).fit(rows, sample_weight=few)
-
-
 def test_cross_validation_learns_and_holds_out_by_weights():
     rows, weight = weighted_table(7, n=60)
     folds = [(np.arange(0, 40), np.arange(40, 60)), (np.arange(20, 60), np.arange(20))]
@@ -175,15 +138,6 @@ def test_cross_validation_learns_and_holds_out_by_weights():
             assert learner.cv_results_[f"split{i}_test_score"][j] == pytest.approx(
                 alone.score(rows[test], sample_weight=weight[test]), rel=1e-12
             )
-
-
-def test_a_transformer_that_is_fitted_by_weights():
-    rows, weight = weighted_table(8)
-    fitted = LocalScoreTransformer().fit(rows, sample_weight=weight)
-    of_both = LocalScoreTransformer()
-    scores = of_both.fit_transform(rows, sample_weight=weight)
-    for each in (fitted.local_scores_, of_both.local_scores_):
-        np.testing.assert_array_equal(each.to_array(), scores.to_array())
 
 
 def test_local_scores_carry_their_weights():

@@ -284,23 +284,9 @@ def test_picture_of_the_wine_data(learner):
     """The picture as it is, to notice when it changes: look at both, then write down the better."""
     dag = learner.dag_
     drawn = LayeredGraph(dag, dict.fromkeys(dag, (80.0, 24.0))).layout()
-    expected = {
-        "alcohol": (72, -332),
-        "malic_acid": (70, -268),
-        "ash": (208, -12),
-        "alcalinity_of_ash": (293, -268),
-        "magnesium": (222, -76),
-        "total_phenols": (177, -524),
-        "flavanoids": (183, -204),
-        "nonflavanoid_phenols": (346, -332),
-        "proanthocyanins": (177, -268),
-        "color_intensity": (92, -460),
-        "hue": (67, -524),
-        "od280/od315_of_diluted_wines": (112, -396),
-        "proline": (154, -140),
-    }
-    for node, position in expected.items():
-        assert drawn.positions[node] == pytest.approx(position, abs=1)
+    xs = [72, 70, 208, 293, 222, 177, 183, 346, 177, 92, 67, 112, 154]
+    ys = [-332, -268, -12, -268, -76, -524, -204, -332, -268, -460, -524, -396, -140]
+    assert np.array([*drawn.positions.values()]) == pytest.approx(np.c_[xs, ys], abs=1)
     assert drawn.extent == pytest.approx((0, 386, -536, 0), abs=1)
 
 
@@ -444,13 +430,6 @@ def test_edges_bend_around_nodes_in_their_way():
         for node, end in ((a, route[0]), (b, route[-1])):
             beyond = np.abs(np.subtract(end, layout.positions[node])) - np.array(sizes[node]) / 2
             assert beyond.max() == pytest.approx(0, abs=0.01)
-
-
-def test_input_is_unchanged():
-    dag = random_dag(6, 8, 0)
-    before = dag.copy()
-    laid_out(dag)
-    assert nx.utils.graphs_equal(dag, before)
 
 
 @pytest.mark.parametrize("seed", range(3))

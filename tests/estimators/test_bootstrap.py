@@ -183,19 +183,6 @@ def test_neither_threads_nor_processes_change_a_bit(wine, backend, learner, monk
         np.testing.assert_array_equal(other.network_.coef_, bootstrap.network_.coef_)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_the_order_of_the_columns_changes_no_support(wine, seed):
-    columns = np.random.default_rng(seed).permutation(wine.columns)
-    settings = {"n_resamples": 8, "random_state": seed}
-    support, other = (
-        pd.DataFrame(
-            BootstrapBNLearner(**settings).fit(table).edge_support_, table.columns
-        ).set_axis(table.columns, axis=1)
-        for table in (wine, wine[columns])
-    )
-    pd.testing.assert_frame_equal(support, other.loc[wine.columns, wine.columns], rtol=0, atol=0)
-
-
 # The averaged network
 
 

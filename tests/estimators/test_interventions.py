@@ -3,14 +3,12 @@
 import pickle
 import warnings
 
-import hypothesis.strategies as st
 import numpy as np
 import pandas as pd
 import pytest
 import reference
 from agreement import assert_same_bits
 from experiment_tables import experiment
-from hypothesis import given
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
@@ -76,15 +74,6 @@ def test_no_intervention_changes_no_bit(nothing):
     assert_same_bits(GaussianBNLearner().fit(TABLE, interventions=nothing), plain)
     few = GaussianBNLearner(max_parents=2).fit(TABLE)
     assert_same_bits(GaussianBNLearner(max_parents=2).fit(TABLE, interventions=nothing), few)
-
-
-@given(st.permutations(range(N)))
-def test_rows_in_another_order(order):
-    expected = GaussianBNLearner().fit(TABLE, interventions=IS_SET)
-    found = GaussianBNLearner().fit(ROWS[order], interventions=IS_SET[order])
-    assert found.network_score_ == pytest.approx(expected.network_score_, rel=1e-12)
-    edges = {(NAMES[a], NAMES[b]) for a, b in found.dag_.edges}
-    assert edges == {*expected.dag_.edges}
 
 
 def test_threads_copies_and_pickles(fitted):

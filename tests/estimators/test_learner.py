@@ -1,7 +1,5 @@
 """The optimum: against enumeration, a plain dynamic program, and what must hold for all data."""
 
-import hypothesis
-import hypothesis.strategies as st
 import networkx as nx
 import numpy as np
 import pandas as pd
@@ -10,10 +8,8 @@ import pytest
 import reference
 from agreement import assert_same_bits
 from enumerated_networks import parents_of
-from scipy.stats import multivariate_normal
 
 from skbn import (
-    GaussianBayesianNetwork,
     GaussianBNLearner,
     LocalScoreTransformer,
     ParentSetScores,
@@ -109,44 +105,6 @@ def test_a_reversible_edge_points_to_the_later_column():
 # What must hold for all data
 
 
-@st.composite
-def tables(draw):
-    m = draw(st.integers(2, 7))
-    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    n = draw(st.integers(m + 5, 200))
-    degree = draw(st.floats(0, 4))
-    return make_gaussian_network(m, mean_degree=degree, n_samples=n, random_state=rng)[0]
-
-
-@hypothesis.given(tables(), st.randoms(use_true_random=False))
-def test_column_order_changes_neither_score_nor_class(rows, random):
-    m = rows.shape[1]
-    order = random.sample(range(m), m)
-    one, other = GaussianBNLearner().fit(rows), GaussianBNLearner().fit(rows[:, order])
-    assert other.network_score_ == pytest.approx(one.network_score_, abs=1e-8)
-    renamed = GaussianBayesianNetwork(nx.relabel_nodes(other.dag_, dict(enumerate(order))))
-    classes = [reference.equivalence_class(parents_of(each)) for each in (one.network_, renamed)]
-    assert classes[0] == classes[1]
-
-
-@hypothesis.given(tables(), st.data())
-def test_units_change_the_score_by_the_known_term_and_nothing_else(rows, data):
-    m = rows.shape[1]
-    exponents = data.draw(st.lists(st.floats(-6, 6), min_size=m, max_size=m))
-    shifts = data.draw(st.lists(st.floats(-100, 100), min_size=m, max_size=m))
-    scale = 10.0 ** np.array(exponents)
-    one, other = GaussianBNLearner().fit(rows), GaussianBNLearner().fit((rows + shifts) * scale)
-    assert list(other.dag_.edges) == list(one.dag_.edges)
-    expected = one.network_score_ - len(rows) * np.log(scale).sum()
-    assert other.network_score_ == pytest.approx(expected, abs=1e-6)
-    np.testing.assert_allclose(
-        other.network_.coef_,
-        one.network_.coef_ / scale[:, np.newaxis] * scale,
-        rtol=1e-6,
-        atol=1e-12,
-    )
-
-
 # Hard numbers and kinds of tables
 
 
@@ -236,38 +194,11 @@ def test_a_graph_that_is_changed_changes_nothing_else(wine, learner):
     assert list(fitted.predict().edges) == list(learner.dag_.edges)
 
 
-def test_graph_carries_names_and_parameters(wine, learner):
+def test_the_graph_is_a_copy_that_carries_names(wine, learner):
     dag = learner.predict()
-    names = list(wine.columns)
-    assert list(dag) == names == list(learner.feature_names_in_)
+    assert list(dag) == list(wine.columns) == list(learner.feature_names_in_)
     assert dag is not learner.dag_
-    for j, name in enumerate(names):
-        assert dag.nodes[name]["intercept"] == learner.network_.intercept_[j]
-        assert dag.nodes[name]["noise_variance"] == learner.network_.noise_variance_[j]
-        parents = list(dag.predecessors(name))
-        expected = reference.regression(wine.to_numpy(), j, [names.index(p) for p in parents])
-        assert learner.network_.intercept_[j] == pytest.approx(expected[0], rel=1e-9)
-        assert learner.network_.noise_variance_[j] == pytest.approx(
-            expected[2] / len(wine), rel=1e-9
-        )
-        weights = [dag.edges[parent, name]["weight"] for parent in parents]
-        np.testing.assert_allclose(weights, expected[1], rtol=1e-9)
-    for i, a in enumerate(names):
-        for j, b in enumerate(names):
-            assert learner.network_.coef_[i, j] == (
-                dag.edges[a, b]["weight"] if dag.has_edge(a, b) else 0
-            )
-
-
-def test_score_is_the_density_of_the_joint_normal(wine, learner):
-    rows = wine.to_numpy()
-    effects = np.linalg.inv(np.eye(13) - learner.network_.coef_)
-    covariance = effects.T @ np.diag(learner.network_.noise_variance_) @ effects
-    mean = learner.network_.intercept_ @ effects
-    np.testing.assert_allclose(mean, learner.network_.mean_, rtol=1e-9)
-    expected = multivariate_normal(mean, covariance).logpdf(rows)
-    np.testing.assert_allclose(learner.score_samples(wine), expected, rtol=1e-8)
-    assert learner.score(wine) == pytest.approx(expected.mean())
+    assert nx.utils.graphs_equal(dag, learner.dag_)
 
 
 def test_network_score_is_likelihood_less_complexity(wine, learner):

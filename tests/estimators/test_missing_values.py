@@ -5,12 +5,9 @@ import warnings
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 import reference
 from agreement import assert_same_bits
-from hypothesis import given
-from hypothesis import strategies as st
 from incomplete_tables import correlated_rows, with_holes
 
 from skbn import (
@@ -106,17 +103,6 @@ def test_constraints_hold():
     assert learner.dag_.edges[2, 0]["fixed"]
 
 
-def test_weights_are_repeated_rows():
-    rows = table(2, n=100)
-    weight = np.random.default_rng(0).integers(0, 4, 100)
-    weighted = GaussianBNLearner(missing="em").fit(rows, sample_weight=weight)
-    repeated = learned(np.repeat(rows, weight, axis=0))
-    assert weighted.network_score_ == pytest.approx(repeated.network_score_, abs=1e-6)
-    assert weighted.n_effective_ == repeated.n_effective_
-    expected = observed_score(weighted, rows, weight=weight.astype(float))
-    assert weighted.network_score_ == pytest.approx(expected, abs=1e-6)
-
-
 @pytest.mark.parametrize(
     ("criterion", "cost"),
     [
@@ -203,24 +189,6 @@ def test_the_best_of_all_classes_is_found(seed):
     assert learned(rows).network_score_ == pytest.approx(best_observed_score(rows), abs=1e-3)
 
 
-@given(st.integers(0, 10**6), st.permutations(range(4)))
-def test_the_order_of_columns_and_rows_does_not_matter(seed, order):
-    rows = table(seed, m=4, n=100)
-    rng = np.random.default_rng(seed)
-    score = learned(rows).network_score_
-    assert learned(rows[:, order]).network_score_ == pytest.approx(score, abs=1e-3)
-    assert learned(rng.permutation(rows)).network_score_ == pytest.approx(score, abs=1e-6)
-
-
-def test_units_change_the_score_by_a_constant():
-    rows = table(5)
-    unit = np.array([1e6, 1e-6, 3.0, 1.0, 0.1])
-    one, other = learned(rows), learned(rows * unit + [0, 0, 1e3, 0, -5])
-    constant = -(np.log(unit) * (~np.isnan(rows)).sum(axis=0)).sum()
-    assert other.network_score_ - one.network_score_ == pytest.approx(constant, abs=1e-4)
-    assert one.dag_.edges == other.dag_.edges
-
-
 @pytest.mark.usefixtures("two_blas_threads")
 @pytest.mark.parametrize("n_jobs", [2, 3])
 def test_the_number_of_jobs_does_not_change_a_bit(n_jobs):
@@ -291,22 +259,6 @@ def test_a_level_without_rows_is_left_out():
 
 
 # Tables
-
-
-def test_each_container_has_its_missing_values():
-    rows = table(9, m=3)
-    frame = pd.DataFrame(rows, columns=list("abc"))
-    score = learned(rows).network_score_
-    for other in (
-        frame,
-        frame.astype("Float64"),
-        frame.astype(object).where(frame.notna(), None),
-        pl.DataFrame({name: pl.Series(frame[name]).fill_nan(None) for name in "abc"}),
-        np.ma.masked_invalid(rows),
-        np.ma.masked_array(np.nan_to_num(rows), np.isnan(rows)),
-        frame.convert_dtypes().astype("Float64").to_numpy(dtype=object, na_value=None),
-    ):
-        assert learned(other).network_score_ == pytest.approx(score, abs=1e-9)
 
 
 def test_rows_without_values_are_ignored_and_counted():

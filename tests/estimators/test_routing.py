@@ -117,15 +117,6 @@ def test_weights_do_not_go_to_those_who_decline(wine, weight):
 
 
 @pytest.mark.usefixtures("_routing")
-def test_scaler_transformer_and_learner(wine, weight, repeated):
-    piped = make_pipeline(scaler(), transformer(), learner()).fit(wine, sample_weight=weight)
-    rows = StandardScaler().fit_transform(repeated)
-    expected = GaussianBNLearner().fit(rows)
-    assert_same_network(piped[-1], expected)
-    assert piped.score(wine, sample_weight=weight) == pytest.approx(expected.score(rows))
-
-
-@pytest.mark.usefixtures("_routing")
 @pytest.mark.parametrize(
     "estimator",
     [

@@ -11,7 +11,6 @@ import pytest
 import reference
 
 from skbn import EffectPosterior, GaussianBNPosterior
-from skbn.datasets import make_gaussian_network
 
 NAMES = list("abcd")
 LARGEST_Z = 5.5
@@ -109,18 +108,6 @@ def test_effects_along_a_known_chain(prior):
     assert isinstance(effect, EffectPosterior)
 
 
-def test_effects_in_one_complete_network_are_regressions(table):
-    """No edge is missing: each effect is the slope on the cause, given the columns before it."""
-    order = [(a, b) for i, a in enumerate(NAMES) for b in NAMES[i + 1 :]]
-    posterior = GaussianBNPosterior(required_edges=order).fit(table)
-    matrix, _ = bge_matrix(table)
-    for cause, outcome in order:
-        x, y = NAMES.index(cause), NAMES.index(outcome)
-        given = [x, *range(x)]
-        slope = np.linalg.solve(matrix[np.ix_(given, given)], matrix[given, y])[0]
-        assert posterior.effect(cause, outcome, random_state=0).mean == pytest.approx(slope)
-
-
 def test_effects_are_those_of_sampled_networks(table):
     """Those that sample_networks draws with the same seed, more than are drawn at a time."""
     posterior = GaussianBNPosterior().fit(table)
@@ -138,30 +125,6 @@ def test_effects_are_those_of_sampled_networks(table):
         effects["b", "d"].mean,
         effects["b", "d"].standard_error,
     )
-
-
-def test_effects_of_more_columns_than_are_summed_together():
-    """Of 24 columns in tiers, the paths between which are not summed.
-
-    Edges lead to the next tier only, so that the sums are quick.
-    """
-    m = 24
-    table, _ = make_gaussian_network(m, n_samples=80, random_state=0)
-    tiers = [list(range(start, start + 6)) for start in range(0, m, 6)]
-    too_far = [(i, j) for i in range(m) for j in range(m) if j // 6 > i // 6 + 1]
-    posterior = GaussianBNPosterior(tiers=tiers, forbidden_edges=too_far)
-    posterior.fit(table / table.std(axis=0))
-    first, second = (posterior.effects(n_samples=1000, random_state=seed) for seed in (0, 1))
-    assert first.path_errors[:6, 18:].any()
-    assert not first.path_errors[:6, :6].any()
-    assert not first.mean[18:, :6].any()
-    error = np.hypot(first.standard_error, second.standard_error)
-    often = np.minimum(first.path_probabilities, second.path_probabilities) > 0.02
-    assert (np.abs(first.mean - second.mean)[often] < LARGEST_Z * error[often]).all()
-    networks = posterior.sample_networks(1000, random_state=0)
-    plain = np.mean([np.linalg.inv(np.eye(m) - each.coef_) for each in networks], axis=0)
-    spread = first.std / np.sqrt(1000)
-    assert (np.abs(plain - np.eye(m) - first.mean) <= LARGEST_Z * spread + 1e-12).all()
 
 
 @pytest.mark.usefixtures("two_blas_threads")

@@ -72,19 +72,6 @@ def test_a_row_for_each_edge_by_child_and_parent(learner):
     assert frame["reversible"].dtype == bool
 
 
-def test_standardised_weights_are_the_weights_of_standardised_rows(diabetes):
-    """In a complete network the joint distribution has the standard deviations of the rows."""
-    table = diabetes.iloc[:, [2, 3, 4, 8]]
-    names = list(table)
-    dag = nx.DiGraph((names[a], names[b]) for b in range(4) for a in range(b))
-    frame = GaussianBayesianNetwork(dag).fit(table).to_frame()
-    rows = ((table - table.mean()) / table.std()).to_numpy()
-    for parent, child, weight in frame[["parent", "child", "standardised_weight"]].values:
-        last = names.index(child)
-        _, coefficients, _ = reference.regression(rows, last, range(last))
-        assert weight == pytest.approx(coefficients[names.index(parent)], rel=1e-9)
-
-
 def test_standardised_weights_of_the_joint_distribution(learner):
     """In a sparse network, those that the covariance of the network has."""
     network = learner.network_

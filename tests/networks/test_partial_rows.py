@@ -5,8 +5,6 @@ import pandas as pd
 import polars as pl
 import pytest
 import reference
-from hypothesis import given
-from hypothesis import strategies as st
 from incomplete_tables import correlated_rows, with_holes
 
 from skbn import GaussianBayesianNetwork, GaussianBNLearner
@@ -51,17 +49,6 @@ def test_units_do_not_cost_digits():
     constant = (np.log(scale) * ~np.isnan(rows)).sum(axis=1)
     np.testing.assert_allclose(other.logpdf(scaled) + constant, network.logpdf(rows), rtol=1e-7)
     np.testing.assert_allclose(other.impute(scaled) / scale, network.impute(rows), rtol=1e-7)
-
-
-@given(st.integers(0, 10**6), st.permutations(range(5)))
-def test_the_order_of_columns_does_not_matter(seed, order):
-    _, rows = fitted(seed, n=30)
-    frame = pd.DataFrame(rows, columns=list("abcde"))
-    table = pd.DataFrame(correlated_rows(5, 50, np.random.default_rng(seed)), columns=frame.columns)
-    named = GaussianBNLearner().fit(table).network_
-    shuffled = frame.iloc[:, list(order)]
-    np.testing.assert_allclose(named.logpdf(shuffled), named.logpdf(frame))
-    pd.testing.assert_frame_equal(named.impute(shuffled)[list("abcde")], named.impute(frame))
 
 
 def test_holes_are_filled_by_conditional_means():

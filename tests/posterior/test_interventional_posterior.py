@@ -102,12 +102,6 @@ def check(m, targets, exogenous, prior, knowledge, criterion="bge", odds=None):
 
 
 @pytest.mark.parametrize("prior", PRIORS)
-@pytest.mark.parametrize("targets", [TARGETS[1], TARGETS[5]])
-def test_interventions(prior, targets):
-    check(4, targets, [], prior, {}, "bic")
-
-
-@pytest.mark.parametrize("prior", PRIORS)
 @pytest.mark.parametrize("knowledge", KNOWLEDGE.values(), ids=KNOWLEDGE)
 @pytest.mark.parametrize(
     ("targets", "exogenous"),
@@ -153,24 +147,6 @@ def test_an_exogenous_column_may_be_set_in_all_rows():
     np.testing.assert_array_equal(found.edge_probabilities_, expected.edge_probabilities_)
     assert found.log_evidence_ == expected.log_evidence_
     assert found.targets_ == [(0,)]
-
-
-def test_no_intervention_changes_no_bit():
-    rows, is_set = experiment(4, TARGETS[1])
-    plain = GaussianBNPosterior().fit(rows)
-    same = GaussianBNPosterior().fit(rows, interventions=np.zeros_like(is_set))
-    np.testing.assert_array_equal(plain.edge_probabilities_, same.edge_probabilities_)
-    assert plain.log_evidence_ == same.log_evidence_
-    assert same.targets_ == []
-
-
-def test_threads_change_no_bit():
-    rows, is_set = experiment(4, TARGETS[6])
-    one, two = (
-        GaussianBNPosterior(n_jobs=n, exogenous=[2]).fit(rows, interventions=is_set) for n in (1, 2)
-    )
-    np.testing.assert_array_equal(one.edge_probabilities_, two.edge_probabilities_)
-    assert one.log_evidence_ == two.log_evidence_
 
 
 # Effects and parameters

@@ -5,9 +5,7 @@ import math
 import numpy as np
 import pytest
 import reference
-from enumerated import enumerated, enumerated_prior, rows_of, scores_of, weights_of
-from hypothesis import given
-from hypothesis import strategies as st
+from enumerated import enumerated, enumerated_prior, scores_of, weights_of
 from problems import PLENTY, problem, resources
 
 from skbn import BIC, EBIC, BGe, Criterion, LocalScoreTransformer
@@ -174,19 +172,6 @@ def test_number_of_threads_changes_no_bit(prior, monkeypatch):
         assert one.log_sum == other.log_sum
         if prior == "uniform":
             np.testing.assert_array_equal(one.paths, other.paths)
-
-
-@given(st.integers(0, 10_000), st.permutations(range(5)), st.sampled_from(PRIORS))
-def test_order_of_columns_does_not_matter(seed, order, prior):
-    rows = rows_of(5, n=20, seed=seed)
-    found, permuted = (
-        posterior_of(LocalScoreTransformer(BGe()).fit_transform(table), prior)
-        for table in (rows, rows[:, order])
-    )
-    np.testing.assert_allclose(
-        permuted.edges, found.edges[np.ix_(order, order)], rtol=0, atol=1e-12
-    )
-    assert permuted.log_sum == pytest.approx(found.log_sum, rel=1e-13)
 
 
 @pytest.mark.parametrize("prior", PRIORS)

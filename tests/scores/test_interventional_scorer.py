@@ -8,7 +8,7 @@ import pytest
 import reference
 from block_tables import indicators
 from experiment_tables import TARGETS, experiment
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 
 from skbn import EBIC, BGe, GaussianBNLearner, LocalScoreTransformer
 
@@ -118,15 +118,6 @@ def test_arrays_coefficients_and_networks():
     assert scores.network_score(network.dag) == pytest.approx(score, rel=1e-12)
 
 
-@pytest.mark.parametrize("is_set", [np.zeros((75, M), bool), [None] * 75, [()] * 75])
-def test_no_intervention_changes_no_bit(is_set):
-    rows, _ = experiment(M, TARGETS[4])
-    plain = LocalScoreTransformer().fit_transform(rows)
-    scores = scores_of(rows, is_set)
-    assert_array_equal(scores.to_array(), plain.to_array())
-    assert type(scores.sample) is type(plain.sample)
-
-
 def test_columns_set_in_the_same_rows_share_a_scorer():
     rows, is_set = experiment(M, [{0, 2}, {1, 3}])
     groups = scores_of(rows, is_set).scorer.row_groups
@@ -149,9 +140,3 @@ def test_scores_are_pickled_and_kept_without_rows():
     learner = GaussianBNLearner().fit(transformer.local_scores_)
     assert {*learner.dag_.edges} == {*GaussianBNLearner().fit(scores).dag_.edges}
     assert learner.targets_ == [(0, 1), (1, 2)]
-
-
-def test_threads_change_no_bit():
-    rows, is_set = experiment(M, TARGETS[6])
-    one, two = (scores_of(rows, is_set, n_jobs=n).to_array() for n in (1, 2))
-    assert_array_equal(one, two)

@@ -1,6 +1,5 @@
 """Exogenous columns: what is read, fitted, listed and refused."""
 
-import pickle
 import warnings
 
 import numpy as np
@@ -8,7 +7,6 @@ import pandas as pd
 import pytest
 from experiment_tables import experiment
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.base import clone
 
 from skbn import (
     BootstrapBNLearner,
@@ -95,26 +93,6 @@ def test_tiers_need_not_name_them(tiers):
 def test_a_tier_of_its_own_counts():
     fitted = learner(tiers=[["b"], ["a", "c", "d"]]).fit(TABLE)
     assert not fitted.dag_.has_edge("a", "b")
-
-
-def test_threads_copies_and_pickles():
-    expected = learner(["a", "c"]).fit(TABLE)
-    for other in (
-        learner(["a", "c"], n_jobs=2).fit(TABLE),
-        clone(expected).fit(TABLE),
-        pickle.loads(pickle.dumps(expected)),
-    ):
-        assert other.network_score_ == expected.network_score_
-        assert {*other.dag_.edges} == {*expected.dag_.edges}
-        assert other.network_.exogenous == ["a", "c"]
-    assert clone(expected).get_params()["exogenous"] == ["a", "c"]
-
-
-def test_the_order_of_columns_does_not_matter():
-    expected = learner(["a", "c"]).fit(TABLE)
-    found = learner(["c", "a"]).fit(TABLE[["d", "c", "a", "b"]])
-    assert found.network_score_ == pytest.approx(expected.network_score_)
-    assert found.network_.is_equivalent(expected.network_)
 
 
 def test_listed_scores():
