@@ -51,4 +51,8 @@ def random_learner(rng, most=16):
     if rng.random() < 0.4:
         weight = rng.uniform(0.5, 1.5, n)
         given["sample_weight"] = weight * n / weight.sum()
+    if rng.random() < 0.25:
+        n_set = int(rng.integers(1, max(2, (n - m) // 4)))
+        targets = rng.integers(m, size=n_set).tolist()
+        given["interventions"] = [(x,) for x in targets] + [None] * (n - n_set)
     return X, settings, given

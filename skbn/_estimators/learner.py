@@ -206,7 +206,7 @@ None, default=None
     programming for the Bayesian network structure learning problem"): it bounds the score of all
     networks by linear programs, and divides them until the bound is the score of one of them. This
     needs ``pip install -e ".[large]"``. Without `max_parents` it prices all parent sets, which
-    takes a criterion other than BGe, nodes of one column each and no interventions, and a
+    takes a criterion other than BGe, nodes of one column each, and a
     `time_limit`, since nobody knows how long it takes. Otherwise `fit` refuses tables whose search
     does not fit.
 

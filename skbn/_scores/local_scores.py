@@ -254,14 +254,16 @@ class LocalScores(TableMixin, BaseScores):
         rows = sample.rows, sample.weight, sample.labels, sample.nodes
         return self._with_sample(ExperimentalSample(*rows, is_set))
 
-    def _with_sample(self, sample: Sample, n_jobs: int | None = None) -> Self:
+    def _with_sample(
+        self, sample: Sample, n_jobs: int | None = None, max_parents: int | None = None
+    ) -> Self:
         names = getattr(self, "feature_names_in_", None)
         return self._from_sample(
             sample,
             self._criterion,
             names,
             penalty=self.penalty,
-            max_parents=self.max_parents,
+            max_parents=self.max_parents if max_parents is None else max_parents,
             n_jobs=self._n_jobs if n_jobs is None else n_jobs,
         )
 

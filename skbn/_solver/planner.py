@@ -124,7 +124,7 @@ _PRICING = (
 # Why a time limit is not enough.
 _NOT_PRICED = (
     " A time_limit alone is enough for the BIC, AIC, EBIC or likelihood of nodes of one column "
-    "each, without interventions."
+    "each."
 )
 # Why a search that fits is not enough.
 _NOT_LISTED = " Branch and cut takes more columns, but cannot list further networks."

@@ -13,9 +13,10 @@ import numpy as np
 from skbn._core.arrays import Floats
 from skbn._core.exact_sums import upper_sum
 from skbn._core.resources import Resources, count_threads, one_blas_thread
-from skbn._core.subsets import mask_of, members_of
+from skbn._core.subsets import SmallSubsets, mask_of, members_of
 from skbn._core.text import readable_size
 from skbn._exact.plan import TooLargeError
+from skbn._scores.scorer import FamilyScorer
 from skbn._solver.branch_engine import (
     BYTES_OF_SOLVER,
     SHARE_OF_ORDERS,
@@ -27,13 +28,16 @@ from skbn._solver.branch_engine import (
 from skbn._solver.constraints import Group
 from skbn._solver.engines import GroupSearch, Optimum, SearchSettings
 from skbn._solver.order_engine import OrderGroupSearch, order_search_bytes, plan_order_search
-from skbn._solver.problem import Problem, Shape
+from skbn._solver.problem import Problem, Shape, TableProblem
 
 if TYPE_CHECKING:  # pricing is imported where it is used: few fits need it
     from skbn._branch_and_cut.pricing_problem import Child
 
 # The lists of families, the cuts and the program.
 _BYTES_OF_LISTS = 1 << 28
+# The most parents of an order search that cannot grow families, and the most sets and families that
+# it may list.
+_MOST_OF_START, _WORK_OF_START = 3, 1 << 20
 # The most nats that rounding may put the costs of a network off.
 _MOST_ROUNDING = 1e-3
 
@@ -42,7 +46,7 @@ def can_price(shape: Shape) -> bool:
     """Whether all parent sets of a problem can be priced.
 
     Each score must be a multiple of the logarithm of the residual sum of squares, the same multiple
-    for all, less what the number of parents costs.
+    for all families of a child, less what the number of parents costs.
     """
     if shape.tables is None or not shape.is_independent:
         return False
@@ -125,8 +129,8 @@ class PricingSearch(GroupSearch):
         settings = self._settings
         deadline = resources.end_of_share(settings.share)
         notes, scope = Notes(resources.progress), problem.scope
-        start = self._orders.optimum(problem, resources.reporting(notes))
-        score = float(problem.local_scores(self.columns, start.parents).sum())
+        start = self._start(problem, resources.reporting(notes))
+        score = float(problem.local_scores(self.columns, start).sum())
         score += float(problem.score_offsets[self.columns].sum())
 
         def tell(cost: float, bound: float, note: str) -> None:
@@ -135,13 +139,9 @@ class PricingSearch(GroupSearch):
             notes.tell(f"{score - cost:,.2f} nats, {proven}; {note}")
 
         position = {column: i for i, column in enumerate(self._numbers)}
-        network = [tuple(sorted(position[p] for p in members_of(mask))) for mask in start.parents]
+        network = [tuple(sorted(position[p] for p in members_of(mask))) for mask in start]
         with one_blas_thread():
-            products, rounding = _products(problem, self._numbers)
-            children = [
-                _child(problem, x, products, position, parents)
-                for x, parents in zip(self.columns, network, strict=True)
-            ]
+            children, rounding = _children(problem, self.columns, self._numbers, network)
             found = best_of_all_parent_sets(
                 children,
                 network,
@@ -163,8 +163,52 @@ class PricingSearch(GroupSearch):
             settings.tolerance,
         )._replace(n_nodes=found.n_nodes, is_finished=found.is_finished)
 
+    def _start(self, problem: Problem, resources: Resources) -> list[int]:
+        """Return the parents in a network of a high score.
 
-def _products(problem: Problem, columns: list[int]) -> tuple[Floats, float]:
+        An order search that cannot grow families begins with few parents, and the network is
+        climbed from.
+        """
+        assert isinstance(problem, TableProblem)
+        if problem.scorer.why_listed is None:
+            return self._orders.optimum(problem, resources).parents
+        few = problem.with_max_parents(_few_parents(problem))
+        return self._orders.climbed(problem, self._orders.optimum(few, resources).parents)
+
+
+def _few_parents(problem: TableProblem) -> int:
+    """Return a limit on the parents with which all families are quickly listed."""
+    m, n_groups = len(problem.names), len(problem.scorer.row_groups)
+    fewest = max(1, max(mask.bit_count() for mask in problem.constraints.required))
+
+    def work(most: int) -> int:
+        of_groups = n_groups * SmallSubsets(m, most + 1).n_sets
+        return of_groups + m * SmallSubsets(m - 1, most).n_sets
+
+    few = [k for k in range(fewest, _MOST_OF_START + 1) if work(k) <= _WORK_OF_START]
+    return max(few, default=fewest)
+
+
+def _children(
+    problem: Problem, columns: list[int], numbers: list[int], network: list[tuple[int, ...]]
+) -> tuple[list[Child], float]:
+    """Return the columns with their regressions, and by how much rounding puts a cost off.
+
+    Costs are relative to those of a network's parents, which are places in `numbers`.
+    """
+    position = {column: i for i, column in enumerate(numbers)}
+    of_rows: dict[int, tuple[Floats, float]] = {}
+    children = []
+    for x, parents in zip(columns, network, strict=True):
+        scorer = problem.scorer.of_child(x)
+        if id(scorer) not in of_rows:  # children that share their rows share one
+            of_rows[id(scorer)] = _products(scorer, numbers)
+        products, _ = of_rows[id(scorer)]
+        children.append(_child(problem, x, products, position, parents))
+    return children, max(rounding for _, rounding in of_rows.values())
+
+
+def _products(scorer: FamilyScorer, columns: list[int]) -> tuple[Floats, float]:
     """Return the products of columns, scaled to norm 1, and by how much rounding puts a cost off.
 
     Errors of norm d change a residual sum of squares by the share d / s at most, where s is the
@@ -177,7 +221,7 @@ def _products(problem: Problem, columns: list[int]) -> tuple[Floats, float]:
     """
     from skbn._branch_and_cut.pricing_checker import ROUNDING, smallest_eigenvalue
 
-    scorer, m = problem.scorer, len(columns)
+    m = len(columns)
     factor = scorer.statistics.factor[:, columns].astype(np.longdouble)
     factor /= np.sqrt((factor**2).sum(axis=0))
     products = (factor.T @ factor).astype(np.float64)
@@ -189,7 +233,7 @@ def _products(problem: Problem, columns: list[int]) -> tuple[Floats, float]:
         if m * rounding <= _MOST_ROUNDING:
             return products, rounding
     along = np.linalg.eigh(products)[1][:, 0]
-    name = problem.names[columns[int(np.argmax(np.abs(along)))]]
+    name = scorer.column_names[columns[int(np.argmax(np.abs(along)))]]
     raise ValueError(
         f"Column {name!r} is so nearly a combination of others that rounding would hide a bound "
         "over all parent sets. Leave it out, or set max_parents, to 3 for example, or "
@@ -207,7 +251,7 @@ def _child(
     """Return a column with its regressions; costs are relative to those of some parents."""
     from skbn._branch_and_cut.pricing_problem import Child, ChildCosts
 
-    scorer = problem.scorer
+    scorer = problem.scorer.of_child(x)
     required, candidates = problem.limits_of(x)
     of_family = [*required, *candidates, x]
     at = [position[p] for p in of_family]

@@ -121,8 +121,7 @@ class Shape(NamedTuple):
     n_row_groups : int
         How many groups of columns have rows, and so functions, of their own.
     tables : ndarray of shape (3, m) or None
-        Those of a criterion whose scores follow from regressions of single columns, on the same
-        rows for all.
+        Those of a table's scorer; with interventions, those of the first child's rows.
     """
 
     families: Families
@@ -463,7 +462,7 @@ class TableProblem(Problem):
             not self.families.are_listed or all(each.statistics.is_checked for each in scorers),
             max(each.weights_of(range(m), most).n_functions for each in scorers),
             len(scorers),
-            None if self.scorer.why_listed else self.scorer.tables,
+            self.scorer.tables,
         )
 
     @property
@@ -491,6 +490,12 @@ class TableProblem(Problem):
 
     def without_rows(self) -> Self:
         return self.of_sample(self.scores.sample.without_rows())
+
+    def with_max_parents(self, max_parents: int) -> Self:
+        """Return the problem among networks of at most so many parents."""
+        few = self.scores._with_sample(self.scores.sample, max_parents=max_parents)
+        most = min(max_parents, self.constraints.max_parents)
+        return type(self)(few, self.constraints._replace(max_parents=most))
 
     def prepare(self, progress: Progress) -> None:
         self.scorer.prepare(progress)
