@@ -17,6 +17,7 @@ __all__ = ["compile_kernels"]
 _MODULES = (
     "skbn._branch_and_cut.separation_kernels",
     "skbn._branch_and_cut.window_kernels",
+    "skbn._branch_and_cut.descent_kernels",
     "skbn._branch_and_cut.pricing_kernels",
     "skbn._branch_and_cut.pricing_checker_kernels",
     "skbn._orders.growth_kernels",

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from skbn._branch_and_cut.branch_and_cut import BRANCH_AND_CUT_KERNELS, branch_and_cut
 from skbn._branch_and_cut.checker_kernels import CHECKER_KERNELS
 from skbn._branch_and_cut.column_generation import MARGIN, ColumnGeneration, Generated, Parents
+from skbn._branch_and_cut.descent_kernels import DESCENT_KERNELS
 from skbn._branch_and_cut.pricing_checker import certified_bound_of_others
 from skbn._branch_and_cut.pricing_checker_kernels import PRICING_CHECKER_KERNELS
 from skbn._branch_and_cut.pricing_kernels import PRICING_KERNELS
@@ -25,6 +26,7 @@ from skbn._core.resources import Threads
 KERNELS_OF_ALL_PARENT_SETS = (
     *BRANCH_AND_CUT_KERNELS,
     *CHECKER_KERNELS,
+    *DESCENT_KERNELS,
     *PRICING_KERNELS,
     *PRICING_CHECKER_KERNELS,
 )

@@ -8,16 +8,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from skbn._branch_and_cut.chosen_kernels import Found, new_chosen
 from skbn._branch_and_cut.cut_kernels import CutArrays
+from skbn._branch_and_cut.descent_kernels import descend
 from skbn._branch_and_cut.pricing_kernels import (
     DONE,
     FULL,
     LEAST,
     N_FOUND,
     N_NODES,
-    Found,
-    descend,
-    new_chosen,
     new_walk,
     search_parent_sets,
 )
@@ -106,7 +105,7 @@ def price_all(
     """
     costs = child.costs
     k = len(child.candidates)
-    chosen = new_chosen(k, len(discounts.starts))
+    chosen = new_chosen(k, discounts)
     walk = new_walk(costs, reach + child.offset)
     found = _room(_FIRST_ROOM, k)
     while (
@@ -143,14 +142,15 @@ def price_near(
             window = np.flatnonzero(discounts.bits[i]).tolist()
             starts.append(window)
             starts.append(window + starts[0])
-    starts = [[*required, *sorted(set(each) - set(required))][:_WIDEST_START] for each in starts]
+    most = min(_WIDEST_START, int(np.flatnonzero(np.isfinite(child.costs.costs))[-1]))
+    starts = [[*required, *sorted(set(each) - set(required))][:most] for each in starts]
     sizes = np.array([len(each) for each in starts], dtype=np.int64)
     k = len(child.candidates)
     array = np.zeros((len(starts), max(1, sizes.max())), dtype=np.int64)
     for row, each in zip(array, starts, strict=True):
         row[: len(each)] = each
     found = _room(_ROOM_OF_DESCENT, min(k, _WIDEST_START + 4))
-    chosen = new_chosen(k, len(discounts.starts))
+    chosen = new_chosen(k, discounts)
     n = descend(child.costs, discounts, chosen, array, sizes, found)
     order = np.argsort(found.reduced[:n], kind="stable")
     least = float(found.reduced[order[0]]) if n else math.inf

@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import boolean, float64, int64
 
+from skbn._branch_and_cut.chosen_kernels import CHOSEN, FOUND, begin, choose, cost_of
 from skbn._branch_and_cut.pricing_problem import CHILD_COSTS, DISCOUNTS, ChildCosts
 from skbn._core.compile import inlined_kernel, inner_kernel, kernel, tuple_type
 
@@ -27,47 +28,6 @@ PAUSED, FULL, DONE = 0, 1, 2
 # The numbers of a search, by their places in `Walk.numbers` and `Walk.limits`.
 LEVEL, IS_FRESH, N_FOUND, N_NODES = range(4)
 REACH, LEAST = range(2)
-
-
-class Found(NamedTuple):
-    """Families that a search found.
-
-    Parameters
-    ----------
-    parents : ndarray of shape (n, width), int64
-        Positions of candidates, then -1.
-    reduced, cost : ndarray of shape (n,), float64
-    """
-
-    parents: npt.NDArray[np.int64]
-    reduced: npt.NDArray[np.float64]
-    cost: npt.NDArray[np.float64]
-
-
-class Chosen(NamedTuple):
-    """The chosen columns I in order, and what follows from the first q of them, at index q.
-
-    Parameters
-    ----------
-    columns : ndarray of shape (k,), int64
-    rows : ndarray of shape (k + 1, k + 1), float64
-        Rows of the Cholesky factor whose pivots are the chosen columns.
-    covariances, variances : ndarray of shape (k + 1, k + 1), float64
-        Products of each column with the child, and with itself, after regression on the first q.
-    entries : ndarray of shape (k + 1, n_cuts), int64
-        The number of each cut's entry.
-    discount : ndarray of shape (k + 1,), float64
-    lost : ndarray of shape (k + 1, k), float64
-        By how much the discount is less with one more column.
-    """
-
-    columns: npt.NDArray[np.int64]
-    rows: npt.NDArray[np.float64]
-    covariances: npt.NDArray[np.float64]
-    variances: npt.NDArray[np.float64]
-    entries: npt.NDArray[np.int64]
-    discount: npt.NDArray[np.float64]
-    lost: npt.NDArray[np.float64]
 
 
 class Walk(NamedTuple):
@@ -103,17 +63,6 @@ class Walk(NamedTuple):
     limits: npt.NDArray[np.float64]
 
 
-_FOUND = tuple_type(Found, int64[:, ::1], float64[::1], float64[::1])
-_CHOSEN = tuple_type(
-    Chosen,
-    int64[::1],
-    float64[:, ::1],
-    float64[:, ::1],
-    float64[:, ::1],
-    int64[:, ::1],
-    float64[::1],
-    float64[:, ::1],
-)
 _WALK = tuple_type(
     Walk,
     float64[:, :, ::1],
@@ -128,20 +77,6 @@ _WALK = tuple_type(
 )
 
 
-def new_chosen(k: int, n_cuts: int) -> Chosen:
-    """Return memory for chosen columns."""
-    square = (k + 1, k + 1)
-    return Chosen(
-        np.zeros(k, dtype=np.int64),
-        np.zeros(square),
-        np.zeros(square),
-        np.zeros(square),
-        np.zeros((k + 1, n_cuts), dtype=np.int64),
-        np.zeros(k + 1),
-        np.zeros((k + 1, k)),
-    )
-
-
 def new_walk(child: ChildCosts, reach: float) -> Walk:
     """Return the state in which a search begins that finds reduced costs up to `reach`."""
     k = len(child.products) - 1
@@ -154,71 +89,6 @@ def new_walk(child: ChildCosts, reach: float) -> Walk:
     numbers = np.array([0, 1, 0, 0])
     limits = np.array([reach, np.inf])
     return Walk(inverses, left, *sizes, is_open, np.full(k + 1, np.inf), numbers, limits)
-
-
-@inner_kernel
-def begin(child, discounts, chosen):
-    """Choose the required columns."""
-    k = child.products.shape[0] - 1
-    for a in range(k + 1):
-        chosen.covariances[0, a] = child.products[k, a]
-        chosen.variances[0, a] = child.products[a, a]
-    chosen.entries[0, :] = 0
-    _discount(child, discounts, chosen, 0)
-    for a in range(child.n_required):
-        choose(child, discounts, chosen, np.int64(a), a)
-
-
-@inner_kernel
-def choose(child, discounts, chosen, q, a):
-    """Choose a column after the first q."""
-    k = child.products.shape[0] - 1
-    chosen.columns[q] = a
-    root = math.sqrt(max(chosen.variances[q, a], 1e-300))
-    row = chosen.rows[q]
-    for b in range(k + 1):
-        row[b] = child.products[a, b]
-    for h in range(q):
-        factor = chosen.rows[h, a]
-        if factor != 0:
-            for b in range(k + 1):
-                row[b] -= chosen.rows[h, b] * factor
-    of_child = row[k] / root
-    for b in range(k + 1):
-        row[b] /= root
-        chosen.covariances[q + 1, b] = chosen.covariances[q, b] - row[b] * of_child
-        chosen.variances[q + 1, b] = max(chosen.variances[q, b] - row[b] * row[b], 1e-300)
-    for i in range(discounts.starts.size):
-        chosen.entries[q + 1, i] = chosen.entries[q, i] | discounts.bits[i, a]
-    _discount(child, discounts, chosen, q + 1)
-
-
-@inner_kernel
-def _discount(child, discounts, chosen, q):
-    """Fill the discount of the first q chosen columns, and what one more loses of it."""
-    k = child.products.shape[0] - 1
-    lost = chosen.lost[q]
-    lost[:] = 0.0
-    total = 0.0
-    for i in range(discounts.starts.size):
-        entry = chosen.entries[q, i]
-        table = discounts.tables[discounts.starts[i] :]
-        own = table[entry]
-        if own > 0:
-            multiplier = discounts.multipliers[i]
-            total += multiplier * own
-            for a in range(k):
-                with_it = entry | discounts.bits[i, a]
-                if with_it != entry:
-                    lost[a] += multiplier * (own - table[with_it])
-    chosen.discount[q] = total
-
-
-@inner_kernel
-def _cost(child, chosen, q):
-    """Return what the family of the first q chosen columns costs."""
-    k = child.products.shape[0] - 1
-    return child.weight * math.log(max(chosen.covariances[q, k], 1e-300)) + child.costs[q]
 
 
 @inner_kernel
@@ -237,7 +107,7 @@ def leave_out(inverse, left, n, at, target, target_left):
             target_left[to] = left[a]
 
 
-@kernel(CHILD_COSTS, DISCOUNTS, _CHOSEN, _WALK, _FOUND, float64, int64, seconds=4.0)
+@kernel(CHILD_COSTS, DISCOUNTS, CHOSEN, _WALK, FOUND, float64, int64, seconds=4.0)
 def search_parent_sets(child, discounts, chosen, walk, found, slack, n_nodes):
     """Find the families whose reduced costs are within reach and that no subset dominates.
 
@@ -265,6 +135,8 @@ def search_parent_sets(child, discounts, chosen, walk, found, slack, n_nodes):
     numbers, limits = walk.numbers, walk.limits
     if numbers[N_NODES] == 0:
         begin(child, discounts, chosen)
+        for a in range(child.n_required):
+            choose(child, discounts, chosen, np.int64(a), a)
     losses, lost = np.empty((2, child.products.shape[0]))
     end = numbers[N_NODES] + n_nodes
     while numbers[LEVEL] >= 0:
@@ -301,7 +173,7 @@ def _take(child, chosen, walk, found, slack):
     limits, numbers = walk.limits, walk.numbers
     level = numbers[LEVEL]
     q = walk.n_chosen[level]
-    cost = _cost(child, chosen, q)
+    cost = cost_of(child, chosen, q)
     if cost < walk.cheapest[level]:
         reduced = cost - chosen.discount[q]
         if reduced <= limits[REACH]:
@@ -435,89 +307,4 @@ def _largest_first(losses, lost):
     return losses[0]
 
 
-@kernel(CHILD_COSTS, DISCOUNTS, _CHOSEN, int64[:, ::1], int64[::1], _FOUND, seconds=2.5)
-def descend(child, discounts, chosen, starts, sizes, found):
-    """Lower the reduced costs of families by adding, leaving out and exchanging a parent.
-
-    Parameters
-    ----------
-    child : ChildCosts
-    discounts : Discounts
-    chosen : Chosen
-    starts : ndarray of shape (n, width), int64
-        The candidates of each family to begin with, the required ones first.
-    sizes : ndarray of shape (n,), int64
-    found : Found
-        Filled with the families on the way, as long as there is room.
-
-    Returns
-    -------
-    n_found : int
-    """
-    n_found = 0
-    current, best = np.empty((2, found.parents.shape[1]), np.int64)
-    for start in range(sizes.size):
-        size, least = sizes[start], np.inf
-        current[:size] = starts[start, :size]
-        while n_found < found.cost.size:
-            new_size, reduced, cost = _best_change(child, discounts, chosen, current[:size], best)
-            if not reduced < least - 1e-9:
-                break
-            size, least = new_size, reduced
-            current[:size] = best[:size]
-            found.parents[n_found] = -1
-            found.parents[n_found, :size] = current[:size]
-            found.reduced[n_found], found.cost[n_found] = reduced, cost
-            n_found += 1
-    return n_found
-
-
-@inner_kernel
-def _best_change(child, discounts, chosen, family, best):
-    """Fill `best` with the family, or the best one with a parent more, less or exchanged.
-
-    Returns its size, reduced cost and cost.
-    """
-    is_in = np.zeros(child.products.shape[0] - 1, np.bool_)
-    for a in family:
-        is_in[a] = True
-    best_size, least, least_cost = np.int64(0), np.inf, np.inf
-    n_required = child.n_required
-    for without in range(n_required - 1, family.size):  # the first time, none is left out
-        begin(child, discounts, chosen)
-        q = np.int64(n_required)
-        for i in range(n_required, family.size):
-            if without < n_required or i != without:
-                choose(child, discounts, chosen, q, family[i])
-                q += 1
-        cost = _cost(child, chosen, q)
-        added, cost_with = _best_addition(child, chosen, q, is_in)
-        reduced_with = np.inf
-        if added >= 0 and q < best.size:
-            reduced_with = cost_with - chosen.discount[q] + chosen.lost[q, added]
-        if min(cost - chosen.discount[q], reduced_with) < least:
-            best[:q] = chosen.columns[:q]
-            best_size, least, least_cost = q, cost - chosen.discount[q], cost
-            if reduced_with < least:
-                best[q] = added
-                best_size, least, least_cost = q + 1, reduced_with, cost_with
-    return best_size, least, least_cost
-
-
-@inner_kernel
-def _best_addition(child, chosen, q, is_in):
-    """Return the column whose addition makes the least reduced cost, or -1, and the cost."""
-    k = is_in.size
-    best, least, least_cost = -1, np.inf, np.inf
-    of_child = chosen.covariances[q, k]
-    for a in range(k):
-        if not is_in[a]:
-            shared = chosen.covariances[q, a]
-            left = of_child - shared * shared / chosen.variances[q, a]
-            cost = child.weight * math.log(max(left, 1e-300)) + child.costs[q + 1]
-            if cost + chosen.lost[q, a] < least:
-                best, least, least_cost = a, cost + chosen.lost[q, a], cost
-    return best, least_cost
-
-
-PRICING_KERNELS = (search_parent_sets, descend)
+PRICING_KERNELS = (search_parent_sets,)

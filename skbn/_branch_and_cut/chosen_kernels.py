@@ -1,0 +1,165 @@
+"""Kernels for a family whose parents are chosen one after the other: its cost and its discount."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba import float64, int64
+
+from skbn._branch_and_cut.pricing_problem import Discounts
+from skbn._core.compile import inner_kernel, tuple_type
+
+
+class Found(NamedTuple):
+    """Families that a search or a descent found.
+
+    Parameters
+    ----------
+    parents : ndarray of shape (n, width), int64
+        Positions of candidates, then -1.
+    reduced, cost : ndarray of shape (n,), float64
+    """
+
+    parents: npt.NDArray[np.int64]
+    reduced: npt.NDArray[np.float64]
+    cost: npt.NDArray[np.float64]
+
+
+class Chosen(NamedTuple):
+    """The chosen columns I in order, and what follows from the first q of them, at index q.
+
+    Parameters
+    ----------
+    columns : ndarray of shape (k,), int64
+    rows : ndarray of shape (k + 1, k + 1), float64
+        Rows of the Cholesky factor whose pivots are the chosen columns.
+    covariances, variances : ndarray of shape (k + 1, k + 1), float64
+        Products of each column with the child, and with itself, after regression on the first q.
+    entries : ndarray of shape (k + 1, n_cuts), int64
+        The number of each cut's entry.
+    discount : ndarray of shape (k + 1,), float64
+    lost : ndarray of shape (k + 1, k), float64
+        By how much the discount is less with one more column.
+    members : ndarray of shape (n_cuts, width), int64
+        The candidates in each cut, then -1.
+    """
+
+    columns: npt.NDArray[np.int64]
+    rows: npt.NDArray[np.float64]
+    covariances: npt.NDArray[np.float64]
+    variances: npt.NDArray[np.float64]
+    entries: npt.NDArray[np.int64]
+    discount: npt.NDArray[np.float64]
+    lost: npt.NDArray[np.float64]
+    members: npt.NDArray[np.int64]
+
+
+FOUND = tuple_type(Found, int64[:, ::1], float64[::1], float64[::1])
+CHOSEN = tuple_type(
+    Chosen,
+    int64[::1],
+    float64[:, ::1],
+    float64[:, ::1],
+    float64[:, ::1],
+    int64[:, ::1],
+    float64[::1],
+    float64[:, ::1],
+    int64[:, ::1],
+)
+
+
+def new_chosen(k: int, discounts: Discounts) -> Chosen:
+    """Return memory for chosen columns."""
+    square, n_cuts = (k + 1, k + 1), len(discounts.starts)
+    is_in = discounts.bits > 0
+    members = np.full((n_cuts, int(is_in.sum(axis=1).max(initial=0))), -1, dtype=np.int64)
+    cuts, columns = np.nonzero(is_in)
+    members[cuts, (np.cumsum(is_in, axis=1) - 1)[cuts, columns]] = columns
+    return Chosen(
+        np.zeros(k, dtype=np.int64),
+        np.zeros(square),
+        np.zeros(square),
+        np.zeros(square),
+        np.zeros((k + 1, n_cuts), dtype=np.int64),
+        np.zeros(k + 1),
+        np.zeros((k + 1, k)),
+        members,
+    )
+
+
+@inner_kernel
+def begin(child, discounts, chosen):
+    """Choose no column."""
+    k = child.products.shape[0] - 1
+    for a in range(k + 1):
+        chosen.covariances[0, a] = child.products[k, a]
+        chosen.variances[0, a] = child.products[a, a]
+    chosen.entries[0, :] = 0
+    fill_discount(discounts, chosen, 0)
+
+
+@inner_kernel
+def choose(child, discounts, chosen, q, a):
+    """Choose a column after the first q."""
+    regress_on(child, chosen, q, a)
+    for i in range(discounts.starts.size):
+        chosen.entries[q + 1, i] = chosen.entries[q, i] | discounts.bits[i, a]
+    fill_discount(discounts, chosen, q + 1)
+
+
+@inner_kernel
+def regress_on(child, chosen, q, a):
+    """Choose a column after the first q, and leave the discount as it is."""
+    k = child.products.shape[0] - 1
+    chosen.columns[q] = a
+    root = math.sqrt(max(chosen.variances[q, a], 1e-300))
+    row = chosen.rows[q]
+    for b in range(k + 1):
+        row[b] = child.products[a, b]
+    for h in range(q):
+        factor = chosen.rows[h, a]
+        if factor != 0:
+            for b in range(k + 1):
+                row[b] -= chosen.rows[h, b] * factor
+    of_child = row[k] / root
+    for b in range(k + 1):
+        row[b] /= root
+        chosen.covariances[q + 1, b] = chosen.covariances[q, b] - row[b] * of_child
+        chosen.variances[q + 1, b] = max(chosen.variances[q, b] - row[b] * row[b], 1e-300)
+
+
+@inner_kernel
+def fill_discount(discounts, chosen, q):
+    """Fill the discount of the first q chosen columns, and what one more loses of it."""
+    chosen.discount[q] = discount_of(discounts, chosen.members, chosen.entries[q], chosen.lost[q])
+
+
+@inner_kernel
+def discount_of(discounts, members, entries, lost):
+    """Return the discount by the entries of the cuts; fill what one more column loses of it."""
+    lost[:] = 0.0
+    total = 0.0
+    for i in range(discounts.starts.size):
+        entry = entries[i]
+        table = discounts.tables[discounts.starts[i] :]
+        own = table[entry]
+        if own > 0:
+            multiplier = discounts.multipliers[i]
+            total += multiplier * own
+            for a in members[i]:
+                if a < 0:
+                    break
+                with_it = entry | discounts.bits[i, a]
+                if with_it != entry:
+                    lost[a] += multiplier * (own - table[with_it])
+    return total
+
+
+@inner_kernel
+def cost_of(child, chosen, q):
+    """Return what the family of the first q chosen columns costs."""
+    k = child.products.shape[0] - 1
+    return child.weight * math.log(max(chosen.covariances[q, k], 1e-300)) + child.costs[q]

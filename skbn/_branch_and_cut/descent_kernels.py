@@ -1,0 +1,265 @@
+"""Kernels that lower the reduced cost of families step by step."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba import int64
+
+from skbn._branch_and_cut.chosen_kernels import (
+    CHOSEN,
+    FOUND,
+    cost_of,
+    discount_of,
+    fill_discount,
+    regress_on,
+)
+from skbn._branch_and_cut.pricing_problem import CHILD_COSTS, DISCOUNTS
+from skbn._core.compile import inner_kernel, kernel
+
+# A step must gain as many nats.
+_LEAST_GAIN = 1e-9
+
+
+class _Work(NamedTuple):
+    """Memory of a descent, for the family that it is at.
+
+    Parameters
+    ----------
+    is_in : ndarray of shape (k,), bool
+        Which candidates are its parents.
+    inverse : ndarray of shape (width, width), float64
+        The inverse of the parents' Cholesky factor.
+    coefficients : ndarray of shape (width, k + 1), float64
+        Those of all columns' regressions on the parents.
+    entries : ndarray of shape (3, n_cuts), int64
+        The numbers of the cuts' entries, the bits that two parents or more have, and the numbers
+        without one parent.
+    lost : ndarray of shape (k,), float64
+        What one more column loses of the discount without that parent.
+    """
+
+    is_in: npt.NDArray[np.bool_]
+    inverse: npt.NDArray[np.float64]
+    coefficients: npt.NDArray[np.float64]
+    entries: npt.NDArray[np.int64]
+    lost: npt.NDArray[np.float64]
+
+
+@kernel(CHILD_COSTS, DISCOUNTS, CHOSEN, int64[:, ::1], int64[::1], FOUND, seconds=2.5)
+def descend(child, discounts, chosen, starts, sizes, found):
+    """Lower the reduced costs of families by adding, leaving out and exchanging a parent.
+
+    A parent is exchanged where no addition and no omission gains: an exchange takes longer to find.
+
+    Parameters
+    ----------
+    child : ChildCosts
+    discounts : Discounts
+    chosen : Chosen
+    starts : ndarray of shape (n, width), int64
+        The candidates of each family to begin with, the required ones first.
+    sizes : ndarray of shape (n,), int64
+    found : Found
+        Filled with the families on the way, as long as there is room.
+
+    Returns
+    -------
+    n_found : int
+    """
+    n_found = np.int64(0)
+    k, n_cuts = child.products.shape[0] - 1, discounts.starts.size
+    width = found.parents.shape[1]
+    family = np.empty(width, np.int64)
+    work = _Work(
+        np.empty(k, np.bool_),
+        np.empty((width, width)),
+        np.empty((width, k + 1)),
+        np.empty((3, n_cuts), np.int64),
+        np.empty(k),
+    )
+    for start in range(sizes.size):
+        size = sizes[start]
+        family[:size] = starts[start, :size]
+        while n_found < found.cost.size:
+            _choose_all(child, discounts, chosen, family[:size])
+            cost = cost_of(child, chosen, size)
+            reduced = cost - chosen.discount[size]
+            found.parents[n_found] = -1
+            found.parents[n_found, :size] = family[:size]
+            found.reduced[n_found], found.cost[n_found] = reduced, cost
+            n_found += 1
+            limit = reduced - _LEAST_GAIN
+            added, left_out = _best_step(
+                child, discounts, chosen, family[:size], size < width, work, limit
+            )
+            if added < 0 and left_out < 0:
+                break
+            if left_out >= 0:
+                size -= 1
+                for i in range(left_out, size):
+                    family[i] = family[i + 1]
+            if added >= 0:
+                family[size] = added
+                size += 1
+    return n_found
+
+
+@inner_kernel
+def _best_step(child, discounts, chosen, family, may_grow, work, limit):
+    """Return the column to add, and the place of the one to leave out; -1 for none.
+
+    Both are -1 if no reduced cost is below the limit.
+    """
+    q = family.size
+    work.is_in[:] = False
+    work.is_in[family] = True
+    _fill_inverse(chosen, q, work.inverse, work.coefficients)
+    _fill_entries(discounts, family, work.entries)
+    added, left_out = -1, np.int64(-1)
+    least = limit
+    if may_grow:
+        best, cost = _best_added(
+            child, work.is_in, chosen.covariances[q], chosen.variances[q], chosen.lost[q], q
+        )
+        if cost - chosen.discount[q] < least:
+            added, least = best, cost - chosen.discount[q]
+    for i in range(child.n_required, q):
+        reduced = _cost_without(child, chosen, q, i, work)
+        reduced -= _discount_without(discounts, family[i], work.entries)
+        if reduced < least:
+            added, left_out, least = -1, i, reduced
+    if added >= 0 or left_out >= 0:
+        return added, left_out
+    return _best_exchange(child, discounts, chosen, family, work, limit)
+
+
+@inner_kernel
+def _choose_all(child, discounts, chosen, family):
+    """Choose the columns of a family."""
+    k, q = child.products.shape[0] - 1, family.size
+    chosen.covariances[0] = child.products[k]
+    for a in range(k + 1):
+        chosen.variances[0, a] = child.products[a, a]
+    for i in range(q):
+        regress_on(child, chosen, i, family[i])
+    for i in range(discounts.starts.size):
+        entry = 0
+        for a in family:
+            entry |= discounts.bits[i, a]
+        chosen.entries[q, i] = entry
+    fill_discount(discounts, chosen, q)
+
+
+@inner_kernel
+def _best_added(child, is_in, covariances, variances, lost, q):
+    """Return the column whose addition to q parents makes the least reduced cost, or -1.
+
+    The cost comes without the discount of the q parents.
+    """
+    k = is_in.size
+    best, least = -1, np.inf
+    of_child = covariances[k]
+    for a in range(k):
+        if not is_in[a]:
+            left = of_child - covariances[a] * covariances[a] / variances[a]
+            cost = child.weight * math.log(max(left, 1e-300)) + child.costs[q + 1] + lost[a]
+            if cost < least:
+                best, least = a, cost
+    return best, least
+
+
+@inner_kernel
+def _fill_inverse(chosen, q, inverse, coefficients):
+    """Fill the inverse of the factor of q columns, and all columns' coefficients on them."""
+    rows = chosen.rows
+    for i in range(q - 1, -1, -1):
+        pivot = rows[i, chosen.columns[i]]
+        for j in range(i, q):
+            total = 1.0 if i == j else 0.0
+            for h in range(i + 1, j + 1):
+                total -= rows[i, chosen.columns[h]] * inverse[h, j]
+            inverse[i, j] = total / pivot
+    for i in range(q):
+        coefficients[i] = 0.0
+        for j in range(i, q):
+            factor = inverse[i, j]
+            for b in range(coefficients.shape[1]):
+                coefficients[i, b] += factor * rows[j, b]
+
+
+@inner_kernel
+def _diagonal(inverse, q, i):
+    """Return an entry of the diagonal of the inverse of the products of q columns."""
+    total = 0.0
+    for j in range(i, q):
+        total += inverse[i, j] * inverse[i, j]
+    return total
+
+
+@inner_kernel
+def _cost_without(child, chosen, q, i, work):
+    """Return what q parents cost without the i-th."""
+    k = child.products.shape[0] - 1
+    own = work.coefficients[i, k]
+    rss = chosen.covariances[q, k] + own * own / _diagonal(work.inverse, q, i)
+    return child.weight * math.log(max(rss, 1e-300)) + child.costs[q - 1]
+
+
+@inner_kernel
+def _fill_entries(discounts, family, entries):
+    """Fill the numbers of the cuts' entries, and the bits that two parents or more have."""
+    for i in range(discounts.starts.size):
+        entry, twice = 0, 0
+        for a in family:
+            twice |= entry & discounts.bits[i, a]
+            entry |= discounts.bits[i, a]
+        entries[0, i], entries[1, i] = entry, twice
+
+
+@inner_kernel
+def _entry_without(discounts, i, a, entries):
+    """Return the number of a cut's entry without a parent."""
+    return entries[0, i] & ~(discounts.bits[i, a] & ~entries[1, i])
+
+
+@inner_kernel
+def _discount_without(discounts, a, entries):
+    """Return the discount of a family without a parent."""
+    total = 0.0
+    for i in range(discounts.starts.size):
+        entry = _entry_without(discounts, i, a, entries)
+        total += discounts.multipliers[i] * discounts.tables[discounts.starts[i] + entry]
+    return total
+
+
+@inner_kernel
+def _best_exchange(child, discounts, chosen, family, work, limit):
+    """Return the best column to add, and the place of the one that it replaces.
+
+    Both are -1 if no reduced cost is below the limit.
+    """
+    q, k = family.size, work.is_in.size
+    added, left_out = -1, np.int64(-1)
+    covariances, variances = np.empty((2, k + 1))
+    without = work.entries[2]
+    for i in range(child.n_required, q):
+        own = work.coefficients[i]
+        scale = 1.0 / _diagonal(work.inverse, q, i)
+        for b in range(k + 1):
+            factor = own[b] * scale
+            covariances[b] = chosen.covariances[q, b] + factor * own[k]
+            variances[b] = chosen.variances[q, b] + factor * own[b]
+        for c in range(without.size):
+            without[c] = _entry_without(discounts, c, family[i], work.entries)
+        discount = discount_of(discounts, chosen.members, without, work.lost)
+        best, cost = _best_added(child, work.is_in, covariances, variances, work.lost, q - 1)
+        if cost - discount < limit:
+            added, left_out, limit = best, i, cost - discount
+    return added, left_out
+
+
+DESCENT_KERNELS = (descend,)
