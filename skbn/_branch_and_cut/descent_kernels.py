@@ -119,7 +119,7 @@ def _best_step(child, discounts, chosen, family, may_grow, work, limit):
     work.is_in[family] = True
     _fill_inverse(chosen, q, work.inverse, work.coefficients)
     _fill_entries(discounts, family, work.entries)
-    added, left_out = -1, np.int64(-1)
+    added, left_out = -1, -1
     least = limit
     if may_grow:
         best, cost = _best_added(
@@ -243,7 +243,7 @@ def _best_exchange(child, discounts, chosen, family, work, limit):
     Both are -1 if no reduced cost is below the limit.
     """
     q, k = family.size, work.is_in.size
-    added, left_out = -1, np.int64(-1)
+    added, left_out = -1, -1
     covariances, variances = np.empty((2, k + 1))
     without = work.entries[2]
     for i in range(child.n_required, q):
