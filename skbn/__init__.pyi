@@ -20,6 +20,7 @@ from ._estimators.markov_blanket_selector import MarkovBlanketSelector as Markov
 from ._estimators.near_optimal_networks import NearOptimalNetworks as NearOptimalNetworks
 from ._estimators.posterior import GaussianBNPosterior as GaussianBNPosterior
 from ._estimators.transformer import LocalScoreTransformer as LocalScoreTransformer
+from ._networks.adjustment import AdjustmentSets as AdjustmentSets
 from ._networks.block_network import GaussianBlockNetwork as GaussianBlockNetwork
 from ._networks.comparison import NetworkComparison as NetworkComparison
 from ._networks.distribution import GaussianDistribution as GaussianDistribution

@@ -49,6 +49,7 @@ from skbn._data.table import Table, numbers_of
 from skbn._displays.frames import frame_of
 from skbn._displays.notebook import DocLinkMixin, PlotMixin
 from skbn._networks import (
+    adjustment,
     descriptions,
     effects,
     equivalence,
@@ -56,6 +57,7 @@ from skbn._networks import (
     interchange,
     partial_rows,
 )
+from skbn._networks.adjustment import AdjustmentSets
 from skbn._networks.comparison import NetworkComparison
 from skbn._networks.distribution import GaussianDistribution
 from skbn._networks.fit_indices import FitIndices, check_n, fit_indices
@@ -1337,6 +1339,115 @@ class GaussianBayesianNetwork(
         """
         model = self._single_columns("class_effects")
         return frame_of(effects.class_effect_columns(model, cause, outcome))
+
+    def adjustment_sets(
+        self,
+        cause: Any,
+        effect: Any,
+        *,
+        cpdag: bool = False,
+        unobserved: Any = (),
+        forbidden: Any = (),
+    ) -> AdjustmentSets:
+        """Return the sets of nodes to adjust for when an effect is estimated by a regression.
+
+        The regression of the effect on the cause and an adjustment set has the total effect as the
+        cause's coefficient.
+
+        Parameters
+        ----------
+        cause, effect : node or list of nodes
+            Several causes are changed together.
+        cpdag : bool, default=False
+            Whether the sets must hold in all equivalent networks, as the graph of `cpdag` has
+            them: the rows cannot tell these apart. By default the edges' directions are taken as
+            they are.
+        unobserved, forbidden : node or list of nodes, optional
+            Nodes that no set may have, because they were not measured, or for another reason.
+
+        Returns
+        -------
+        sets : AdjustmentSets
+            The sequence of the minimal sets, each a list of nodes. Its attributes are `minimal`,
+            `optimal`, `biasing` and, if a set is missing, the `reason`. It is displayed as text.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `dag` is not an acyclic graph; if these are not nodes; if a node is cause and effect,
+            or is unobserved and one of them.
+
+        See Also
+        --------
+        is_adjustment_set : Whether a set of one's own is one.
+        total_effect : The effect by the network's own weights.
+
+        Notes
+        -----
+        By the generalised adjustment criterion (Perković, Textor, Kalisch & Maathuis 2018,
+        "Complete graphical characterization and construction of adjustment sets in Markov
+        equivalence classes of ancestral graphs") these are all minimal sets. Among the sets of
+        observed nodes, the optimal one has the smallest asymptotic variance whatever the weights
+        (Henckel, Perković & Maathuis 2022, "Graphical criteria for efficient total effect
+        estimation via adjustment in causal linear models").
+
+        It is what to adjust for if the edges are causes and no common cause of nodes is left out.
+        Exogenous nodes may depend on each other in any way. A node of several columns is adjusted
+        for by all of them.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from skbn import GaussianBayesianNetwork
+        >>> edges = [("age", "dose"), ("age", "pain"), ("dose", "level"), ("level", "pain")]
+        >>> network = GaussianBayesianNetwork(nx.DiGraph([*edges, ("sex", "pain")]))
+        >>> network.adjustment_sets("dose", "pain")
+        Adjustment sets for the effect of dose on pain
+        minimal  {age}
+        optimal  {age, sex}
+        never    level
+        >>> print(network.adjustment_sets("dose", "pain", unobserved="age").reason)
+        No set of the other nodes closes the path dose <- age -> pain.
+        """
+        fixed = fixed_parent_masks(self.dag) if cpdag else None
+        asked = cause, effect, unobserved, forbidden
+        return adjustment.adjustment_sets(self._structure(), fixed, self.exogenous, *asked)
+
+    def is_adjustment_set(
+        self, cause: Any, effect: Any, columns: Any, *, cpdag: bool = False
+    ) -> bool:
+        """Whether a regression that adjusts for these nodes has the cause's total effect.
+
+        Parameters
+        ----------
+        cause, effect : node or list of nodes
+        columns : node or list of nodes
+            It may be empty.
+        cpdag : bool, default=False
+            As in `adjustment_sets`.
+
+        Returns
+        -------
+        is_adjustment_set : bool
+
+        Raises
+        ------
+        TypeError, ValueError
+            As `adjustment_sets`; if cause or effect is among the columns.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from skbn import GaussianBayesianNetwork
+        >>> network = GaussianBayesianNetwork(nx.DiGraph([("a", "b"), ("b", "c"), ("b", "d")]))
+        >>> network.is_adjustment_set("b", "c", ["a"]), network.is_adjustment_set("a", "c", ["d"])
+        (True, False)
+        >>> network.is_adjustment_set("b", "c", ["a"], cpdag=True)
+        False
+        """
+        fixed = fixed_parent_masks(self.dag) if cpdag else None
+        asked = cause, effect, columns
+        return adjustment.is_adjustment_set(self._structure(), fixed, self.exogenous, *asked)
 
     # A table of the edges
 

@@ -1,0 +1,406 @@
+"""What to adjust for: sets of columns that free an effect from confounding.
+
+If the outcome is regressed on a cause and on an *adjustment set*, the coefficient of the cause is
+its total effect. By the generalised adjustment criterion these are the sets that
+
+- all networks of a class agree on: no possibly directed path from the cause to the outcome begins
+  with an undirected edge (the class is *amenable*),
+- have no column on a directed path between them, other than the cause, and none that such a column
+  may act on,
+- separate both in the *back-door graph*, which lacks the first edges of the directed paths.
+
+For a single network they are complete: there is no other set. Perković, Textor, Kalisch & Maathuis
+(2018), "Complete graphical characterization and construction of adjustment sets in Markov
+equivalence classes of ancestral graphs"; with knowledge, Perković, Kalisch & Maathuis (2017),
+"Interpreting and using CPDAGs with background knowledge". The minimal sets are the minimal
+separators of a moral graph (van der Zander, Liśkiewicz & Textor 2019, "Separators and adjustment
+sets in causal graphs"), listed as by Kloks & Kratsch (1998), "Listing all minimal separators of a
+graph". The optimal set is that of Henckel, Perković & Maathuis (2022), "Graphical criteria for
+efficient total effect estimation via adjustment in causal linear models".
+
+Exogenous nodes may depend on each other in any way. So they get a hidden common cause, of number
+-1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import combinations, pairwise, product
+from typing import Any, cast
+
+import networkx as nx
+
+from skbn._core.columns import named_nodes
+from skbn._core.graphs import dag_of, parent_masks
+from skbn._core.subsets import mask_of, members_of
+from skbn._core.text import readable_name
+from skbn._networks.equivalence import compelled_parents, consistent_extension, joined_columns
+
+# More sets are not listed.
+_MOST_SETS = 1000
+_HIDDEN = -1
+_CAUSE, _EFFECT = "cause", "effect"  # what the nodes of each are merged into
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AdjustmentSets(Sequence[list[Hashable]]):
+    """The sets of nodes to adjust for, as `adjustment_sets` of a network returns them.
+
+    It is the sequence of the minimal sets, and is displayed as text.
+
+    Parameters
+    ----------
+    cause, effect : list of nodes
+    minimal : list of lists of nodes
+        The sets of which no node can be left out, the smallest first. An empty set says that
+        nothing has to be adjusted for; without any set, no regression has the effect.
+    optimal : list of nodes or None
+        The set whose regression estimates the effect with the smallest asymptotic variance; None if
+        there is no such set.
+    biasing : list of nodes
+        The nodes that no set may have: what is on a directed path from the cause to the effect, and
+        what that may act on.
+    reason : str
+        Why there are no minimal sets, or no optimal one; empty if there are both.
+    is_complete : bool
+        Whether all minimal sets are listed. No more than 1,000 are.
+
+    See Also
+    --------
+    GaussianBayesianNetwork.adjustment_sets : Makes one, and has an example.
+    """
+
+    cause: list[Hashable]
+    effect: list[Hashable]
+    minimal: list[list[Hashable]]
+    optimal: list[Hashable] | None
+    biasing: list[Hashable]
+    reason: str = ""
+    is_complete: bool = True
+
+    def __len__(self) -> int:
+        return len(self.minimal)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.minimal[index]
+
+    def __repr__(self) -> str:
+        lines = [f"Adjustment sets for the effect of {_named(self.cause)} on {_named(self.effect)}"]
+        sets = [_set_text(nodes) for nodes in self.minimal]
+        sets += ["and more"] * (not self.is_complete)
+        heads = ["minimal"] + [""] * (len(sets) - 1)
+        lines += [f"{head:<7}  {text}" for head, text in zip(heads, sets or ["none"], strict=True)]
+        if self.optimal is not None:
+            lines.append(f"optimal  {_set_text(self.optimal)}")
+        if self.biasing:
+            lines.append(f"never    {_named(self.biasing)}")
+        return "\n".join(lines + [self.reason] * bool(self.reason))
+
+
+def _named(nodes: Iterable[Hashable]) -> str:
+    return ", ".join(map(readable_name, nodes))
+
+
+def _set_text(nodes: Iterable[Hashable]) -> str:
+    return f"{{{_named(nodes)}}}"
+
+
+@dataclass(frozen=True)
+class _Adjustment:
+    """What decides on the sets, with nodes as numbers.
+
+    Parameters
+    ----------
+    nodes : list of hashables
+    dag : networkx.DiGraph
+        One network of the class, with the hidden cause of exogenous nodes.
+    back_door : networkx.DiGraph
+        The same without the first edges of the directed paths.
+    causes, effects : set of int
+    on_paths : set of int
+        The nodes on the directed paths, without the causes.
+    biasing : set of int
+    open_edge : (int, int) or None
+        An undirected edge with which a possibly directed path begins.
+    """
+
+    nodes: list[Hashable]
+    dag: nx.DiGraph
+    back_door: nx.DiGraph
+    causes: set[int]
+    effects: set[int]
+    on_paths: set[int]
+    biasing: set[int]
+    open_edge: tuple[int, int] | None
+
+    def separates(self, nodes: set[int]) -> bool:
+        """Whether a set is an adjustment set."""
+        if self.open_edge is not None or nodes & self.biasing:
+            return False
+        return bool(nx.is_d_separator(self.back_door, self.causes, self.effects, nodes))
+
+
+def is_adjustment_set(
+    dag: nx.DiGraph,
+    fixed: list[int] | None,
+    exogenous: list[Hashable],
+    cause: Any,
+    effect: Any,
+    columns: Any,
+) -> bool:
+    """Whether the nodes are an adjustment set; parameters as for `adjustment_sets`."""
+    adjustment = _adjustment(dag, fixed, exogenous, cause, effect)
+    chosen = _numbers(adjustment.nodes, columns, "columns")
+    if both := chosen & (adjustment.causes | adjustment.effects):
+        raise ValueError(
+            f"columns must have neither cause nor effect; got {adjustment.nodes[min(both)]!r}. "
+            "Leave it out."
+        )
+    return adjustment.separates(chosen)
+
+
+def adjustment_sets(
+    dag: nx.DiGraph,
+    fixed: list[int] | None,
+    exogenous: list[Hashable],
+    cause: Any,
+    effect: Any,
+    unobserved: Any = (),
+    forbidden: Any = (),
+) -> AdjustmentSets:
+    """Return the sets of nodes to adjust for.
+
+    Parameters
+    ----------
+    dag : networkx.DiGraph
+        The network.
+    fixed : list of int or None
+        For all networks of the equivalence class: the masks of each node's parents whose edges are
+        known to have their direction. None for the network alone.
+    exogenous : list of nodes
+    cause, effect : node or list of nodes
+    unobserved, forbidden : node or list of nodes
+        What no set may have.
+    """
+    adjustment = _adjustment(dag, fixed, exogenous, cause, effect)
+    nodes = adjustment.nodes
+    hidden = _numbers(nodes, unobserved, "unobserved")
+    barred = hidden | _numbers(nodes, forbidden, "forbidden")
+    for v in (adjustment.causes | adjustment.effects) & hidden:
+        raise ValueError(
+            f"unobserved must have neither cause nor effect; got {nodes[v]!r}. Leave it out."
+        )
+    sets: list[set[int]] = []
+    is_complete, optimal, reason = True, None, ""
+    if adjustment.open_edge is not None:
+        reason = _why_not_amenable(adjustment, adjustment.open_edge)
+    else:
+        sets, is_complete = _minimal_sets(adjustment, barred)
+        best = {p for v in adjustment.on_paths for p in adjustment.dag.predecessors(v)}
+        best -= adjustment.on_paths | adjustment.causes | adjustment.biasing | {_HIDDEN}
+        if not sets:
+            reason = _why_open(adjustment, barred)
+        elif not adjustment.on_paths:
+            reason = "There is no directed path, so that the effect is 0."
+        elif lacking := best & barred:
+            what = "unobserved" if lacking <= hidden else "not allowed"
+            names = _named(nodes[v] for v in sorted(lacking))
+            reason = f"The optimal set would need {names}, {what}."
+        elif adjustment.separates(best):
+            optimal = best
+
+    def named(numbers: set[int]) -> list[Hashable]:
+        return [nodes[v] for v in sorted(numbers)]
+
+    return AdjustmentSets(
+        named(adjustment.causes),
+        named(adjustment.effects),
+        [named(each) for each in sorted(sets, key=lambda each: (len(each), sorted(each)))],
+        None if optimal is None else named(optimal),
+        named(adjustment.biasing - adjustment.effects - adjustment.causes),
+        reason,
+        is_complete,
+    )
+
+
+def _adjustment(
+    graph: nx.DiGraph, fixed: list[int] | None, exogenous: list[Hashable], cause: Any, effect: Any
+) -> _Adjustment:
+    """Return what decides on the sets."""
+    nodes, parents = list(graph), parent_masks(graph)
+    causes, effects = (
+        {nodes.index(node) for node in named_nodes(given, nodes, name)[0]}
+        for name, given in ((_CAUSE, cause), (_EFFECT, effect))
+    )
+    if both := causes & effects:
+        raise ValueError(f"cause and effect must differ; {nodes[min(both)]!r} is in both.")
+    known = parents if fixed is None else compelled_parents(parents, fixed)
+    pattern = _Pattern(known, joined_columns(parents))
+    avoided, ends = mask_of(causes), mask_of(effects)
+    open_edge, biasing = None, 0
+    for x in sorted(causes):
+        for v in members_of(pattern.undirected(x) & ~avoided):
+            if pattern.with_edge(x, v).possible_descendants(v, avoided) & ends:
+                open_edge = open_edge or (x, v)
+        for v in members_of(pattern.children(x) & ~avoided):
+            if pattern.possible_descendants(v, avoided) & ends:
+                biasing |= pattern.possible_descendants(v)
+    dag = dag_of(range(len(nodes)), parents)
+    outside = [v for v, node in enumerate(nodes) if node in exogenous]
+    dag.add_edges_from((_HIDDEN, v) for v in outside * (len(outside) > 1))
+    others = dag.subgraph({*dag} - causes)
+    before = effects.union(*(nx.ancestors(others, v) for v in effects))
+    first = [(a, b) for a, b in dag.out_edges(causes) if b in before]
+    after = {b for _, b in first}.union(*(nx.descendants(others, b) for _, b in first))
+    back_door = dag.copy()
+    back_door.remove_edges_from(first)
+    return _Adjustment(
+        nodes, dag, back_door, causes, effects, before & after, {*members_of(biasing)}, open_edge
+    )
+
+
+def _numbers(nodes: list[Hashable], chosen: Any, name: str) -> set[int]:
+    """Return the numbers of a node or a list of nodes, which may be empty."""
+    is_empty = isinstance(chosen, Iterable) and not isinstance(chosen, str) and not [*chosen]
+    named = [] if is_empty else named_nodes(chosen, nodes, name)[0]
+    return {nodes.index(node) for node in named}
+
+
+@dataclass(frozen=True)
+class _Pattern:
+    """The directed and undirected edges of a class, as masks of `known` parents and neighbours."""
+
+    known: list[int]
+    joined: list[int]
+
+    def children(self, v: int) -> int:
+        return mask_of(c for c in members_of(self.joined[v]) if self.known[c] >> v & 1)
+
+    def undirected(self, v: int) -> int:
+        return self.joined[v] & ~self.known[v] & ~self.children(v)
+
+    def with_edge(self, a: int, b: int) -> _Pattern:
+        """Return the pattern of the members in which an undirected edge is directed."""
+        known = [*self.known]
+        known[b] |= 1 << a
+        member = cast("list[int]", consistent_extension(self.joined, known))
+        return _Pattern(compelled_parents(member, known), self.joined)
+
+    def possible_descendants(self, start: int, avoided: int = 0) -> int:
+        """Return the mask of a node and of its descendants in some member, along other nodes.
+
+        Paths whose nodes are joined to no node before their predecessor suffice. On these, an
+        undirected edge after a directed one would be directed.
+        """
+        reached = 1 << start
+        waiting = [(start, v) for v in members_of(self._onward(start) & ~avoided)]
+        seen = {*waiting}
+        while waiting:
+            before, v = waiting.pop()
+            reached |= 1 << v
+            further = self._onward(v) & ~self.joined[before] & ~(1 << before | avoided)
+            new = {(v, w) for w in members_of(further)} - seen
+            seen |= new
+            waiting += new
+        return reached
+
+    def _onward(self, v: int) -> int:
+        return self.joined[v] & ~self.known[v]
+
+
+def _minimal_sets(adjustment: _Adjustment, barred: set[int]) -> tuple[list[set[int]], bool]:
+    """Return the minimal sets, and whether they are all."""
+    ends = adjustment.causes | adjustment.effects
+    graph, relevant = adjustment.back_door, _ancestors(adjustment.back_door, ends)
+    moral = nx.moral_graph(graph.subgraph(relevant))
+    # Paths lead through what cannot be adjusted for as if its neighbours were joined.
+    for v in relevant & ((adjustment.biasing | barred | {_HIDDEN}) - ends):
+        moral.add_edges_from(combinations([*moral[v]], 2))
+        moral.remove_node(v)
+    merged = dict.fromkeys(adjustment.causes, _CAUSE) | dict.fromkeys(adjustment.effects, _EFFECT)
+    joined: nx.Graph = nx.Graph()
+    joined.add_nodes_from((*moral, _CAUSE, _EFFECT))
+    joined.remove_nodes_from(ends)
+    joined.add_edges_from((merged.get(a, a), merged.get(b, b)) for a, b in moral.edges)
+    joined.remove_edges_from(nx.selfloop_edges(joined))
+    if joined.has_edge(_CAUSE, _EFFECT):
+        return [], True
+    return _minimal_separators(joined, _CAUSE, _EFFECT)
+
+
+def _minimal_separators(graph: nx.Graph, a: Any, b: Any) -> tuple[list[set[int]], bool]:
+    """Return the minimal sets of nodes that separate two, beginning near the first."""
+
+    def beyond(near: set[Any]) -> frozenset[int]:
+        """Return the neighbours of the part of b when nodes and their neighbours are removed."""
+        removed = near | nx.node_boundary(graph, near)
+        part = nx.node_connected_component(graph.subgraph({*graph} - removed), b)
+        return frozenset(nx.node_boundary(graph, part))
+
+    found = [beyond({a})]
+    seen = {*found}
+    for separator in found:  # which grows
+        part = nx.node_connected_component(graph.subgraph({*graph} - separator), a)
+        for v in sorted(separator):
+            if graph.has_edge(v, b) or (other := beyond(part | {v})) in seen:
+                continue
+            if len(found) == _MOST_SETS:
+                return [{*each} for each in found], False
+            seen.add(other)
+            found.append(other)
+    return [{*each} for each in found], True
+
+
+def _ancestors(dag: nx.DiGraph, nodes: set[int]) -> set[int]:
+    """Return nodes and their ancestors."""
+    return nodes.union(*(nx.ancestors(dag, v) for v in nodes))
+
+
+# Why there is none
+
+
+def _why_not_amenable(adjustment: _Adjustment, edge: tuple[int, int]) -> str:
+    a, b = (readable_name(adjustment.nodes[v]) for v in edge)
+    return (
+        f"Equivalent networks disagree about the effect: it may go through {b}, and the table does "
+        f"not tell the direction of {a} - {b}. If you know it, give the edge to the learner in "
+        "required_edges; class_effects has what each direction would say."
+    )
+
+
+def _why_open(adjustment: _Adjustment, barred: set[int]) -> str:
+    """Say which path stays open if everything is adjusted for that may help."""
+    ends = adjustment.causes | adjustment.effects
+    allowed = _ancestors(adjustment.back_door, ends) - ends - adjustment.biasing - barred
+    path = _open_path(adjustment, allowed - {_HIDDEN})
+    arrows = [" -> " if adjustment.dag.has_edge(a, b) else " <- " for a, b in pairwise(path)]
+    names = [readable_name(adjustment.nodes[v]) if v != _HIDDEN else "" for v in path]
+    text = "".join(f"{name}{arrow}" for name, arrow in zip(names, [*arrows, ""], strict=True))
+    text = text.replace(" <-  -> ", " <-> ")  # a hidden common cause
+    reason = f"No set of the other nodes closes the path {text}."
+    if not adjustment.on_paths:
+        reason += " There is no directed path, so that the effect is 0."
+    return reason
+
+
+def _open_path(adjustment: _Adjustment, given: set[int]) -> list[int]:
+    """Return the shortest path from a cause to an effect that a set leaves open."""
+    dag, opened = adjustment.back_door, _ancestors(adjustment.back_door, given)
+    steps: nx.DiGraph = nx.DiGraph()  # a node, and whether it was reached by an arrow's head
+
+    def moves(v: int) -> Iterable[tuple[int, bool]]:
+        yield from ((p, False) for p in dag.predecessors(v))
+        yield from ((c, True) for c in dag.successors(v))
+
+    for v, by_head in product(dag, (False, True)):
+        for w, to_head in moves(v):
+            is_collider = by_head and not to_head
+            if v in opened if is_collider else v not in given:
+                steps.add_edge((v, by_head), (w, to_head))
+    for v in adjustment.causes:
+        steps.add_edges_from((_CAUSE, move) for move in moves(v) if move[0] not in given)
+    steps.add_edges_from((each, _EFFECT) for each in product(adjustment.effects, (False, True)))
+    inner = nx.shortest_path(steps, _CAUSE, _EFFECT)[1:-1]
+    start = next(v for v in sorted(adjustment.causes) if inner[0] in {*moves(v)})
+    return [start, *(v for v, _ in inner)]

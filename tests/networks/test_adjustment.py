@@ -1,0 +1,282 @@
+"""Adjustment sets: by definition for all small graphs, and in dagitty's published examples."""
+
+import networkx as nx
+import numpy as np
+import pytest
+from reference.adjustment import acyclic_graphs, candidate_sets, valid_sets
+
+from skbn import GaussianBayesianNetwork, GaussianBNLearner, lagged
+from skbn.datasets import make_gaussian_network
+
+
+def network(text):
+    """Return the network of edges as dagitty writes them: "a -> b; a <- c"."""
+    dag = nx.DiGraph()
+    for path in text.split(";"):
+        words = path.split()
+        for a, arrow, b in zip(words[::2], words[1::2], words[2::2], strict=False):
+            dag.add_edge(*((a, b) if arrow == "->" else (b, a)))
+    return GaussianBayesianNetwork(dag)
+
+
+def as_sets(sets):
+    return {frozenset(each) for each in sets}
+
+
+SHRIER = """Coach -> Fitness; Coach -> Team; Genetics -> Fitness; Genetics -> Fatigue;
+Genetics -> Disorder; Team -> Previous; Team -> WarmUp; PreGame -> WarmUp; Disorder -> Weakness;
+Disorder -> Fatigue; Contact -> IntraGame; Contact -> Previous; Weakness -> Injury;
+IntraGame -> Injury; Fitness -> PreGame; Fitness -> Fatigue; Fatigue -> IntraGame;
+Fatigue -> Injury; WarmUp -> IntraGame"""
+POLZER_NODES = (
+    "ToothLoss Mortality Periodontitis Caries Diabetes Obesity Hypertension Psychosocial Age Sex "
+    "Alcohol Smoking Sport Lipids"
+)
+POLZER = """01000000000000 00000000000000 10000000000000 10000000000000 01100010000001
+01101010000001 01000000000000 11111110001111 11111111001111 11111111001111 11001110000101
+11101110000010 01101110000001 01000000000000"""
+THOEMMES = """e0 -> x; e1 -> s1; e2 -> s2; e2 -> y; e3 -> s3; e4 -> y; s1 -> s2; s1 -> z; s2 -> s3;
+s2 -> z2; s3 -> y; x -> y; x -> s1; y -> z3"""
+
+
+@pytest.mark.parametrize(
+    ("text", "cause", "effect", "unobserved", "expected"),
+    [
+        ("x -> y; x <- u -> m <- v -> y", "x", "y", "uv", [""]),  # the M-bias graph
+        ("E -> D; A -> E; A -> Z; B -> D; B -> Z; Z -> E; Z -> D", "E", "D", "", ["AZ", "BZ"]),
+        ("E -> D; A -> E; A -> Z; B -> D; B -> Z; Z -> E; Z -> D", "E", "D", "B", ["AZ"]),
+        ("S -> T; h -> S; i -> h; i -> T; x -> S; x -> z -> T", "S", "T", "",
+         ["hx", "hz", "ix", "iz"]),
+        ("A -> U; B -> Z; Z -> E; U -> Z", "AE", "B", "", ["UZ"]),
+        ("p -> r; p -> y; m -> p; m -> n; y -> n; n -> x", ["p", "x"], "y", "", []),
+        ("p -> m; y -> n; m -> n; n -> x", ["p", "x"], "y", "", ["mn"]),
+        ("C -> Y -> z; C -> m; X -> W; X -> V -> Y; W -> Y; X -> n -> m -> W", "XW", "YV", "",
+         ["C", "mn"]),
+        (THOEMMES, "x", "y", ["e0", "e1", "e3", "e4"], [""]),
+        ("a -> x -> i -> y -> s", "x", "y", "", [""]),
+    ],
+)  # fmt: skip
+def test_examples_of_dagitty(text, cause, effect, unobserved, expected):
+    found = network(text).adjustment_sets(
+        [*cause] if isinstance(cause, str) else cause, [*effect], unobserved=[*unobserved]
+    )
+    assert as_sets(found) == as_sets(expected)
+    assert found.is_complete
+    assert bool(found) == bool(expected)
+
+
+def test_a_long_example_of_dagitty():
+    names = POLZER_NODES.split()
+    rows = [[int(digit) for digit in row] for row in POLZER.split()]
+    dag = nx.relabel_nodes(nx.DiGraph(np.array(rows)), dict(enumerate(names)))
+    found = GaussianBayesianNetwork(dag).adjustment_sets("ToothLoss", "Mortality")
+    shared = {"Age", "Alcohol", "Psychosocial", "Sex", "Smoking"}
+    assert as_sets(found) == {
+        frozenset(shared | {"Diabetes", "Obesity", "Sport"}),
+        frozenset(shared | {"Periodontitis"}),
+    }
+
+
+def test_sets_that_must_have_a_node():
+    sports = network(SHRIER)
+    barred = ["Genetics", "Disorder", "IntraGame"]
+    for others in (["Coach"], ["Fatigue", "Weakness"], ["Team"]):
+        assert sports.is_adjustment_set("WarmUp", "Injury", ["Fitness", *others])
+    assert not sports.is_adjustment_set("WarmUp", "Injury", ["Fitness"])
+    assert not sports.is_adjustment_set("WarmUp", "Injury", ["Coach", "Fitness", "IntraGame"])
+    found = sports.adjustment_sets("WarmUp", "Injury", forbidden=barred)
+    assert ["Coach", "Fitness"] in found
+    assert ["Fatigue", "Weakness"] in found
+    assert not {*barred} & {node for each in found for node in each}
+    for each in found:
+        assert sports.is_adjustment_set("WarmUp", "Injury", each)
+        for node in each:
+            others = [other for other in each if other != node]
+            assert not sports.is_adjustment_set("WarmUp", "Injury", others)
+
+
+def test_a_partially_directed_example_of_dagitty():
+    graph = nx.DiGraph([(*edge, {"fixed": True}) for edge in ("XW", "WY", "FW", "FX", "FZ")])
+    graph.add_edge("W", "Z", undirected=True)
+    mixed = GaussianBayesianNetwork.from_cpdag(graph)
+    assert [*mixed.adjustment_sets("X", "Y", cpdag=True)] == [["F"]]
+    undirected = GaussianBayesianNetwork(nx.DiGraph(["ab"]))
+    assert [*undirected.adjustment_sets("a", "b")] == [[]]
+    found = undirected.adjustment_sets("a", "b", cpdag=True)
+    assert not found
+    assert "does not tell the direction of a - b" in found.reason
+
+
+def questions(graphs, rng):
+    """Yield networks with the graphs that the answers must hold for, and options."""
+    m = graphs.shape[1]
+    classes = {}
+    for i, graph in enumerate(graphs):
+        cpdag = GaussianBayesianNetwork(nx.DiGraph(graph)).cpdag()
+        classes.setdefault((*cpdag.edges(data="undirected"),), []).append(i)
+        yield GaussianBayesianNetwork(nx.DiGraph(graph)), [i], {}
+    for members in classes.values():
+        yield GaussianBayesianNetwork(nx.DiGraph(graphs[members[0]])), members, {"cpdag": True}
+        i = rng.choice(members)
+        known = graphs[i] & (rng.random((m, m)) < 0.3)
+        dag = nx.DiGraph(graphs[i])
+        for edge in zip(*known.nonzero(), strict=True):
+            dag.edges[edge]["fixed"] = True
+        agreeing = [j for j in members if not (known & ~graphs[j]).any()]
+        yield GaussianBayesianNetwork(dag), agreeing, {"cpdag": True}
+
+
+def check_all(m, rng, share=1.0):
+    """Hold answers about the effect of node 0 on node 1 in all graphs against regressions."""
+    graphs, sets = acyclic_graphs(m), candidate_sets(m)
+    is_valid, variance = valid_sets(graphs)
+    n_asked = 0
+    for asked, members, options in questions(graphs, rng):
+        if rng.random() > share:
+            continue
+        valid = {s for s, own in zip(sets, is_valid[members].all(axis=0), strict=True) if own}
+        for s in sets:
+            assert asked.is_adjustment_set(0, 1, [*s], **options) == (s in valid)
+        found = asked.adjustment_sets(0, 1, **options)
+        minimal = {s for s in valid if not any({*t} < {*s} for t in valid)}
+        assert {*map(tuple, found)} == minimal
+        assert len(found) == len(minimal)
+        has_effect = nx.has_path(asked.dag, 0, 1)
+        assert (found.optimal is not None) == bool(valid and has_effect)
+        assert bool(found.reason) != (found.optimal is not None)
+        if found.optimal is not None:
+            own = variance[members, sets.index((*found.optimal,))]
+            for s in valid:
+                assert (own <= variance[members, sets.index(s)] * (1 + 1e-9)).all()
+        n_asked += 1
+    return n_asked
+
+
+def test_networks_of_four_nodes():
+    assert check_all(4, np.random.default_rng(0), share=0.3) > 200
+
+
+@pytest.mark.slow
+def test_networks_of_five_nodes():
+    assert check_all(5, np.random.default_rng(1), share=0.1) > 4000
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_regression_on_a_set_has_the_total_effect(seed):
+    drawn = make_gaussian_network(9, mean_degree=3, random_state=seed)
+    covariance, nodes = drawn.covariance_, drawn.nodes
+    n_sets = 0
+    for effect in (pair for pair in nx.transitive_closure(drawn.dag).edges):
+        found = drawn.adjustment_sets(*effect)
+        assert found
+        for each in [*found, found.optimal]:
+            given = [nodes.index(node) for node in (effect[0], *each)]
+            slopes = np.linalg.solve(
+                covariance[np.ix_(given, given)], covariance[given, nodes.index(effect[1])]
+            )
+            np.testing.assert_allclose(slopes[0], drawn.total_effect(*effect), atol=1e-10)
+            n_sets += 1
+    assert n_sets > 20
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_open_paths_in_words(seed):
+    """The path that a reason names is open whatever else is adjusted for."""
+    rng = np.random.default_rng(seed)
+    drawn = make_gaussian_network(8, mean_degree=3, random_state=seed)
+    hidden = [v for v in drawn.nodes if rng.random() < 0.5]
+    for cause in drawn.nodes:
+        for effect in drawn.nodes:
+            if cause == effect or {cause, effect} & {*hidden}:
+                continue
+            found = drawn.adjustment_sets(cause, effect, unobserved=hidden)
+            if found:
+                assert all(drawn.is_adjustment_set(cause, effect, each) for each in found)
+                continue
+            words = found.reason.partition("the path ")[2].partition(".")[0].split()
+            path, arrows = [*map(int, words[::2])], words[1::2]
+            assert (path[0], path[-1]) == (cause, effect)
+            for a, arrow, b in zip(path, arrows, path[1:], strict=False):
+                assert drawn.dag.has_edge(*((a, b) if arrow == "->" else (b, a)))
+            for v, into, out_of in zip(path[1:], arrows, arrows[1:], strict=False):
+                assert (into, out_of) == ("->", "<-") or v in hidden or v in found.biasing
+
+
+def test_exogenous_nodes_may_depend_on_each_other():
+    rng = np.random.default_rng(0)
+    X = np.zeros((400, 3))
+    for t in range(1, 400):
+        X[t] = 0.5 * X[t - 1] + 0.3 * X[t - 1, [1, 2, 0]] + rng.normal(size=3)
+    series = lagged(X)
+    found = GaussianBNLearner(
+        exogenous=series.exogenous, forbidden_edges=series.contemporaneous
+    ).fit(series.table)
+    sets = found.network_.adjustment_sets(4, 0)
+    assert [*sets] == [[3]]
+    assert sets.optimal == [3]
+    assert not found.network_.is_adjustment_set(4, 0, [])
+    open_path = found.network_.adjustment_sets(4, 0, unobserved=3).reason
+    assert "the path 4 <-> 3 -> 0." in open_path
+    slopes = np.linalg.lstsq(
+        np.column_stack([series.table[:, [4, 3]], np.ones(len(series.table))]),
+        series.table[:, 0],
+        rcond=None,
+    )[0]
+    np.testing.assert_allclose(slopes[0], found.network_.total_effect(4, 0))
+
+
+def test_text():
+    chain = network("a -> b -> c; u -> b; u -> c; w -> c")
+    assert str(chain.adjustment_sets("b", "c")).splitlines() == [
+        "Adjustment sets for the effect of b on c",
+        "minimal  {u}",
+        "optimal  {u, w}",
+    ]
+    barred = chain.adjustment_sets("b", "c", forbidden=["w"])
+    assert barred.optimal is None
+    assert barred.reason == "The optimal set would need w, not allowed."
+    back = chain.adjustment_sets("c", "b")
+    assert str(back).splitlines()[1:] == [
+        "minimal  none",
+        "No set of the other nodes closes the path c <- b. There is no directed path, so that the "
+        "effect is 0.",
+    ]
+    assert chain.adjustment_sets("u", "w").reason.endswith("the effect is 0.")
+    assert chain.adjustment_sets("a", "c").biasing == ["b"]
+
+
+def test_many_minimal_sets(monkeypatch):
+    monkeypatch.setattr("skbn._networks.adjustment._MOST_SETS", 30)
+    dag = nx.DiGraph([("x", "y")])
+    for i in range(5):
+        dag.add_edges_from([(f"a{i}", "x"), (f"b{i}", "y"), (f"a{i}", f"b{i}")])
+    found = GaussianBayesianNetwork(dag).adjustment_sets("x", "y")
+    assert len(found) == 30
+    assert not found.is_complete
+    assert "and more" in str(found)
+    assert found.optimal == [f"b{i}" for i in range(5)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "message"),
+    [
+        (("a", "a"), {}, "cause and effect must differ; 'a'"),
+        (("a", "z"), {}, "effect must name nodes; 'z'"),
+        ((["a", "a"], "b"), {}, "each once"),
+        (("a", "b"), {"unobserved": "q"}, "unobserved must name nodes; 'q'"),
+        (("a", "b"), {"unobserved": ["a"]}, "unobserved must have neither .* got 'a'"),
+        (([], "b"), {}, "cause must name nodes"),
+    ],
+)
+def test_refused(arguments, options, message):
+    chain = network("a -> b -> c")
+    with pytest.raises(ValueError, match=message):
+        chain.adjustment_sets(*arguments, **options)
+
+
+def test_refused_columns():
+    chain = network("a -> b -> c")
+    with pytest.raises(ValueError, match="columns must have neither cause nor effect; got 'a'"):
+        chain.is_adjustment_set("a", "c", ["a"])
+    with pytest.raises(ValueError, match="columns must name nodes; 'q'"):
+        chain.is_adjustment_set("a", "c", "q")
