@@ -49,6 +49,8 @@ class Proven(NamedTuple):
         How many nodes the tree of branch and cut has.
     is_finished : bool
         Whether the search ended by itself.
+    is_full : bool
+        Whether it ended because families and cuts took all memory that they may take.
     """
 
     network: list[Parents]
@@ -56,6 +58,7 @@ class Proven(NamedTuple):
     bound: float
     n_nodes: int
     is_finished: bool
+    is_full: bool = False
 
 
 def best_of_all_parent_sets(
@@ -69,6 +72,7 @@ def best_of_all_parent_sets(
     n_jobs: int | None = None,
     tell: Callable[[float, float, str], None] | None = None,
     ends_on_interrupt: bool = False,
+    most_bytes: int = 1 << 62,
 ) -> Proven:
     """Return the best network found, with a bound over all parent sets that was checked.
 
@@ -83,17 +87,21 @@ def best_of_all_parent_sets(
         As for `branch_and_cut`.
     tell : callable, optional
         Called with the cost of the best network, the bound, and a note.
+    most_bytes : int
+        The most memory of families and cuts.
     """
     now = time.monotonic()
     of_search = now + (1 - _SHARE_OF_CHECK) * (deadline - now)
     with Threads(n_jobs) as threads:
-        search = ColumnGeneration(children, network, tolerance, of_search, seed, threads, tell)
+        settings = tolerance, of_search, seed, threads, tell, most_bytes
+        search = ColumnGeneration(children, network, *settings)
         generated = search.run(ends_on_interrupt=ends_on_interrupt)
         bound, bound_of_others = _checked(children, generated, rounding, threads)
     lists = generated.lists
     if lists is None:
         is_finished = generated.cost - bound <= tolerance
-        return Proven(generated.network, generated.cost, bound, 0, is_finished)
+        cost, is_full = generated.cost, generated.is_full
+        return Proven(generated.network, cost, bound, 0, is_finished, is_full)
 
     def tell_of_tree(cost: float, of_tree: float, n_nodes: int) -> None:
         if tell is not None:

@@ -124,12 +124,15 @@ class Generated(NamedTuple):
     lists : Lists or None
         All families that a cheaper network may have, dominated ones left out, and those of the
         network; None if there are too many, or there was no time to list them.
+    is_full : bool
+        Whether it ended because families and cuts took all memory that they may take.
     """
 
     bound: Bound
     network: list[Parents]
     cost: float
     lists: Lists | None
+    is_full: bool
 
 
 def lists_of(known: Sequence[dict[Parents, float]], m: int) -> Lists:
@@ -169,6 +172,8 @@ class ColumnGeneration:
     threads : Threads
     tell : callable, optional
         Called with the cost of the best network, the bound, and a note.
+    most_bytes : int
+        The most memory of families and cuts.
     """
 
     def __init__(
@@ -180,6 +185,7 @@ class ColumnGeneration:
         seed: int,
         threads: Threads,
         tell: Callable[[float, float, str], None] | None = None,
+        most_bytes: int = 1 << 62,
     ) -> None:
         self._children = children
         self._m = len(children)
@@ -189,12 +195,14 @@ class ColumnGeneration:
         self._rng = np.random.default_rng(seed)
         self._threads = threads
         self._tell = tell
-        self._kept = KeptCuts(self._m, _MOST_BYTES_KEPT)
+        of_kept = min(_MOST_BYTES_KEPT, most_bytes // 4)
+        self._kept = KeptCuts(self._m, of_kept)
+        self._most_bytes, self._is_full = most_bytes - of_kept, False
         self._best = Bound([], np.empty(0), np.full(self._m, -np.inf), -math.inf)
         self._n_nodes = [0] * self._m
 
     def _is_over(self) -> bool:
-        return time.monotonic() >= self._deadline
+        return self._is_full or time.monotonic() >= self._deadline
 
     def run(self, *, ends_on_interrupt: bool = False) -> Generated:
         """Return a bound over all parent sets, and the families within the gap of it.
@@ -211,7 +219,7 @@ class ColumnGeneration:
         except KeyboardInterrupt:
             if not ends_on_interrupt:
                 raise
-        return Generated(self._best, self._network, self._cost, lists)
+        return Generated(self._best, self._network, self._cost, lists, self._is_full)
 
     # The first families
 
@@ -315,6 +323,7 @@ class ColumnGeneration:
             np.ones(self._lists.families.cost.size, dtype=bool), math.inf
         )
         self._try(relaxation.point())
+        self._is_full = relaxation.n_bytes > self._most_bytes
         return pricing
 
     def _near(self, pricing: Pricing) -> list[tuple[float, PricedFamilies]]:

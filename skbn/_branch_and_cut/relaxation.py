@@ -48,6 +48,11 @@ _OPTIONS = {
 }
 
 
+# A coefficient in the solver's matrix, its transpose and its factors; a family in lists of Python,
+# arrays and the solver.
+_BYTES_A_COEFFICIENT, _BYTES_A_FAMILY, _BYTES_A_PARENT = 150, 700, 16
+
+
 class Pricing(NamedTuple):
     """What multipliers of cuts prove: a bound, and what each family adds to it.
 
@@ -123,6 +128,16 @@ class Relaxation:
         is_first = (rank < _FIRST_FAMILIES) | (families.parents < 0).all(axis=1)
         is_first[network] = True
         self._add_families(np.flatnonzero(is_first))
+
+    @property
+    def n_bytes(self) -> int:
+        """About how much memory the program takes, with its families and cuts."""
+        of_family = _BYTES_A_FAMILY + _BYTES_A_PARENT * self.families.parents.shape[1]
+        return (
+            self.families.cost.size * of_family
+            + _BYTES_A_COEFFICIENT * self._lp.getNumNz()
+            + self.arrays.tables.nbytes
+        )
 
     # Cuts
 

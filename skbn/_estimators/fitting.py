@@ -437,6 +437,7 @@ def keep_solution(
         targets_=targets_of(problem),
         _searched_=problem.without_rows(),
         _is_finished_=solution.is_finished,
+        _is_full_=solution.is_full,
         _search_=learner.search,
     )
 
@@ -477,10 +478,14 @@ def warn_about_proof(learner: BaseEstimator, n_unproven: int = 0) -> None:
             ConvergenceWarning,
         )
     elif not learner.is_optimal_:
+        ended, remedy = "", _LESS_TO_PROVE
+        if learner._is_full_:
+            ended = ", when families and cuts took all memory that they may take,"
+            remedy = f"Raise max_memory if there is more. {remedy}"
         warn(
-            "The search ended before it proved that its network is the best "
+            f"The search ended{ended} before it proved that its network is the best "
             f"{learner._searched_.scope}: another one may score up to {gap:.3g} nats higher. "
-            f"{_LESS_TO_PROVE}",
+            f"{remedy}",
             ConvergenceWarning,
         )
 

@@ -306,6 +306,7 @@ class NetworkLearner(OneNetworkEstimator):
     _searched_: Problem
     _search_: str
     _is_finished_: bool
+    _is_full_: bool
 
     def _shown_note(self) -> str:
         if vars(self).get("is_optimal_", True):

@@ -86,6 +86,8 @@ class Optimum(NamedTuple):
         How many nodes the tree of branch and cut has; 0 for other searches.
     is_finished : bool
         Whether a search that proves its network ended by itself, and not by time or Ctrl-C.
+    is_full : bool
+        Whether it ended because it took all memory that it may take.
     start_losses : tuple of float or None
         For each start of an order search, how far its network scores below the best one, ascending
         from 0; None for an exact search.
@@ -98,6 +100,7 @@ class Optimum(NamedTuple):
     n_iter: int = 0
     n_nodes: int = 0
     is_finished: bool = True
+    is_full: bool = False
     start_losses: tuple[float, ...] | None = None
 
 

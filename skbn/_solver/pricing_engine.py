@@ -33,7 +33,7 @@ from skbn._solver.problem import Problem, Shape, TableProblem
 if TYPE_CHECKING:  # pricing is imported where it is used: few fits need it
     from skbn._branch_and_cut.pricing_problem import Child
 
-# The lists of families, the cuts and the program.
+# The lists of families, the cuts and the program, at first.
 _BYTES_OF_LISTS = 1 << 28
 # The most parents of an order search that cannot grow families, and the most sets and families that
 # it may list.
@@ -80,7 +80,7 @@ def plan_pricing(
     require_highspy(len(group.columns))
     of_orders = settings._replace(share=settings.share * SHARE_OF_ORDERS)
     orders = plan_order_search(shape, group, resources, of_orders)
-    return PricingSearch(group, settings, orders, n_bytes)
+    return PricingSearch(group, settings, orders, n_bytes, available)
 
 
 def pricing_bytes(shape: Shape, group: Group, n_jobs: int | None) -> int:
@@ -102,7 +102,12 @@ class PricingSearch(GroupSearch):
     heeds_time_limit = True
 
     def __init__(
-        self, group: Group, settings: SearchSettings, orders: OrderGroupSearch, n_bytes: int
+        self,
+        group: Group,
+        settings: SearchSettings,
+        orders: OrderGroupSearch,
+        n_bytes: int,
+        available: int,
     ) -> None:
         from skbn._branch_and_cut.all_parent_sets import KERNELS_OF_ALL_PARENT_SETS
 
@@ -110,6 +115,7 @@ class PricingSearch(GroupSearch):
         self.kernels = (*orders.kernels, *KERNELS_OF_ALL_PARENT_SETS)
         self.n_bytes = n_bytes
         self._settings, self._orders = settings, orders
+        self._most_bytes = available - (n_bytes - _BYTES_OF_LISTS)
         # The numbers in the table of the search's columns: the children, then the others.
         self._numbers = [*group.columns, *group.others]
 
@@ -152,6 +158,7 @@ class PricingSearch(GroupSearch):
                 n_jobs=resources.n_jobs,
                 tell=tell,
                 ends_on_interrupt=resources.keeps_best_on_interrupt,
+                most_bytes=self._most_bytes,
             )
         resources.progress.advance(self.cost())
         return climbed_from(
@@ -161,7 +168,7 @@ class PricingSearch(GroupSearch):
             self._orders,
             max(0.0, upper_sum([found.cost, -found.bound])),
             settings.tolerance,
-        )._replace(n_nodes=found.n_nodes, is_finished=found.is_finished)
+        )._replace(n_nodes=found.n_nodes, is_finished=found.is_finished, is_full=found.is_full)
 
     def _start(self, problem: Problem, resources: Resources) -> list[int]:
         """Return the parents in a network of a high score.

@@ -72,6 +72,8 @@ class Solution:
     is_finished : bool
         Whether a search that proves its network ended by itself: if its network is not optimal
         then, rounding hides more than the tolerance.
+    is_full : bool
+        Whether it ended because it took all memory that it may take.
     n_iter : int
         How many perturbed orders the order search started from again; 0 for an exact search.
     n_nodes : int
@@ -97,6 +99,7 @@ class Solution:
     gap: float = 0.0
     is_optimal: bool = True
     is_finished: bool = True
+    is_full: bool = False
     n_iter: int = 0
     n_nodes: int = 0
     start_losses: tuple[float, ...] | None = None

@@ -172,6 +172,7 @@ def _certified(problem: Problem, optimum: Optimum, tolerance: float) -> Solution
         gap=gap,
         is_optimal=gap <= tolerance,
         is_finished=optimum.is_finished,
+        is_full=optimum.is_full,
         n_iter=optimum.n_iter,
         n_nodes=optimum.n_nodes,
         start_losses=optimum.start_losses,
@@ -188,6 +189,7 @@ def _joined(one: Optimum, other: Optimum) -> Optimum:
         one.n_iter + other.n_iter,
         one.n_nodes + other.n_nodes,
         one.is_finished and other.is_finished,
+        one.is_full or other.is_full,
         _sum_of_losses(one.start_losses, other.start_losses),
     )
 

@@ -263,6 +263,18 @@ def test_the_lists_have_all_families_of_better_networks(seed):
     assert cheapest_network(listed) == pytest.approx(cheapest, abs=1e-8)
 
 
+def test_families_and_cuts_take_no_more_memory_than_they_may():
+    rows = random_rows(np.random.default_rng(1), 9, 80)
+    children = [child._replace(offset=child.cost_of(())) for child in children_of(rows, 2.0)]
+    with Threads(1) as threads:
+        settings = [()] * 9, 1e-6, math.inf, 0, threads, None
+        free = ColumnGeneration(children, *settings).run()
+        full = ColumnGeneration(children, *settings, 1 << 16).run()
+    assert (free.is_full, full.is_full) == (False, True)
+    assert full.lists is None
+    assert -math.inf < full.bound.bound <= free.bound.bound
+
+
 def test_without_time_there_is_no_bound():
     rows = random_rows(np.random.default_rng(0), 5, 50)
     with Threads(1) as threads:

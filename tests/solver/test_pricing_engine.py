@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 from branch_and_cut_alone import without_dynamic_programs
 from random_learners import random_learner
+from sklearn.exceptions import ConvergenceWarning
 
 from skbn import GaussianBNLearner
 from skbn._branch_and_cut.column_generation import ColumnGeneration
+from skbn._branch_and_cut.relaxation import Relaxation
 from skbn._solver import planner
 from skbn.datasets import make_gaussian_network
 
@@ -90,6 +92,19 @@ def test_a_bound_without_lists_holds(seed, alone, monkeypatch):
     best = GaussianBNLearner("aic", penalty=0.7).fit(X)
     assert learner.score_bound_ >= best.network_score_ - 1e-6
     assert learner.network_score_ >= best.network_score_ - learner.optimality_gap_ - 1e-6
+
+
+def test_lists_that_take_all_memory_end_the_search_with_its_gap(alone, monkeypatch):
+    monkeypatch.setattr(Relaxation, "n_bytes", 1 << 40)
+    X = rows_of(9, 1, 60)
+    message = r"ended, when families and cuts took all memory .* nats higher\. Raise max_memory if"
+    with pytest.warns(ConvergenceWarning, match=message):
+        learner = GaussianBNLearner("aic", time_limit=120, random_state=0).fit(X)
+    monkeypatch.undo()
+    best = GaussianBNLearner("aic").fit(X)
+    assert not learner.is_optimal_
+    assert 0 < learner.optimality_gap_ < np.inf
+    assert learner.score_bound_ >= best.network_score_ - 1e-6
 
 
 def test_without_a_time_limit_the_refusal_names_it():
