@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from skbn._core.arrays import Integers
+from skbn._core.arrays import Floats, Integers
 from skbn._core.subsets import mask_of, members_of
 
 
@@ -95,6 +95,34 @@ class Nodes:
                 of_columns.append(others)
                 others |= within << column
         return of_columns
+
+    def levels_of(self, v: int) -> list[Any]:
+        """Return the levels of a category that have a share, the one without an indicator first."""
+        first = self.levels[self.names[v]][0]
+        return [first, *(self.columns[i].level for i in self.columns_of([v]))]
+
+    def parents_of_nodes(self, masks: Sequence[int]) -> list[int]:
+        """Return the masks of each node's parents, from those of the columns' parents."""
+        node_of = self.by_column(np.arange(len(self.names)))
+        # No parent of a node's first column is in the same node.
+        first = [masks[start] for start in self.starts[:-1]]
+        return [mask_of({*node_of[members_of(mask)].tolist()}) for mask in first]
+
+    def solved_within(self, coef: Floats) -> Floats:
+        """Return coefficients, (..., k, k), of each node's columns on those of its parents alone.
+
+        Where columns depend on those before them in their node, they are solved for.
+        """
+        for start, end in zip(self.starts[:-1], self.starts[1:], strict=True):
+            if end - start > 1:
+                own = slice(start, end)
+                within = np.eye(end - start) - coef[..., own, own]
+                coef = coef.copy()
+                coef[..., own, own] = 0.0
+                of_own = np.swapaxes(coef[..., own], -1, -2)
+                solved = np.linalg.solve(np.swapaxes(within, -1, -2), of_own)
+                coef[..., own] = np.swapaxes(solved, -1, -2)
+        return coef
 
     def by_column(self, of_nodes: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return what an array has for each node, shape (..., m), for each of its columns."""

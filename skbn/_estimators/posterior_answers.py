@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import networkx as nx
@@ -17,9 +18,11 @@ from skbn._core.estimator import random_generator
 from skbn._core.graphs import dag_of
 from skbn._core.text import readable_value
 from skbn._data.experiments import ExperimentalSample, require_no_interventions
+from skbn._data.nodes import Nodes
 from skbn._displays.frames import frame_of
 from skbn._estimators.fitting import resources_of
 from skbn._estimators.network_estimator import NetworkEstimator
+from skbn._networks.effects import Combination, all_changes, all_readings, change_and_reading
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._posterior.answers import (
     EstimatedProbability,
@@ -32,7 +35,14 @@ from skbn._posterior.answers import (
     require_two,
 )
 from skbn._posterior.augmentation import AugmentedPosterior
-from skbn._posterior.effects import EffectPosterior, TotalEffects, total_effects
+from skbn._posterior.effects import (
+    Batches,
+    EffectPosterior,
+    KnownPaths,
+    SampledNetworks,
+    TotalEffects,
+    total_effects,
+)
 from skbn._posterior.network_posterior import NetworkPosterior
 from skbn._posterior.parameter_draws import with_parameters
 from skbn._posterior.sampled_posterior import SampledPosterior
@@ -378,11 +388,9 @@ class PosteriorAnswers(NetworkEstimator):
         95 % interval               0 to 1.3
         """
         check_is_fitted(self)
-        columns = self.local_scores_.columns
-        x, y = (column_number(columns, column) for column in (cause, outcome))
-        if x == y:
-            raise ValueError(f"cause and outcome are both column {columns[x]!r}. Give two columns.")
-        return self._effects([x], n_samples, random_state)[x, y]
+        number_of = partial(column_number, self.local_scores_.columns)
+        change, reading = change_and_reading(self._known_nodes, cause, outcome, number_of)
+        return self._effects([change], [reading], n_samples, random_state)[cause, outcome]
 
     def effects(self, *, n_samples: int = 10_000, random_state: Any = None) -> TotalEffects:
         """Return the posterior of the total effects of all columns on all others.
@@ -420,7 +428,8 @@ class PosteriorAnswers(NetworkEstimator):
                [0.31, 0.  , 0.  ]])
         """
         check_is_fitted(self)
-        return self._effects(range(len(self.local_scores_.columns)), n_samples, random_state)
+        changes, readings = (f(self._known_nodes) for f in (all_changes, all_readings))
+        return self._effects(changes, readings, n_samples, random_state)
 
     def _require_columns(self, what: str) -> None:
         """Raise if nodes have several columns."""
@@ -430,22 +439,32 @@ class PosteriorAnswers(NetworkEstimator):
                 "sample_networks, and ask each, by do or logpdf."
             )
 
-    def _effects(self, causes: Sequence[int], n_samples: int, random_state: Any) -> TotalEffects:
-        posterior = self._one_table("The posterior of an effect")
-        self._require_columns("Effects")
+    @property
+    def _known_nodes(self) -> Nodes:
+        """The nodes, and which columns stand for each."""
+        scores = self.local_scores_
+        return scores.scorer.nodes or Nodes.of_single_columns(scores.columns)
+
+    def _effects(
+        self,
+        causes: list[Combination],
+        outcomes: list[Combination],
+        n_samples: int,
+        random_state: Any,
+    ) -> TotalEffects:
         require_two(n_samples)
-        random_state = random_generator(random_state)
-        parents = self._sampled(n_samples, random_state)
-        scorer = self.local_scores_.scorer
-        return total_effects(
-            scorer.group_statistics,
-            scorer.criterion,
-            parents,
-            random_state,
-            posterior.known_paths,
-            causes,
-            chains_to_compare(posterior.n_chains, len(parents)),
-        )
+        random_state, posterior = random_generator(random_state), self.posterior_
+        if isinstance(posterior, AugmentedPosterior):
+            tables = posterior.sampled_tables(as_integer(n_samples, "n_samples"), random_state)
+            paths = posterior.paths_of(tables)
+        else:
+            scorer, parents = self.local_scores_.scorer, self._sampled(n_samples, random_state)
+            tables = [SampledNetworks(scorer.group_statistics, scorer.criterion, parents)]
+            known = posterior.known_paths
+            n_chains = chains_to_compare(posterior.n_chains, len(parents))
+            batches = Batches.of_chains(len(parents), n_chains)
+            paths = KnownPaths(known, np.zeros(known.shape), batches)
+        return total_effects(tables, self._known_nodes, causes, outcomes, paths, random_state)
 
     # Prediction
 

@@ -213,9 +213,7 @@ class GaussianBlockNetwork(GaussianBayesianNetwork):
     def _of_model(cls, model: LinearGaussianModel, blocks: Nodes) -> Self:
         """Return the network of nodes whose columns have these parameters."""
         node_of = blocks.by_column(np.arange(len(blocks.names)))
-        parents, fixed = (
-            interchange.masks_of_nodes(blocks, masks) for masks in (model.parents, model.fixed)
-        )
+        parents, fixed = map(blocks.parents_of_nodes, (model.parents, model.fixed))
         dag = dag_of(blocks.names, parents, fixed)
         for v in {*node_of[list(model.exogenous)].tolist()}:
             dag.nodes[blocks.names[v]]["exogenous"] = True

@@ -19,68 +19,257 @@ changes keep all bits.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
-from typing import Any
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from itertools import product
+from typing import Any, NamedTuple
 
 import networkx as nx
 import numpy as np
 
-from skbn._core.arrays import Floats, finite_number
+from skbn._core.arrays import Floats, finite_number, is_listed
 from skbn._core.columns import named_nodes, named_values
 from skbn._core.graphs import dag_of, equilibrated, propagate, require_finite
 from skbn._core.subsets import members_of
 from skbn._core.text import readable_value
 from skbn._data.containers import row_labels
+from skbn._data.encoding import encoded_rows
+from skbn._data.nodes import Nodes
 from skbn._data.row_values import in_order_of_rows
-from skbn._data.table import Table, read_columns
+from skbn._data.table import Table
 from skbn._networks.class_members import parent_set_counts
 from skbn._networks.gaussian import LinearGaussianModel
-from skbn._networks.partial_rows import with_columns
-from skbn._regressions.least_squares import triangular_factor
+from skbn._networks.inference import values_of_columns
+from skbn._networks.partial_rows import with_changes
+from skbn._regressions.least_squares import solve_triangular, triangular_factor
 
 # A table of more paths would fill memory before anybody reads it.
 _MOST_PATHS = 100_000
 
 
-def total_effect(model: LinearGaussianModel, cause: Any, outcome: Any) -> float:
-    """Return the total effect of one node on another."""
-    pair = _cause_and_outcome(model, cause, outcome)
-    return float(_total_effects(model)[pair])
+# What users call causes and outcomes
 
 
-def _total_effects(model: LinearGaussianModel) -> Floats:
-    """Return the total effects, shape (m, m): ``[i, j]`` for node i on node j.
+class Combination(NamedTuple):
+    """A linear combination of a node's columns: a change of a cause, or what an outcome is read by.
 
-    It is exactly 0 without a directed path, and 1 on the diagonal.
+    Parameters
+    ----------
+    label : str or int
+    node : int
+        The node's number.
+    columns : list of int
+    weights : list of float
+        By how much a cause changes each column, or how much each counts for an outcome.
     """
-    effects = propagate(np.eye(len(model.nodes)), model.coef, model.parents)
+
+    label: Any
+    node: int
+    columns: list[int]
+    weights: list[float]
+
+
+def change_of(
+    nodes: Nodes, cause: Any, number_of: Callable[[Any], int] | None = None
+) -> Combination:
+    """Return the change that a cause stands for: by one unit, or from one level to another.
+
+    Parameters
+    ----------
+    nodes : Nodes
+    cause : object
+        A node or one of its columns; a tuple of a category and two of its levels.
+    number_of : callable, optional
+        Finds the number of a node that is neither.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If it is no change, saying what to write.
+    """
+    v, column, levels = _named(nodes, cause, "cause", number_of)
+    node = nodes.names[v]
+    if node not in nodes.levels:
+        return _column_of(nodes, v, column, "cause")
+    known = nodes.levels_of(v)
+    if column is not None:
+        levels = [known[0], nodes.columns[column].level]
+    elif not levels and len(known) == 2:
+        levels = known
+    if len(levels) != 2 or levels[0] == levels[1] or not all(each in known for each in levels):
+        raise ValueError(
+            f"Node {node!r} is a category, and an effect of it is that of a change from one level "
+            f"to another; got cause={readable_value(cause)}. Give the node and two different "
+            f"levels of {readable_value(known)}, such as cause={(node, *known[:2])!r}."
+        )
+    own = nodes.columns_of([v])
+    parts = [nodes.columns[i].level for i in own]
+    weights = [float(part == levels[1]) - float(part == levels[0]) for part in parts]
+    return Combination(f"{node}: {levels[0]} to {levels[1]}", v, own, weights)
+
+
+def reading_of(
+    nodes: Nodes, outcome: Any, number_of: Callable[[Any], int] | None = None
+) -> Combination:
+    """Return the number that an outcome stands for: a column, or the probability of a level.
+
+    The parameters are those of `change_of`; a tuple has a category and one of its levels.
+    """
+    v, column, levels = _named(nodes, outcome, "outcome", number_of)
+    node = nodes.names[v]
+    if node not in nodes.levels:
+        return _column_of(nodes, v, column, "outcome")
+    known = nodes.levels_of(v)
+    if column is not None:
+        levels = [nodes.columns[column].level]
+    elif not levels and len(known) == 2:
+        levels = known[1:]
+    if len(levels) != 1 or levels[0] not in known:
+        raise ValueError(
+            f"Node {node!r} is a category, and an effect on it is one on the probability of a "
+            f"level; got outcome={readable_value(outcome)}. Give the node and one of its levels "
+            f"{readable_value(known)}, such as outcome={(node, known[-1])!r}."
+        )
+    own = nodes.columns_of([v])
+    if levels[0] == known[0]:  # what the other levels leave
+        return Combination(f"{node}={known[0]}", v, own, [-1.0] * len(own))
+    (place,) = (i for i in own if nodes.columns[i].level == levels[0])
+    return Combination(nodes.columns[place].name, v, [place], [1.0])
+
+
+def all_changes(nodes: Nodes) -> list[Combination]:
+    """Return a change of each column, by one unit or from a category's first level to its own."""
+    return [change_of(nodes, column.name) for column in nodes.columns]
+
+
+def all_readings(nodes: Nodes) -> list[Combination]:
+    """Return what each column is as an outcome."""
+    return [reading_of(nodes, column.name) for column in nodes.columns]
+
+
+def matrix_of(combinations: Sequence[Combination], n_columns: int) -> Floats:
+    """Return the weights of all columns, shape (k, n_columns)."""
+    matrix = np.zeros((len(combinations), n_columns))
+    for row, each in zip(matrix, combinations, strict=True):
+        row[each.columns] = each.weights
+    return matrix
+
+
+def change_and_reading(
+    nodes: Nodes, cause: Any, outcome: Any, number_of: Callable[[Any], int] | None = None
+) -> tuple[Combination, Combination]:
+    """Return what two different nodes stand for; raise a ValueError if they are one."""
+    change, reading = change_of(nodes, cause, number_of), reading_of(nodes, outcome, number_of)
+    if change.node == reading.node:
+        raise ValueError(
+            f"cause and outcome must differ; both are {nodes.names[change.node]!r}. Give two."
+        )
+    return change, reading
+
+
+def _named(
+    nodes: Nodes, value: Any, parameter: str, number_of: Callable[[Any], int] | None
+) -> tuple[int, int | None, list[Any]]:
+    """Return the number of a node, of its column if that was named, and the levels."""
+    names: list[Any] = nodes.names
+    columns: list[Any] = nodes.column_names
+    if isinstance(value, Hashable) and value in names:
+        return names.index(value), None, []
+    if isinstance(value, Hashable) and value in columns:
+        i = columns.index(value)
+        return int(nodes.by_column(np.arange(len(names)))[i]), i, []
+    if isinstance(value, tuple) and value and value[0] in nodes.levels:
+        return names.index(value[0]), None, [*value[1:]]
+    if number_of is not None:
+        return number_of(value), None, []
+    chosen, is_single = named_nodes(value, names, parameter)
+    if not is_single:
+        raise ValueError(f"{parameter} must be a single node; got {chosen}.")
+    return names.index(chosen[0]), None, []
+
+
+def _column_of(nodes: Nodes, v: int, column: int | None, parameter: str) -> Combination:
+    """Return the only column of a node of numbers, or the one that was named."""
+    own = nodes.columns_of([v]) if column is None else [column]
+    if len(own) > 1:
+        names = [nodes.columns[i].name for i in own]
+        held = ", while the others are held" if parameter == "cause" else ""
+        raise ValueError(
+            f"Node {nodes.names[v]!r} has the columns {readable_value(names)}. Name one of them as "
+            f"{parameter}{held}."
+        )
+    return Combination(nodes.columns[own[0]].name, v, own, [1.0])
+
+
+# One network
+
+
+def total_effect(model: LinearGaussianModel, nodes: Nodes, cause: Any, outcome: Any) -> float:
+    """Return the total effect of a change of one node on what is read of another."""
+    pair = change_and_reading(nodes, cause, outcome)
+    return float(_total_effects(model, nodes, *([each] for each in pair))[0, 0])
+
+
+def _total_effects(
+    model: LinearGaussianModel,
+    nodes: Nodes,
+    changes: Sequence[Combination],
+    readings: Sequence[Combination],
+) -> Floats:
+    """Return the total effects of changes on readings, shape (n_changes, n_readings).
+
+    They are exactly 0 without a directed path.
+    """
+    n = len(model.nodes)
+    of_columns = propagate(np.eye(n), *between_nodes(model, nodes))
+    effects = matrix_of(changes, n) @ of_columns @ matrix_of(readings, n).T
     require_finite(
         effects,
-        model.nodes,
+        [reading.label for reading in readings],
         "An effect on node {node!r} is out of float64's range. Measure the nodes in other units.",
     )
-    return effects
+    return np.asarray(effects)
 
 
-def effect_columns(model: LinearGaussianModel) -> dict[str, Any]:
+def between_nodes(model: LinearGaussianModel, nodes: Nodes) -> tuple[Floats, list[int]]:
+    """Return coefficients of columns on those of other nodes alone, and the masks of these.
+
+    A change of some columns of a node leaves the node's others as they are.
+    """
+    parents = nodes.parents_of_columns(nodes.parents_of_nodes(model.parents), within=False)
+    return nodes.solved_within(model.coef), parents
+
+
+def effect_columns(model: LinearGaussianModel, nodes: Nodes) -> dict[str, Any]:
     """Return the columns of a table with a row for each pair that a directed path joins."""
-    effects, n_paths = _total_effects(model), _path_counts(model.parents)
-    pairs = [(i, j) for i, row in enumerate(n_paths) for j, n in enumerate(row) if n and i != j]
-    total = np.array([effects[pair] for pair in pairs])
-    direct = np.array([model.coef[pair] for pair in pairs])
-    # Where no other path leads there, the difference would be rounding.
-    is_mediated = [n_paths[i][j] > (model.parents[j] >> i & 1) for i, j in pairs]
+    changes, readings, parents = (
+        *(all_changes(nodes), all_readings(nodes)),
+        nodes.parents_of_nodes(model.parents),
+    )
+    n, n_paths = len(model.nodes), _path_counts(parents)
+    effects = _total_effects(model, nodes, changes, readings)
+    edges = matrix_of(changes, n) @ between_nodes(model, nodes)[0] @ matrix_of(readings, n).T
+    pairs, counts, is_mediated = [], [], []
+    for i, j in product(range(len(changes)), range(len(readings))):
+        a, b = changes[i].node, readings[j].node
+        if a != b and n_paths[a][b]:
+            pairs.append((i, j))
+            counts.append(n_paths[a][b])
+            # Where no other path leads there, the difference would be rounding.
+            is_mediated.append(n_paths[a][b] > (parents[b] >> a & 1))
+    total, direct = (np.array([of_all[pair] for pair in pairs]) for of_all in (effects, edges))
     return {
-        "cause": [model.nodes[i] for i, _ in pairs],
-        "outcome": [model.nodes[j] for _, j in pairs],
+        "cause": [changes[i].label for i, _ in pairs],
+        "outcome": [readings[j].label for _, j in pairs],
         "total": total,
         "direct": direct,
         "indirect": np.where(is_mediated, total - direct, 0.0),
-        "n_paths": [n_paths[i][j] for i, j in pairs],
+        "n_paths": counts,
     }
 
 
-def path_columns(model: LinearGaussianModel, cause: Any, outcome: Any) -> dict[str, Any]:
+def path_columns(
+    model: LinearGaussianModel, nodes: Nodes, cause: Any, outcome: Any
+) -> dict[str, Any]:
     """Return the columns of a table with a row for each directed path, the shortest first.
 
     Raises
@@ -88,19 +277,26 @@ def path_columns(model: LinearGaussianModel, cause: Any, outcome: Any) -> dict[s
     ValueError
         If there are too many paths to list.
     """
-    start, end = _cause_and_outcome(model, cause, outcome)
-    n_paths = _path_counts(model.parents)[start][end]
+    change, reading = change_and_reading(nodes, cause, outcome)
+    start, end, parents = change.node, reading.node, nodes.parents_of_nodes(model.parents)
+    n_paths = _path_counts(parents)[start][end]
     if n_paths > _MOST_PATHS:
         raise ValueError(
-            f"{n_paths:,} directed paths lead from {cause!r} to {outcome!r}, more than the "
+            f"{n_paths:,} directed paths lead from {nodes.names[start]!r} to "
+            f"{nodes.names[end]!r}, more than the "
             f"{_MOST_PATHS:,} that are listed. total_effect and effects sum over all of them."
         )
-    dag = dag_of(range(len(model.nodes)), model.parents)
+    dag = dag_of(range(len(parents)), parents)
     paths = sorted(nx.all_simple_paths(dag, start, end), key=lambda path: (len(path), path))
-    return {
-        "path": [[model.nodes[v] for v in path] for path in paths],
-        "effect": np.array([np.prod(model.coef[path[:-1], path[1:]]) for path in paths]),
-    }
+    coef, effects = between_nodes(model, nodes)[0], []
+    for path in paths:
+        effect, columns = np.array(change.weights), change.columns
+        for v in path[1:]:
+            before, columns = columns, nodes.columns_of([v])
+            effect = effect @ coef[np.ix_(before, columns)]
+        effects.append(effect @ matrix_of([reading], len(coef))[0, columns])
+    names = nodes.names
+    return {"path": [[names[v] for v in path] for path in paths], "effect": np.array(effects)}
 
 
 def _path_counts(parents: list[int]) -> list[list[int]]:
@@ -113,23 +309,12 @@ def _path_counts(parents: list[int]) -> list[list[int]]:
     return counts
 
 
-def _cause_and_outcome(model: LinearGaussianModel, cause: Any, outcome: Any) -> tuple[int, int]:
-    """Return the numbers of two nodes; raise a ValueError unless they are two nodes."""
-    numbers = []
-    for name, node in (("cause", cause), ("outcome", outcome)):
-        chosen, is_single = named_nodes(node, model.nodes, name)
-        if not is_single:
-            raise ValueError(f"{name} must be a single node; got {chosen}.")
-        numbers.append(model.nodes.index(chosen[0]))
-    if numbers[0] == numbers[1]:
-        raise ValueError(f"cause and outcome must differ; both are {cause!r}.")
-    return numbers[0], numbers[1]
-
-
 # Equivalent networks
 
 
-def class_effect_columns(model: LinearGaussianModel, cause: Any, outcome: Any) -> dict[str, Any]:
+def class_effect_columns(
+    model: LinearGaussianModel, nodes: Nodes, cause: Any, outcome: Any
+) -> dict[str, Any]:
     """Return the columns of a table with a row for each set of parents that the cause may have.
 
     Only members with the model's fixed edges count. The sets of the most members come first.
@@ -139,49 +324,68 @@ def class_effect_columns(model: LinearGaussianModel, cause: Any, outcome: Any) -
     ValueError
         If a node has no noise: its class has other members then; if there are too many sets.
     """
-    start, end = _cause_and_outcome(model, cause, outcome)
+    change, reading = change_and_reading(nodes, cause, outcome)
     for node, variance in zip(model.nodes, model.noise_variance, strict=True):
         if variance == 0:
             raise ValueError(
                 f"Node {node!r} has no noise, as after do, so that equivalent networks are not "
                 "told by the graph alone. Ask the network that do was called on."
             )
-    every = (1 << len(model.nodes)) - 1
-    allowed = [mask if v in model.exogenous else every for v, mask in enumerate(model.parents)]
-    for child, mask in enumerate(model.fixed):
+    parents, fixed = map(nodes.parents_of_nodes, (model.parents, model.fixed))
+    outside = {*nodes.by_column(np.arange(len(parents)))[[*model.exogenous]].tolist()}
+    every = (1 << len(parents)) - 1
+    allowed = [mask if v in outside else every for v, mask in enumerate(parents)]
+    for child, mask in enumerate(fixed):
         for parent in members_of(mask):
             allowed[parent] &= ~(1 << child)
-    counts = parent_set_counts(model.parents, start, allowed)
+    counts = parent_set_counts(parents, change.node, allowed)
     ordered = sorted(counts.items(), key=lambda item: -item[1])
-    dag, factor = dag_of(range(len(model.nodes)), model.parents), model.factor()
+    dag, factor = dag_of(range(len(parents)), parents), model.factor()
     return {
-        "effect": np.array([_effect(factor, dag, start, end, mask) for mask, _ in ordered]),
+        "effect": np.array(
+            [_effect(factor, dag, nodes, change, reading, mask) for mask, _ in ordered]
+        ),
         "n_members": [n for _, n in ordered],
-        "adjusted_for": [[model.nodes[v] for v in members_of(mask)] for mask, _ in ordered],
+        "adjusted_for": [[nodes.names[v] for v in members_of(mask)] for mask, _ in ordered],
     }
 
 
-def _effect(factor: Floats, dag: nx.DiGraph, cause: int, outcome: int, parents: int) -> float:
-    """Return the effect of a cause in the members where it has these parents.
+def _effect(
+    factor: Floats,
+    dag: nx.DiGraph,
+    nodes: Nodes,
+    change: Combination,
+    reading: Combination,
+    parents: int,
+) -> float:
+    """Return the effect of a change in the members where its node has these parents.
 
     `factor` is a factor of the joint covariance. The effect is exactly 0 where the outcome is no
     descendant: in all members of the class, the two are then independent given these parents.
     """
     given = members_of(parents)
-    if outcome in given or nx.is_d_separator(dag, {cause}, {outcome}, {*given}):
+    ends = {change.node}, {reading.node}
+    if reading.node in given or nx.is_d_separator(dag, *ends, {*given}):
         return 0.0
-    scaled, unit = equilibrated(factor[:, [*given, cause, outcome]])
-    corner = triangular_factor(scaled)[-2:, -2:]
-    return float(corner[0, 1] / corner[0, 0] * (unit[-1] / unit[-2]))
+    own, outcome = nodes.columns_of([change.node]), factor[:, reading.columns] @ reading.weights
+    causes = factor[:, [*nodes.columns_of(given), *own]]
+    scaled, unit = equilibrated(np.column_stack([causes, outcome]))
+    k = len(own)
+    corner = triangular_factor(scaled)[-k - 1 :, -k - 1 :]
+    solved = solve_triangular(corner[:k, :k], corner[:k, k])
+    weights = matrix_of([change], factor.shape[1])[0, own]
+    return float(weights @ (solved * (unit[-1] / unit[-k - 1 : -1])))
 
 
 # Rows
 
 
-def counterfactual(model: LinearGaussianModel, X: Any, do: Mapping[Hashable, Any]) -> Any:
+def counterfactual(
+    model: LinearGaussianModel, nodes: Nodes, X: Any, do: Mapping[Hashable, Any]
+) -> Any:
     """Return a table as it would have been with nodes set to one value, or to one for each row."""
-    rows = read_columns(Table(X), model.nodes, model.nodes)
-    values = _values_of_rows(do, model.nodes, len(rows), row_labels(X))
+    rows = encoded_rows(nodes, Table(X))
+    values = _values_of_rows(do, nodes, len(rows), row_labels(X))
     held = list(values)
     coef, parents = model.without_parents(held)
     shift = np.zeros(rows.shape)
@@ -197,14 +401,14 @@ def counterfactual(model: LinearGaussianModel, X: Any, do: Mapping[Hashable, Any
         "The value of node {node!r} in row {row} would be out of float64's range. Set the nodes in "
         "do to values nearer to those of the row.",
     )
-    reached = np.flatnonzero(propagate(np.eye(len(coef))[held], coef != 0, parents).any(axis=0))
-    return with_columns(X, model.nodes, {v: changed[:, v] for v in reached.tolist()})
+    reached = propagate(np.eye(len(coef))[held], coef != 0, parents).any(axis=0)
+    return with_changes(X, nodes, changed, np.flatnonzero(reached).tolist())
 
 
 def _values_of_rows(
-    do: Mapping[Hashable, Any], nodes: list[Hashable], n_rows: int, labels: Any
+    do: Mapping[Hashable, Any], nodes: Nodes, n_rows: int, labels: Any
 ) -> dict[int, float | Floats]:
-    """Return the values that nodes are set to, by the nodes' numbers.
+    """Return the values that columns are set to, by their numbers.
 
     Raises
     ------
@@ -212,7 +416,12 @@ def _values_of_rows(
         As `named_values`; if there is not one finite value for each row.
     """
 
-    def read(value: Any, name: str) -> float | Floats:
+    def read(value: Any, name: str) -> Any:
+        if is_listed(value) and len(value) == n_rows:
+            return in_order_of_rows(value, labels, n_rows, name)
+        return value
+
+    def number(value: Any, name: str) -> float | Floats:
         if not np.ndim(value):
             return finite_number(value, name)
         in_order = in_order_of_rows(value, labels, n_rows, name)
@@ -227,4 +436,18 @@ def _values_of_rows(
             )
         return numbers
 
-    return named_values(do, nodes, "do", read)
+    given, values = named_values(do, nodes.names, "do", lambda value, _: value), {}
+    for v, value in given.items():
+        node, own = nodes.names[v], nodes.columns_of([v])
+        name = f"The value of node {node!r} in do"
+        if len(own) == 1 and node not in nodes.levels:
+            values[own[0]] = number(value, name)
+            continue
+        found = values_of_columns({node: read(value, name)}, nodes, "do")
+        if any(np.size(each) != n_rows for each in found.values() if np.ndim(each)):
+            raise ValueError(
+                f"{name} must be one for all, or one for each of the {n_rows} rows of X; got "
+                f"{readable_value(value)}."
+            )
+        values |= found
+    return values

@@ -10,7 +10,7 @@ import math
 import os
 import re
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from importlib import import_module
 from itertools import chain, islice
 from numbers import Integral
@@ -24,7 +24,6 @@ import numpy as np
 from skbn._core.arrays import Floats, finite_number
 from skbn._core.files import replaced_file
 from skbn._core.graphs import check_dag, parameter_graph
-from skbn._core.subsets import members_of
 from skbn._core.text import readable_value
 from skbn._data.nodes import NodeColumn, Nodes
 from skbn._networks.gaussian import LinearGaussianModel
@@ -323,7 +322,7 @@ def check_columns(blocks: Nodes, model: LinearGaussianModel, name: str) -> None:
     is_held = model.noise_variance == 0
     within = blocks.parents_of_columns([0] * len(blocks.names))
     for masks in (model.parents, model.fixed):
-        expected = blocks.parents_of_columns(masks_of_nodes(blocks, masks), within=False)
+        expected = blocks.parents_of_columns(blocks.parents_of_nodes(masks), within=False)
         for v, (mask, of_nodes, own) in enumerate(zip(masks, expected, within, strict=True)):
             is_complete = masks is model.fixed or mask & own == own or (is_held[v] and not mask)
             if mask & ~own != of_nodes or not is_complete:
@@ -338,14 +337,6 @@ def check_columns(blocks: Nodes, model: LinearGaussianModel, name: str) -> None:
             f"{is_wrong}the nodes of 'network' that are exogenous must be all columns of some "
             "nodes."
         )
-
-
-def masks_of_nodes(blocks: Nodes, masks: Sequence[int]) -> list[int]:
-    """Return the masks of the nodes' parents, from the masks of all columns' parents."""
-    node_of = blocks.by_column(np.arange(len(blocks.names)))
-    # No parent of a node's first column is in the same node.
-    first = [masks[start] for start in blocks.starts[:-1]]
-    return [sum(1 << v for v in {*node_of[members_of(mask)].tolist()}) for mask in first]
 
 
 # Graphviz and Mermaid

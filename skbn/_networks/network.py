@@ -1174,7 +1174,7 @@ class GaussianBayesianNetwork(
         array([[2. , 4.5],
                [2. , 2. ]])
         """
-        return effects.counterfactual(self._single_columns("counterfactual"), X, do)
+        return effects.counterfactual(self._model(), self._blocks, X, do)
 
     # Effects
 
@@ -1218,7 +1218,7 @@ class GaussianBayesianNetwork(
         >>> network.total_effect("a", "c")
         7.0
         """
-        return effects.total_effect(self._single_columns("total_effect"), cause, outcome)
+        return effects.total_effect(self._model(), self._blocks, cause, outcome)
 
     def effects(self) -> Any:
         """Return a table of the total effects of all nodes on their descendants.
@@ -1251,7 +1251,7 @@ class GaussianBayesianNetwork(
             a       c    7.0     1.0       6.0        2
             b       c    3.0     3.0       0.0        1
         """
-        return frame_of(effects.effect_columns(self._single_columns("effects")))
+        return frame_of(effects.effect_columns(self._model(), self._blocks))
 
     def path_effects(self, cause: Hashable, outcome: Hashable) -> Any:
         """Return a table of the parts of a total effect along each directed path.
@@ -1286,8 +1286,7 @@ class GaussianBayesianNetwork(
            [a, c]     1.0
         [a, b, c]     6.0
         """
-        model = self._single_columns("path_effects")
-        return frame_of(effects.path_columns(model, cause, outcome))
+        return frame_of(effects.path_columns(self._model(), self._blocks, cause, outcome))
 
     def class_effects(self, cause: Hashable, outcome: Hashable) -> Any:
         """Return a table of the total effects in all members of the network's equivalence class.
@@ -1337,8 +1336,8 @@ class GaussianBayesianNetwork(
             3.0          1          [a]
             0.0          1          [c]
         """
-        model = self._single_columns("class_effects")
-        return frame_of(effects.class_effect_columns(model, cause, outcome))
+        columns = effects.class_effect_columns(self._model(), self._blocks, cause, outcome)
+        return frame_of(columns)
 
     def adjustment_sets(
         self,

@@ -81,28 +81,42 @@ def with_holes_filled(X: Any, nodes: Nodes, rows: Floats, complete: Floats) -> A
         The nodes' columns, with holes and without. A missing level of a category becomes the most
         probable one.
     """
+    with_holes = np.flatnonzero(np.isnan(rows).any(axis=0)).tolist()
+    return _with_columns(X, nodes.labels, _users_columns(nodes, complete, with_holes), False)
+
+
+def with_changes(X: Any, nodes: Nodes, changed: Floats, columns: list[int]) -> Any:
+    """Return a user's table with other values in some columns, given by number.
+
+    `changed` has all columns of the nodes, shape (n, n_columns). A category has the most probable
+    level.
+    """
+    return _with_columns(X, nodes.labels, _users_columns(nodes, changed, columns), True)
+
+
+def _users_columns(nodes: Nodes, rows: Floats, some: list[int]) -> dict[int, Any]:
+    """Return the values of some columns, by the numbers of the user's columns they are made of."""
     columns: dict[int, Any] = {}
-    with_holes = {*np.flatnonzero(np.isnan(rows).any(axis=0)).tolist()}
     for v, node in enumerate(nodes.names):
-        holes = [i for i in nodes.columns_of([v]) if i in with_holes]
-        if node in nodes.levels and holes:
-            levels, shares = shares_of_levels(nodes, v, complete)
-            most_probable = [levels[k] for k in shares.argmax(axis=1)]
-            columns[nodes.columns[holes[0]].source] = np.array(most_probable, dtype=object)
+        own = [i for i in nodes.columns_of([v]) if i in some]
+        if node in nodes.levels and own:
+            levels, shares = shares_of_levels(nodes, v, rows)
+            most_probable = np.empty(len(rows), dtype=object)  # a level may be a tuple
+            most_probable[:] = [levels[k] for k in shares.argmax(axis=1)]
+            columns[nodes.columns[own[0]].source] = most_probable
         else:
-            columns |= {nodes.columns[i].source: complete[:, i] for i in holes}
-    return with_columns(X, nodes.labels, columns)
+            columns |= {nodes.columns[i].source: rows[:, i] for i in own}
+    return columns
 
 
 def shares_of_levels(nodes: Nodes, v: int, means: Floats) -> tuple[list[Any], Floats]:
     """Return a category's levels, and their linear probabilities by the means of all columns."""
     own = nodes.columns_of([v])
-    levels = [nodes.levels[nodes.names[v]][0], *(nodes.columns[i].level for i in own)]
-    return levels, np.column_stack([1 - means[:, own].sum(axis=1), means[:, own]])
+    return nodes.levels_of(v), np.column_stack([1 - means[:, own].sum(axis=1), means[:, own]])
 
 
-def with_columns(X: Any, labels: list[Any], columns: Mapping[int, Any]) -> Any:
-    """Return a table with some columns replaced where values are missing.
+def _with_columns(X: Any, labels: list[Any], columns: Mapping[int, Any], replaces: bool) -> Any:
+    """Return a table with some columns replaced; levels only where they are missing, or everywhere.
 
     Data frames of pandas and polars stay what they are; other tables become arrays.
 
@@ -113,12 +127,14 @@ def with_columns(X: Any, labels: list[Any], columns: Mapping[int, Any]) -> Any:
         What columns are looked up in it, by label or else by position.
     columns : mapping of int to ndarray of shape (n,)
         The values, by the numbers of the columns among these.
+    replaces : bool
+        Whether observed levels are replaced too.
     """
     table = Table(X)
     numbers = numbers_of(table, labels, labels)
     columns = {numbers[j]: values for j, values in columns.items()}
     own = {j: as_numpy(table.column(j), "X", "Pass a data frame.") for j in columns}
-    holes = {j: missing_in(table.column(j), own[j]) for j in columns}
+    holes = {j: replaces | missing_in(table.column(j), own[j]) for j in columns}
     for j, values in columns.items():
         if values.dtype.kind != "f":  # an observed level stays what it is
             columns[j] = np.where(holes[j], values, own[j])

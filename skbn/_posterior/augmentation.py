@@ -9,7 +9,7 @@ exact, and their mean over the chain has less noise than the share of its networ
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -27,6 +27,7 @@ from skbn._missing.incomplete_rows import incomplete_rows, require_spread
 from skbn._networks.gaussian import LinearGaussianModel, NetworkParameters
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._networks.partial_rows import filled
+from skbn._posterior.effects import Batches, KnownPaths, SampledNetworks
 from skbn._posterior.network_posterior import network_posterior
 from skbn._posterior.parameter_draws import with_parameters
 from skbn._posterior.sampling import sample_networks
@@ -57,8 +58,8 @@ class AugmentedPosterior:
         At [i, j], the probability of the edge i -> j.
     errors : ndarray of shape (m, m), float64
         The Monte-Carlo standard errors of `edges`.
-    paths : ndarray of shape (m, m), float64, or None
-        The probabilities of directed paths; None for the order prior.
+    paths, path_errors : ndarray of shape (m, m), float64, or None
+        The probabilities of directed paths and their errors; None for the order prior.
     tables : list of LocalScores
         The completed tables.
     parents : ndarray of shape (n_tables, n_networks, m), int64
@@ -69,6 +70,7 @@ class AugmentedPosterior:
     edges: Floats
     errors: Floats
     paths: Floats | None
+    path_errors: Floats | None
     tables: list[LocalScores]
     parents: Integers
 
@@ -107,6 +109,26 @@ class AugmentedPosterior:
             [random_state.permutation(size)[: n - start] for start in range(0, n, size)]
         )
         return self.parents.reshape(size, m)[chosen], chosen // n_networks
+
+    def sampled_tables(self, n: int, random_state: Random) -> list[SampledNetworks]:
+        """Return n networks in all, nearly as many of each table, in the chain's order."""
+        n_tables, n_networks, _ = self.parents.shape
+        chosen = np.arange(n) * n_tables // n  # with few networks, of some tables
+        found = []
+        for t, size in zip(*np.unique(chosen, return_counts=True), strict=True):
+            order = [random_state.permutation(n_networks) for _ in range(-(-size // n_networks))]
+            scorer = self.tables[t].scorer
+            parents = self.parents[t][np.concatenate(order)[:size]]
+            found.append(SampledNetworks(scorer.group_statistics, scorer.criterion, parents))
+        return found
+
+    def paths_of(self, tables: Sequence[SampledNetworks]) -> KnownPaths:
+        """Return what is known of paths beside these networks."""
+        of_network = np.repeat(np.arange(len(tables)), [len(each.parents) for each in tables])
+        batches, unknown = Batches(of_network, _standard_errors), np.full(self.edges.shape, np.nan)
+        if self.paths is None or self.path_errors is None:
+            return KnownPaths(unknown, unknown, batches)
+        return KnownPaths(self.paths, self.path_errors, batches)
 
     def networks(self, n: int, random_state: Random) -> list[GaussianBayesianNetwork]:
         """Return n networks with parameters drawn from the posterior of their tables."""
@@ -254,6 +276,7 @@ def augmented_posterior(
         np.mean(edges, axis=0),
         _standard_errors(np.array(edges)),
         np.mean(known_paths, axis=0) if known_paths else None,
+        _standard_errors(np.array(known_paths)) if known_paths else None,
         tables,
         np.array(parents),
     )

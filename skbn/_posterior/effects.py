@@ -11,14 +11,19 @@ posterior means, exactly. The mean over networks is that of these expectations, 
 than effects with drawn coefficients; the latter give the standard deviation and the quantiles.
 
 Where the probability of a path is known, only the effect given a path is left to the samples.
+
+A node of several columns is set as a whole: a change of some of its columns leaves the others as
+they are, so that arrows within a node are solved for, and count as no path. Where a table with
+holes was completed several times, the networks are those of all tables, and the spread of the
+tables' means along the chain gives the errors.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, overload
+from functools import cached_property, partial
+from typing import Any, NamedTuple, Self, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -30,9 +35,12 @@ from skbn._core.compile import compile_kernels
 from skbn._core.resources import one_blas_thread, require_memory
 from skbn._core.subsets import parents_of_masks
 from skbn._core.text import readable_count, readable_name, readable_value, text_table
+from skbn._data.nodes import Nodes
 from skbn._data.statistics import GroupStatistics
 from skbn._displays.frames import frame_of, html_table
+from skbn._networks.effects import Combination, change_and_reading, matrix_of
 from skbn._posterior.effect_kernels import sum_paths
+from skbn._posterior.family_weights import mask_type
 from skbn._posterior.parameter_draws import NETWORKS_AT_A_TIME, draw_coefficients
 from skbn._scores.criteria import Criterion
 
@@ -51,7 +59,8 @@ class EffectPosterior:
     Parameters
     ----------
     cause, outcome : str or int
-        The columns' names or numbers.
+        The columns' names or numbers. The change of a category is named as "site: north to west",
+        and the level whose probability is the outcome as "site=west".
     probability_zero : float
         The probability that there is no path, and so no effect.
     values : ndarray of shape (k,)
@@ -63,7 +72,8 @@ class EffectPosterior:
     standard_error : float
         The standard error of ``mean``, by the spread of the effect's expectation among the sampled
         networks: 0 if it is the same in all of them. Give thousands of samples if a path is
-        improbable, since it knows nothing of networks that are too rare to be among them.
+        improbable, since it knows nothing of networks that are too rare to be among them. After
+        Markov chains, or of completed tables, by the spread of batches or tables.
     probability_zero_error : float, default=0
         The standard error of `probability_zero`: 0 if this is exact.
     freedom : float, default=inf
@@ -273,15 +283,18 @@ class TotalEffects:
     """The posterior of the total effects of columns on others, all from the same samples.
 
     ``effects[cause, outcome]`` is the posterior of one of them, an `EffectPosterior`, which says
-    what an effect is. In arrays, [i, j] stands for the effect of column i on column j.
+    what an effect is. In arrays, [i, j] stands for the effect of cause i on outcome j; they are the
+    columns, unless a single effect was asked for.
 
     Parameters
     ----------
-    columns : list of m str or int
-        The columns' names or numbers.
-    causes : list of k int
-        The numbers of the columns whose effects these are: all of them, in order, in what
-        `GaussianBNPosterior.effects` returns.
+    nodes : Nodes
+        The nodes, and which columns stand for each.
+    causes : list of k Combination
+        The changes whose effects these are. In what `GaussianBNPosterior.effects` returns, those
+        of all columns, in order: by one unit, or from a category's first level to another.
+    outcomes : list of m Combination
+        What they are effects on: columns, or the probabilities of levels.
     draws : ndarray of shape (k, m, n_samples)
         The effects in the sampled networks, with parameters drawn from theirs; NaN in networks
         without a path.
@@ -322,8 +335,9 @@ class TotalEffects:
     2      1        0.0606  0.00171          0.0002
     """
 
-    columns: list[str | int]
-    causes: list[int]
+    nodes: Nodes
+    causes: list[Combination]
+    outcomes: list[Combination]
     draws: Floats
     path_probabilities: Floats
     path_errors: Floats
@@ -375,20 +389,22 @@ class TotalEffects:
                 "Give a cause and an outcome, as in effects[cause, outcome]; got "
                 f"{readable_value(pair)}."
             )
-        x, y = (column_number(self.columns, column) for column in pair)
-        if x == y:
+        number_of = partial(column_number, self.nodes.names)
+        change, reading = change_and_reading(self.nodes, *pair, number_of)
+        if change not in self.causes or reading not in self.outcomes:
             raise ValueError(
-                f"cause and outcome are both column {self.columns[x]!r}. Give two columns."
+                f"These effects are not of {change.label!r} on {reading.label!r}. Ask "
+                f"posterior.effect({pair[0]!r}, {pair[1]!r})."
             )
-        i = self.causes.index(x)
+        i, j = self.causes.index(change), self.outcomes.index(reading)
         return EffectPosterior(
-            self.columns[x],
-            self.columns[y],
-            1 - float(self.path_probabilities[i, y]),
-            self._values(i, y),
-            float(self.given_path[i, y]),
-            float(self.standard_error[i, y]),
-            float(self.path_errors[i, y]),
+            change.label,
+            reading.label,
+            1 - float(self.path_probabilities[i, j]),
+            self._values(i, j),
+            float(self.given_path[i, j]),
+            float(self.standard_error[i, j]),
+            float(self.path_errors[i, j]),
             self.freedom,
         )
 
@@ -419,8 +435,8 @@ class TotalEffects:
         rows, columns = self._pairs()
         return frame_of(
             {
-                "cause": [self.columns[self.causes[i]] for i in rows],
-                "outcome": [self.columns[j] for j in columns],
+                "cause": [self.causes[i].label for i in rows],
+                "outcome": [self.outcomes[j].label for j in columns],
                 "path_probability": self.path_probabilities[rows, columns],
                 "mean": self.mean[rows, columns],
                 "standard_error": self.standard_error[rows, columns],
@@ -432,8 +448,8 @@ class TotalEffects:
 
     def _pairs(self) -> tuple[Integers, Integers]:
         """Return the rows and columns of all pairs, the largest means first."""
-        outcomes = np.arange(len(self.columns))
-        rows, columns = np.nonzero(outcomes != np.array(self.causes)[:, np.newaxis])
+        causes, outcomes = ([x.node for x in each] for each in (self.causes, self.outcomes))
+        rows, columns = np.nonzero(np.not_equal.outer(causes, outcomes))
         order = np.argsort(-np.abs(self.mean[rows, columns]), kind="stable")
         return rows[order], columns[order]
 
@@ -454,8 +470,8 @@ class TotalEffects:
     def _lines(self) -> list[tuple[str, ...]]:
         return [
             (
-                readable_name(self.columns[self.causes[i]]),
-                readable_name(self.columns[j]),
+                readable_name(self.causes[i].label),
+                readable_name(self.outcomes[j].label),
                 f"{self.path_probabilities[i, j]:.3g}",
                 f"{self.mean[i, j]:.3g}",
                 f"{self.standard_error[i, j]:.1g}",
@@ -467,31 +483,85 @@ class TotalEffects:
 _HEADER = ["cause", "outcome", "path", "mean", "standard error"]
 
 
-def total_effects(
-    groups: Sequence[GroupStatistics],
-    criterion: Criterion,
-    networks: Integers,
-    rng: Random,
-    known_paths: Floats,
-    causes: Sequence[int],
-    n_chains: int = 0,
-) -> TotalEffects:
-    """Return the posterior of some columns' effects on all columns, from sampled networks.
+class SampledNetworks(NamedTuple):
+    """Networks that were sampled from the posterior of one table.
 
     Parameters
     ----------
     groups : sequence of GroupStatistics
-        All columns.
+        Those of the table: all columns.
     criterion : Criterion
-    networks : ndarray of shape (n, m), int64 or object
-        The masks of each column's parents in networks drawn from their posterior.
+    parents : ndarray of shape (n, m), int64 or object
+        The masks of each node's parents.
+    """
+
+    groups: Sequence[GroupStatistics]
+    criterion: Criterion
+    parents: Integers
+
+
+class KnownPaths(NamedTuple):
+    """What is known of paths without samples, and how samples depend on each other.
+
+    Parameters
+    ----------
+    probability : ndarray of shape (m, m)
+        At [i, j], the probability of a path from node i to node j, NaN where it is not known.
+    error : ndarray of shape (m, m)
+        Its standard error.
+    batches : Batches
+    """
+
+    probability: Floats
+    error: Floats
+    batches: Batches
+
+
+class Batches(NamedTuple):
+    """Sampled networks that depend on each other, in batches whose means give standard errors.
+
+    Parameters
+    ----------
+    of_network : ndarray of shape (n,), int
+        The number of each network's batch; empty if networks are independent.
+    errors_of : callable
+        Returns the standard errors of the mean of batches from their means, (n_batches, ...).
+    """
+
+    of_network: Integers
+    errors_of: Callable[[Floats], Floats]
+
+    @classmethod
+    def of_chains(cls, n: int, n_chains: int) -> Self:
+        """Return those of networks of Markov chains, chain after chain; without chains, none."""
+        of_network = batches_of_states(n, n_chains) if n_chains else np.empty(0, np.int64)
+
+        def errors_of(means: Floats) -> Floats:
+            return errors_of_batches(means.reshape(n_chains, -1, *means.shape[1:]))
+
+        return cls(of_network, errors_of)
+
+
+def total_effects(
+    tables: Sequence[SampledNetworks],
+    nodes: Nodes,
+    causes: list[Combination],
+    outcomes: list[Combination],
+    paths: KnownPaths,
+    rng: Random,
+) -> TotalEffects:
+    """Return the posterior of the effects of some changes, from sampled networks.
+
+    Parameters
+    ----------
+    tables : sequence of SampledNetworks
+        Of the same columns.
+    nodes : Nodes
+    causes, outcomes : list of Combination
+    paths : KnownPaths
+        Its batches are of the networks of all tables, in order.
     rng : numpy.random.Generator or RandomState
         The parameters are drawn with it.
-    known_paths : ndarray of shape (m, m)
-        At [i, j], the probability of a path from i to j, NaN where it is not known.
-    causes : sequence of k int
-    n_chains : int
-        Number of chains the networks were drawn from, chain after chain; 0 for independent draws.
 
     Raises
     ------
@@ -500,53 +570,92 @@ def total_effects(
         `family_posteriors`); if an effect is out of float64's range.
     """
     compile_kernels([sum_paths])
-    n, m = networks.shape
-    k = len(causes)
+    n, m = sum(len(each.parents) for each in tables), len(nodes.columns)
+    k, k_out = len(causes), len(outcomes)
+    own = sorted({i for cause in causes for i in cause.columns})
     require_memory(
-        8 * m * (n * k + NETWORKS_AT_A_TIME * (4 * k + 6 * m)),
+        8 * n * k * k_out + 8 * m * NETWORKS_AT_A_TIME * (4 * len(own) + 6 * m),
         f"The effects of {k} columns in {readable_count(n)} networks",
         lambda _: "draw fewer",
     )
-    rows = np.array(causes, dtype=np.int64)
     # Until the end everything is in units of the columns' norms, whose squares cannot overflow.
-    scale = groups[0].statistics.scale
-    to_norms, units = scale[:, np.newaxis] / scale, scale / scale[rows, np.newaxis]
-    draws = np.empty((k, m, n))
-    expected = _Moments(np.zeros((k, m)), np.zeros((k, m)), np.zeros((k, m)))
-    in_batches = _Batches(k, m, n, n_chains)
-    freedom = np.inf
+    scale = tables[0].groups[0].statistics.scale
+    to_norms = scale[:, np.newaxis] / scale
+    firsts = ([each.columns[0] for each in some] for some in (causes, outcomes))
+    unit_causes, unit_outcomes = (scale[first] for first in firsts)
+    of_causes = matrix_of(causes, m) * (unit_causes[:, np.newaxis] / scale)
+    of_outcomes = matrix_of(outcomes, m) * (scale / unit_outcomes[:, np.newaxis])
+    of_causes, units = of_causes[:, own], unit_outcomes / unit_causes[:, np.newaxis]
+    rows = np.array(own, dtype=np.int64)
+    draws = np.empty((k, k_out, n))
+    expected = _Moments(*np.zeros((3, k, k_out)))
+    in_batches = _Sums(paths.batches, k, k_out)
+    start, freedom = 0, np.inf
     with one_blas_thread():
-        for start in range(0, n, NETWORKS_AT_A_TIME):
-            some = networks[start : start + NETWORKS_AT_A_TIME]
-            is_parent = parents_of_masks(some)
-            drawn = draw_coefficients(groups, criterion, some, rng)
-            of_draws, of_means = np.empty((2, k, m, len(some)))
-            sum_paths(is_parent, drawn.coef * to_norms, rows, of_draws)
-            draws[:, :, start : start + len(some)] = of_draws
-            sum_paths(is_parent, drawn.expected * to_norms, rows, of_means)
+        for table, some in _portions(tables):
+            is_parent = nodes.by_column(parents_of_masks(some))
+            is_parent = np.ascontiguousarray(np.repeat(is_parent, nodes.widths, axis=1))
+            drawn = draw_coefficients(table.groups, table.criterion, _of_columns(nodes, some), rng)
+            here = slice(start, start + len(some))
+            found = []
+            for coef in (drawn.coef, drawn.expected):
+                effects = np.empty((len(own), m, len(some)))
+                sum_paths(is_parent, nodes.solved_within(coef) * to_norms, rows, effects)
+                found.append(_combined(_combined(effects, of_causes, 0), of_outcomes, 1))
+            draws[:, :, here], of_means = found
             expected = expected.with_more(of_means)
-            in_batches.add(start, of_means)
-            freedom = min(freedom, drawn.least_freedom)
-    probability = known_paths[rows]
+            in_batches.add(here, of_means)
+            start, freedom = here.stop, min(freedom, drawn.least_freedom)
+    pairs = np.ix_([each.node for each in causes], [each.node for each in outcomes])
+    probability, path_errors = paths.probability[pairs], paths.error[pairs]
     is_known = ~np.isnan(probability)
     share = expected.count / n
     probability = np.where(is_known, probability, share)
-    path_errors = np.where(is_known, 0.0, np.sqrt(share * (1 - share) / (n - 1)))
-    if n_chains:
-        path_errors = np.where(is_known, 0.0, in_batches.path_errors)
+    of_shares = np.sqrt(share * (1 - share) / (n - 1))
+    if in_batches:
+        of_shares = in_batches.path_errors
+    path_errors = np.where(is_known, path_errors, of_shares)
     given_path = np.where((expected.count > 0) & (freedom > 1), expected.mean, np.nan)
-    names = groups[0].statistics.independence.names
     with np.errstate(over="ignore"):
         draws *= units[..., np.newaxis]
         given_path *= units
-    _require_range(names, rows, np.isinf(draws).any(axis=-1) | np.isinf(given_path))
+    _require_range(causes, outcomes, np.isinf(draws).any(axis=-1) | np.isinf(given_path))
     errors = _standard_errors(expected, probability, path_errors, freedom)
-    if n_chains and freedom > 1:
+    if in_batches and freedom > 1:
         errors = in_batches.errors
     errors = errors * units
     return TotalEffects(
-        list(names), list(causes), draws, probability, path_errors, given_path, errors, freedom
+        nodes, causes, outcomes, draws, probability, path_errors, given_path, errors, freedom
     )
+
+
+def _portions(
+    tables: Sequence[SampledNetworks],
+) -> Iterator[tuple[SampledNetworks, Integers]]:
+    """Yield some of the networks at a time, with the table that they are of."""
+    for table in tables:
+        for start in range(0, len(table.parents), NETWORKS_AT_A_TIME):
+            yield table, table.parents[start : start + NETWORKS_AT_A_TIME]
+
+
+def _of_columns(nodes: Nodes, parents: Integers) -> Integers:
+    """Return the masks of the parents of the columns of nodes, (n, n_columns)."""
+    if len(nodes.columns) == len(nodes.names):
+        return parents
+    of_columns = [nodes.parents_of_columns(masks) for masks in parents.tolist()]
+    return np.array(of_columns, dtype=mask_type(len(nodes.columns)))
+
+
+def _combined(effects: Floats, weights: Floats, axis: int) -> Floats:
+    """Return combinations of effects along an axis, by the rows of `weights`; NaN stays NaN.
+
+    Where a path leads from a node to another, one leads from each column to each.
+    """
+    parts = np.moveaxis(effects, axis, 0)
+    of_rows = [
+        sum(weight * parts[i] for i, weight in enumerate(row) if weight != 0) for row in weights
+    ]
+    return np.moveaxis(np.array(of_rows), 0, axis)
 
 
 @dataclass
@@ -569,21 +678,20 @@ class _Moments:
         return _Moments(self.count + n, self.mean + shift * (n / count), self.squares + squares)
 
 
-class _Batches:
-    """Sums of effects over neighbouring states of Markov chains, whose spread gives errors."""
+class _Sums:
+    """Sums of effects over batches of sampled networks, whose spread gives errors."""
 
-    def __init__(self, k: int, m: int, n: int, n_chains: int) -> None:
-        self._n_chains = n_chains
-        self._of_network = batches_of_states(n, n_chains)
-        n_batches = int(self._of_network[-1]) + 1 if n_chains else 0
-        self._sums, self._paths = np.zeros((2, n_batches, k, m))
-        self._sizes = np.bincount(self._of_network, minlength=n_batches)[:n_batches]
+    def __init__(self, batches: Batches, k: int, m: int) -> None:
+        self._of_network, self._errors_of = batches
+        self._sizes = np.bincount(self._of_network)
+        self._sums, self._paths = np.zeros((2, len(self._sizes), k, m))
 
-    def add(self, start: int, values: Floats) -> None:
-        """Add the effects in networks from `start` on; NaN stands for no path."""
-        if not self._n_chains:
-            return
-        own = self._of_network[start : start + values.shape[-1]]
+    def __bool__(self) -> bool:
+        return len(self._sizes) > 0
+
+    def add(self, here: slice, values: Floats) -> None:
+        """Add the effects in some of the networks; NaN stands for no path."""
+        own = self._of_network[here]
         for batch in np.unique(own):
             of_batch = values[..., own == batch]
             self._sums[batch] += np.nansum(of_batch, axis=-1)
@@ -592,16 +700,12 @@ class _Batches:
     @property
     def errors(self) -> Floats:
         """The standard errors of the mean effects."""
-        return self._errors_of(self._sums)
+        return self._errors_of(self._sums / self._sizes[:, np.newaxis, np.newaxis])
 
     @property
     def path_errors(self) -> Floats:
         """The standard errors of the shares of networks with a path."""
-        return self._errors_of(self._paths)
-
-    def _errors_of(self, sums: Floats) -> Floats:
-        means = sums / self._sizes[:, np.newaxis, np.newaxis]
-        return errors_of_batches(means.reshape(self._n_chains, -1, *means.shape[1:]))
+        return self._errors_of(self._paths / self._sizes[:, np.newaxis, np.newaxis])
 
 
 def _standard_errors(
@@ -617,11 +721,13 @@ def _standard_errors(
     return np.hypot(probability * of_given_path, path_errors * mean)
 
 
-def _require_range(names: Sequence[Any], causes: Integers, is_out: Booleans) -> None:
+def _require_range(
+    causes: Sequence[Combination], outcomes: Sequence[Combination], is_out: Booleans
+) -> None:
     """Raise if an effect is out of float64's range."""
     if is_out.any():
         cause, outcome = np.argwhere(is_out)[0]
         raise ValueError(
-            f"The effect of column {names[causes[cause]]!r} on column {names[outcome]!r} is out "
-            "of float64's range. Measure them in units nearer to each other."
+            f"The effect of column {causes[cause].label!r} on column {outcomes[outcome].label!r} "
+            "is out of float64's range. Measure them in units nearer to each other."
         )

@@ -356,7 +356,7 @@ def test_parent_sets_that_are_ruled_out_are_not_listed(wine):
         ("parent_set_probabilities", ["colour"], ValueError, "colour"),
         ("parent_set_probabilities", ["hue", 0], ValueError, "k must be at least 1; got 0"),
         ("parent_set_probabilities", ["hue", 1.5], TypeError, "k must be an int"),
-        ("effect", ["hue", "hue"], ValueError, "cause and outcome are both column 'hue'"),
+        ("effect", ["hue", "hue"], ValueError, "cause and outcome must differ; both are 'hue'"),
         ("effect", ["hue", "colour"], ValueError, "colour"),
         ("log_probability", [nx.DiGraph([("hue", "ash"), ("ash", "hue")])], ValueError, "cycle"),
         ("log_probability", [nx.DiGraph([("hue", "ash")])], ValueError, "column"),

@@ -418,7 +418,20 @@ def test_a_posterior_is_about_nodes():
     assert posterior.median_network_.nodes == ["site", "age", "spline", "dose", "smokes", "y"]
     (drawn,) = posterior.sample_networks(1, random_state=0)
     assert np.isfinite(drawn.logpdf(X)).all()
-    with pytest.raises(ValueError, match="nodes of several columns"):
-        posterior.effect("age", "y")
+    draws = posterior.sample_networks(40, random_state=0)
+    effect = posterior.effect(("site", "south", "west"), "y", n_samples=40, random_state=0)
+    ends = [[net.do({"site": level})["y"].mean for level in ("south", "west")] for net in draws]
+    found = [b - a for a, b in ends if abs(b - a) > 1e-12]
+    assert_allclose(effect.values, found)
+    assert repr(effect).startswith("Effect of do(site: south to west) on y")
+    effects = posterior.effects(n_samples=40, random_state=0)
+    frame = effects.to_frame()
+    assert {"site: north to west", "x2"} <= {*frame["cause"]}
+    assert {"site=west", "x2"} <= {*frame["outcome"]}
+    west = effects[("site", "north", "west"), "y"]
+    means = [net.total_effect(("site", "north", "west"), "y") for net in draws]
+    assert_allclose(west.values, [mean for mean in means if mean], rtol=1e-9)
+    with pytest.raises(ValueError, match=r"Ask posterior.effect\(\('site', 'south', 'west'\)"):
+        effects[("site", "south", "west"), "y"]
     with pytest.raises(ValueError, match="nodes of several columns"):
         posterior.score(X)

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from math import factorial
+from types import SimpleNamespace
 
 import networkx as nx
 import numpy as np
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from skbn import GaussianBayesianNetwork, GaussianBNLearner
+from skbn import GaussianBayesianNetwork, GaussianBlockNetwork, GaussianBNLearner
 from skbn._networks.class_members import parent_set_counts
 
 pd = pytest.importorskip("pandas")
@@ -159,10 +160,119 @@ def test_refusals(method):
             ask(cause, 0)
     X = pd.DataFrame({"site": np.resize(["n", "s", "w"], 20), "x": np.arange(20.0) ** 2})
     blocks = GaussianBNLearner(nodes="auto").fit(X).network_
-    with pytest.raises(TypeError, match=rf"{method} is for .* network\.columns_"):
-        getattr(blocks, method)("site", "x")
+    ask = getattr(blocks, method)
+    for pair, message in [
+        (("site", "x"), r"two different levels .* cause=\('site', 'n', 's'\)"),
+        ((("site", "n", "n"), "x"), "two different levels"),
+        ((("site", "n", "e"), "x"), "two different levels"),
+        (("x", "site"), r"one of its levels .* outcome=\('site', 'w'\)"),
+        ((("site", "n", "s"), "site=w"), "must differ; both are 'site'"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            ask(*pair)
 
 
 def test_nodes_without_noise_have_no_class_effects():
     with pytest.raises(ValueError, match="Node 2 has no noise"):
         random_network(0).do({2: 1.0}).class_effects(0, 1)
+
+
+# Nodes of several columns
+
+
+@pytest.fixture(scope="module")
+def mixed():
+    rng = np.random.default_rng(0)
+    n = 300
+    age = rng.normal(size=n)
+    site = np.where(age + rng.normal(size=n) > 0.5, "w", rng.choice(["n", "s"], n))
+    x = rng.normal(size=n) + (site == "w")
+    X = pd.DataFrame({"age": age, "site": site, "x": x, "x2": x**2 + rng.normal(size=n) + age})
+    X["smokes"] = rng.normal(size=n) + 0.5 * (site == "s") > 0.3
+    X["y"] = x + X["x2"] + X["smokes"] + (site == "w") - age + rng.normal(size=n)
+    dag = nx.DiGraph(
+        {
+            "age": ["site", "spline"],
+            "site": ["spline", "smokes", "y"],
+            "spline": ["y"],
+            "smokes": ["y"],
+        }
+    )
+    settings = {"nodes": {"spline": ["x", "x2"]}, "required_edges": list(dag.edges)}
+    known = {**settings, "forbidden_edges": [("age", "y"), ("age", "smokes")]}
+    return SimpleNamespace(network_=GaussianBNLearner(**known).fit(X).network_, X=X)
+
+
+def test_contrasts_are_differences_of_interventions(mixed):
+    network = mixed.network_
+    means = {level: network.do({"site": level}) for level in "nsw"}
+    for before, after in [("n", "s"), ("s", "w"), ("w", "n")]:
+        for outcome in ("y", "x2"):
+            found = network.total_effect(("site", before, after), outcome)
+            assert found == pytest.approx(means[after][outcome].mean - means[before][outcome].mean)
+        found = network.total_effect(("site", before, after), ("smokes", False))
+        smokes = [means[level]["smokes"].mean for level in (before, after)]
+        assert found == pytest.approx(smokes[0] - smokes[1])
+    mean = [network.do({"spline": [0.0, x2]})["y"].mean for x2 in (0.0, 1.0)]
+    assert network.total_effect("x2", "y") == pytest.approx(mean[1] - mean[0])
+    held = [network.do({"age": age})["site"].mean for age in (0.0, 1.0)]
+    for k, level in enumerate("sw"):
+        assert network.total_effect("age", ("site", level)) == pytest.approx((held[1] - held[0])[k])
+    with pytest.raises(ValueError, match=r"'spline' has the columns \['x', 'x2'\]. Name one"):
+        network.total_effect("spline", "y")
+
+
+def test_tables_of_effects_name_contrasts(mixed):
+    frame = mixed.network_.effects()
+    for row in frame.to_dict("records"):
+        assert row["total"] == pytest.approx(row["direct"] + row["indirect"])
+        node, *change = row["cause"].replace(" to ", ": ").split(": ")
+        if change and node == "smokes":
+            change = [False, True]
+        cause = (node, *change) if change else node
+        assert mixed.network_.total_effect(cause, row["outcome"]) == row["total"]
+        paths = mixed.network_.path_effects(cause, row["outcome"])
+        assert len(paths) == row["n_paths"]
+        assert paths["effect"].sum() == pytest.approx(row["total"])
+    assert {"site: n to s", "site: n to w", "smokes: False to True"} <= {*frame["cause"]}
+
+
+def test_class_effects_of_nodes_are_those_of_members(mixed):
+    network = mixed.network_
+    free = GaussianBlockNetwork(nx.DiGraph(network.dag.edges), network.blocks).fit(mixed.X)
+    frame = free.class_effects(("site", "s", "w"), "x2")
+    effects = {tuple(p): e for p, e in zip(frame["adjusted_for"], frame["effect"], strict=True)}
+    order = free.nodes
+    numbered = nx.relabel_nodes(free.dag, {node: v for v, node in enumerate(order)})
+    members = reference.equivalent_dags(reference.parents_of(numbered))
+    assert len(members) > 1
+    for parents in members:
+        dag = nx.relabel_nodes(reference.graph_of(parents), dict(enumerate(order)))
+        member = GaussianBlockNetwork(dag, network.blocks).fit(mixed.X)
+        adjusted = tuple(order[v] for v in sorted(parents[order.index("site")]))
+        found = member.total_effect(("site", "s", "w"), "x2")
+        assert effects[adjusted] == pytest.approx(found, abs=1e-9)
+
+
+def test_counterfactuals_of_categories_follow_the_columns(mixed):
+    network, rows = mixed.network_, mixed.X.head(6)
+    numbers = network.columns_.residuals  # of tables that are encoded
+    encoded = pd.DataFrame({"site=s": rows["site"] == "s", "site=w": rows["site"] == "w"})
+    encoded = encoded.join(rows.drop(columns=["site", "smokes"])).astype(float)
+    encoded["smokes=True"] = rows["smokes"].astype(float)
+    assert np.isfinite(numbers(encoded)).all(axis=None)
+    found = network.counterfactual(rows, {"site": "w"})
+    of_columns = network.columns_.counterfactual(encoded, {"site=s": 0.0, "site=w": 1.0})
+    for column in ("age", "x", "x2", "y"):
+        assert list(found[column]) == pytest.approx(list(of_columns[column]))
+    assert set(found["site"]) == {"w"}
+    assert list(found["smokes"]) == list(of_columns["smokes=True"] > 0.5)
+    assert found.dtypes.equals(rows.dtypes)
+    each = network.counterfactual(rows, {"site": pd.Series(list("nswnsw"), rows.index)})
+    for level, row in zip("nsw", range(3), strict=True):
+        alone = network.counterfactual(rows.iloc[[row]], {"site": level})
+        assert list(each.iloc[[row]]["y"]) == pytest.approx(list(alone["y"]))
+    same = network.counterfactual(rows, {"site": rows["site"].tolist()})
+    assert same.equals(rows)
+    with pytest.raises(ValueError, match="one for each of the 6 rows"):
+        network.counterfactual(rows, {"site": ["n", "w"]})

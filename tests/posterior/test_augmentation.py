@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import reference
 from incomplete_tables import correlated_rows, with_holes
+from numpy.testing import assert_allclose
 
 from skbn import BGe, GaussianBNPosterior
 from skbn.exceptions import ApproximateEvidenceWarning, MissingValuesWarning
@@ -161,8 +162,6 @@ def of_two_tables():
 @pytest.mark.parametrize(
     "ask",
     [
-        lambda posterior: posterior.effect(0, 1),
-        lambda posterior: posterior.effects(),
         lambda posterior: posterior.log_probability(posterior.dag_),
         lambda posterior: posterior.parent_set_probabilities(0),
         lambda posterior: posterior.probability(len),
@@ -199,3 +198,24 @@ def test_tables_that_cannot_be_completed_are_refused():
         few.fit(rows, sample_weight=1.0 * kept).edge_probabilities_,
         augmented(rows[:50], n_imputations=2).edge_probabilities_,
     )
+
+
+def test_effects_are_means_over_the_completed_tables():
+    """Those of a posterior of each table: exact paths, and effects up to the draws."""
+    posterior = GaussianBNPosterior(missing="augment", n_imputations=3, random_state=1)
+    effects = posterior.fit(table(60)).effects(n_samples=2000, random_state=0)
+    own = [
+        GaussianBNPosterior(BGe(nu=posterior.criterion_.nu)).fit(rows)
+        for rows in posterior.imputed_tables_
+    ]
+    of_tables = [each.effects(n_samples=2000, random_state=0) for each in own]
+    paths = np.mean([each.path_probabilities_ for each in own], axis=0)
+    assert_allclose(effects.path_probabilities, paths, atol=1e-9)
+    assert_allclose(effects.mean, np.mean([each.mean for each in of_tables], axis=0), atol=0.02)
+    variance = np.mean([each.std**2 + each.mean**2 for each in of_tables], axis=0)
+    assert_allclose(effects.std, np.sqrt(variance - effects.mean**2), rtol=0.1, atol=0.02)
+    assert (effects.standard_error >= 0).all()
+    one = posterior.effect(0, 1, n_samples=2000, random_state=0)
+    assert one.mean == effects[0, 1].mean
+    few = posterior.effect(0, 1, n_samples=2, random_state=0)
+    assert np.isfinite(few.mean)

@@ -9,6 +9,8 @@ from sklearn import config_context
 
 from skbn import EffectPosterior, TotalEffects
 from skbn._core.compile import compile_kernels
+from skbn._data.nodes import Nodes
+from skbn._networks.effects import all_changes
 from skbn._posterior.effect_kernels import sum_paths
 
 VALUES = np.array([1.5, -0.5, 2.0, 0.5])
@@ -118,7 +120,9 @@ def effects():
     draws[0, 1, :4] = VALUES
     path, given = np.array([[0, 0.8], [0, 0]]), np.array([[np.nan, 0.9], [np.nan, np.nan]])
     errors = np.array([[0, 0.01], [0, 0]])
-    return TotalEffects(["a", "b"], [0, 1], draws, path, errors * 0.4, given, errors, np.inf)
+    nodes = Nodes.of_single_columns(["a", "b"])
+    both = all_changes(nodes)
+    return TotalEffects(nodes, both, both, draws, path, errors * 0.4, given, errors, np.inf)
 
 
 def test_pairs_are_those_of_the_arrays(effects):
@@ -149,7 +153,7 @@ def test_table_of_effects(effects):
     ("pair", "error", "message"),
     [
         ("ab", TypeError, r"Give a cause and an outcome.*got 'ab'"),
-        (("a", "a"), ValueError, "cause and outcome are both column 'a'"),
+        (("a", "a"), ValueError, "must differ; both are 'a'"),
         (("a", "c"), ValueError, "'c'"),
     ],
 )
