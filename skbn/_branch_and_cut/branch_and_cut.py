@@ -26,6 +26,7 @@ from skbn._branch_and_cut.separation import (
     KeptCuts,
     Point,
     clusters_of_cycles,
+    cuts_towards,
     local_cuts,
 )
 from skbn._core.arrays import Booleans, Integers
@@ -44,9 +45,8 @@ _LEAST_SHARE_OF_NODE = 0.01
 # Cuts are violated by at least the first number, and by at least this share of the most that any
 # cut of their window is violated by.
 _LEAST_VIOLATION, _ACCEPTED_SHARE = 0.1, 0.8
-# Branching closes gaps of more nats too slowly: before, windows of this width and wider ones are
-# searched for smaller violations.
-_WIDE_GAP, _LEAST_VIOLATION_OF_WIDE, _WIDTH_OF_WIDE = 20.0, 0.02, 9
+# Before branching, windows of this width and wider ones are searched for smaller violations.
+_LEAST_VIOLATION_OF_WIDE, _WIDTH_OF_WIDE = 0.02, 9
 # Cuts are set aside after this many solutions without a multiplier, in the root and in the tree.
 _AGE, _AGE_IN_TREE = 5, 8
 # The most cuts set aside that return in one round, and the most memory of their tables.
@@ -147,8 +147,10 @@ class _Search:
     ) -> None:
         self._given = families
         self._deadline = deadline
-        self._threads, self._tell = threads, tell
+        self._tell = tell
         self._rng = np.random.default_rng(seed)
+        # What all calls that seek cuts in windows have in common.
+        self._rest = _ACCEPTED_SHARE, self._rng, threads
         self._relaxation = Relaxation(families, network)
         self._relaxation.add_cuts(cuts)
         self._m = families.start.size - 1
@@ -220,14 +222,14 @@ class _Search:
                 break
             point = relaxation.point()
             self._try(point)
-            cuts = self._violated(point, width, self._m, least)
+            cuts = self._cuts_of_root(point, width, least)
             relaxation.add_cuts(cuts)
             bounds.append(self._bound)
             if not cuts or self._stalls(bounds):
                 bounds = []
                 if width < _LAST_WIDTH:
                     width += 1
-                elif least > _LEAST_VIOLATION_OF_WIDE and self._cost - self._bound > _WIDE_GAP:
+                elif least > _LEAST_VIOLATION_OF_WIDE:
                     least, width = _LEAST_VIOLATION_OF_WIDE, _WIDTH_OF_WIDE
                 else:
                     break
@@ -319,8 +321,7 @@ class _Search:
             self._kept.add(relaxation.drop_idle_cuts(_AGE_IN_TREE))
             point = relaxation.point()
             self._try(point)
-            width = int(self._rng.integers(*_WIDTHS_OF_NODE))
-            cuts = self._violated(point, width, _WINDOWS_OF_NODE, _LEAST_VIOLATION)
+            cuts = self._cuts_of_node(point)
             if not cuts:
                 break
             relaxation.add_cuts(cuts)
@@ -346,13 +347,18 @@ class _Search:
 
     # What root and tree share
 
-    def _violated(self, point: Point, width: int, n_windows: int, least: float) -> list[Cut]:
+    def _cuts_of_root(self, point: Point, width: int, least: float) -> list[Cut]:
         """Return cuts that a point violates."""
+        kept = self._kept.violated(point, _LEAST_VIOLATION, _MOST_KEPT_ADDED)
+        network = self._given.parents[self._chosen]
+        return kept + cuts_towards(network, point, width, least, *self._rest)
+
+    def _cuts_of_node(self, point: Point) -> list[Cut]:
+        """Return cuts that a point violates, of fewer windows, by more."""
         cuts = self._kept.violated(point, _LEAST_VIOLATION, _MOST_KEPT_ADDED)
         cuts += clusters_of_cycles(point)
-        cuts += local_cuts(
-            point, width, n_windows, least, _ACCEPTED_SHARE, self._rng, self._threads
-        )
+        width = int(self._rng.integers(*_WIDTHS_OF_NODE))
+        cuts += local_cuts(point, width, _WINDOWS_OF_NODE, _LEAST_VIOLATION, *self._rest)
         return cuts
 
     def _remove(self, node: Node, pricing: Pricing, allowed: Booleans) -> bool:

@@ -32,7 +32,7 @@ from skbn._branch_and_cut.separation import (
     Point,
     arrays_of,
     clusters_of_cycles,
-    local_cuts,
+    cuts_towards,
 )
 from skbn._core.arrays import Floats, Integers
 from skbn._core.exact_sums import lower_sum
@@ -53,7 +53,7 @@ _LEAST_SHARE, _LEAST_GAP = 0.1, 0.05
 # these are to close.
 _FIRST_WIDTH, _LAST_WIDTH = 8, 11
 _ROUNDS_TO_JUDGE, _LEAST_SHARE_OF_ROUNDS = 6, 0.06
-_LEAST_VIOLATION, _LEAST_VIOLATION_BETWEEN, _ACCEPTED_SHARE = 0.05, 0.02, 0.8
+_LEAST_VIOLATION, _ACCEPTED_SHARE = 0.05, 0.8
 _AGE, _MOST_KEPT_ADDED, _MOST_BYTES_KEPT = 5, 200, 1 << 28
 # All parent sets are searched at least once in this many rounds.
 _ROUNDS_TO_SEARCH = 6
@@ -435,33 +435,13 @@ class ColumnGeneration:
     # Cuts
 
     def _violated(self, width: int) -> list[Cut]:
-        """Return cuts that the solution violates.
-
-        Most are sought at the middle between the solution and the best network: they cut deeper
-        than those sought at the solution, a vertex that the next solution is far from.
-        """
-        relaxation, m = self._relaxation, self._m
-        self._kept.add(relaxation.drop_idle_cuts(_AGE))
-        point = relaxation.point()
+        """Return cuts that the solution violates."""
+        self._kept.add(self._relaxation.drop_idle_cuts(_AGE))
+        point = self._relaxation.point()
+        network = self._lists.families.parents[self._lists.chosen(self._network)]
         cuts = self._kept.violated(point, _LEAST_VIOLATION, _MOST_KEPT_ADDED)
-        between = self._between(point)
         rest = _ACCEPTED_SHARE, self._rng, self._threads
-        found: list[Cut] = [*clusters_of_cycles(between)]
-        found += local_cuts(between, width, m, _LEAST_VIOLATION_BETWEEN, *rest)
-        if len(found) < m // 3:
-            found += clusters_of_cycles(point)
-            found += local_cuts(point, width, m, _LEAST_VIOLATION, *rest)
-        return cuts + found
-
-    def _between(self, point: Point) -> Point:
-        """Return the point halfway to the best network."""
-        m, families = self._m, self._lists.families
-        chosen = self._lists.chosen(self._network)
-        parents = np.full((len(point.child) + m, families.parents.shape[1]), -1, dtype=np.int16)
-        parents[: len(point.child), : point.parents.shape[1]] = point.parents
-        parents[len(point.child) :] = families.parents[chosen]
-        child = np.concatenate([point.child, np.arange(m, dtype=np.int16)])
-        return Point.of(child, parents, np.append(point.weight, np.ones(m)) / 2, m)
+        return cuts + cuts_towards(network, point, width, _LEAST_VIOLATION, *rest)
 
     def _try(self, point: Point) -> None:
         """Keep the solution's network if it is one, and the best."""

@@ -151,6 +151,7 @@ def _families_again(
         sizes[1],
         sizes[2],
         np.full(k + 1, np.inf),
+        np.zeros(k + 1),
         np.array([0, 1, 0]),
     )
     parents, values = np.empty((_FIRST_ROOM, k), dtype=np.int64), np.empty((2, _FIRST_ROOM))

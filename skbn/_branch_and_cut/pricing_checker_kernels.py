@@ -59,6 +59,8 @@ class Level(NamedTuple):
         The column that the next level leaves out.
     dominating : ndarray of shape (k + 1,), float64
         At least what some set of chosen columns costs.
+    discount : ndarray of shape (k + 1,), float64
+        That of the chosen columns, or a bit more.
     state : ndarray of shape (3,), int64
         The level, whether a column was just chosen, and how many families were listed.
     """
@@ -71,6 +73,7 @@ class Level(NamedTuple):
     n_chosen: npt.NDArray[np.int64]
     branch: npt.NDArray[np.int64]
     dominating: npt.NDArray[np.float64]
+    discount: npt.NDArray[np.float64]
     state: npt.NDArray[np.int64]
 
 
@@ -84,6 +87,7 @@ _LEVEL = tuple_type(
     int64[:, ::1],
     int64[::1],
     int64[::1],
+    float64[::1],
     float64[::1],
     int64[::1],
 )
@@ -132,18 +136,21 @@ def _cost_of(weight, inverse, up):
 
 
 @inner_kernel
-def _discount(claim, chosen, column):
-    """Return the discount of a family, with one more parent if that is not -1; or a bit more."""
-    discounts = claim.discounts
-    total = 0.0
-    for i in range(discounts.starts.size):
+def _fill_discounts(claim, chosen, discounts):
+    """Fill the discounts with each further parent, then without any; or a bit more."""
+    cuts = claim.discounts
+    k = discounts.size - 1
+    discounts[:] = 0.0
+    for i in range(cuts.starts.size):
         entry = np.int64(0)
-        if column >= 0:
-            entry |= discounts.bits[i, column]
         for a in chosen:
-            entry |= discounts.bits[i, a]
-        total += discounts.multipliers[i] * discounts.tables[discounts.starts[i] + entry]
-    return total * (1 + (discounts.starts.size + 4) * EPSILON)
+            entry |= cuts.bits[i, a]
+        table = cuts.tables[cuts.starts[i] :]
+        for a in range(k):
+            discounts[a] += cuts.multipliers[i] * table[entry | cuts.bits[i, a]]
+        discounts[k] += cuts.multipliers[i] * table[entry]
+    for a in range(k + 1):
+        discounts[a] *= 1 + (cuts.starts.size + 4) * EPSILON
 
 
 @inner_kernel
@@ -186,19 +193,19 @@ def list_families_again(claim, levels, parents, values, n_nodes):
     """
     k = claim.child.products.shape[0] - 1
     state, scratch, columns = levels.state, np.empty((k + 2, k + 1)), np.empty(k + 1, np.int64)
+    discounts = np.empty(k + 1)
     while state[0] >= 0:
         n_nodes -= 1
         if n_nodes < 0:
             return 0
         level = state[0]
         q = levels.n_chosen[level]
-        discount = _discount(claim, levels.chosen[level, :q], -1)
         is_new = state[1] == 1
-        if is_new and not _list(claim, levels, discount, parents, values, columns, scratch):
+        if is_new and not _list(claim, levels, discounts, parents, values, columns, scratch):
             return 1
         state[1] = 0
         inverse, left, n = levels.inverse[level], levels.left[level], levels.n_left[level]
-        reach = min(claim.threshold + discount, levels.dominating[level])
+        reach = min(claim.threshold + levels.discount[level], levels.dominating[level])
         at = _most_useful(inverse, left, n, levels.is_open[level])
         # The cost of the families with more parents than the chosen ones, all open ones in them.
         v = scratch[0]
@@ -208,7 +215,7 @@ def list_families_again(claim, levels, parents, values, n_nodes):
             state[0] -= 1
             if level:
                 _choose(levels, levels.branch[level - 1])
-        elif not (is_new and _leave_out_hopeless(claim, levels, full)):
+        elif not (is_new and _leave_out_hopeless(claim, levels, discounts, full)):
             # Without the column that matters most; if nothing is within reach then, it is chosen.
             for a in range(n):
                 if a != at:
@@ -223,22 +230,27 @@ def list_families_again(claim, levels, parents, values, n_nodes):
 
 
 @inner_kernel
-def _list(claim, levels, discount, parents, values, columns, scratch):
-    """List the family of the chosen columns if need be; return whether there was room."""
+def _list(claim, levels, discounts, parents, values, columns, scratch):
+    """Fill the discounts of newly chosen columns, and list their family if need be.
+
+    Returns whether there was room.
+    """
     level, n = levels.state[0], levels.state[2]
     q, k = levels.n_chosen[level], claim.child.products.shape[0] - 1
+    _fill_discounts(claim, levels.chosen[level, :q], discounts)
+    levels.discount[level] = discounts[k]
     columns[:q] = levels.chosen[level, :q]
     columns[q] = k
     v = scratch[k + 1]
     _solve(claim.child.products, columns, q + 1, scratch, v)
     low, high = _bounds(claim.child.products, columns, q + 1, v, claim.eigenvalue)
     cost = _cost_of(claim.child.weight, high, False) + claim.child.costs[q]
-    if cost - discount < claim.threshold and cost < levels.dominating[level]:
+    if cost - levels.discount[level] < claim.threshold and cost < levels.dominating[level]:
         if n == parents.shape[0]:
             return False
         parents[n] = -1
         parents[n, :q] = columns[:q]
-        values[0, n], values[1, n] = cost, cost - discount
+        values[0, n], values[1, n] = cost, cost - levels.discount[level]
         levels.state[2] += 1
     if low > 0:
         most = _cost_of(claim.child.weight, low, True) + claim.child.costs[q]
@@ -266,14 +278,13 @@ def _most_useful(inverse, left, n, is_open):
 
 
 @inner_kernel
-def _leave_out_hopeless(claim, levels, full):
+def _leave_out_hopeless(claim, levels, discounts, full):
     """Leave out the open columns that no family within reach has; return whether there are any."""
     level = levels.state[0]
     left, is_open = levels.left[level], levels.is_open[level]
-    chosen = levels.chosen[level, : levels.n_chosen[level]]
     n = levels.n_left[level]
     for a in range(n - 2, -1, -1):
-        if is_open[left[a]] and full - _discount(claim, chosen, left[a]) >= claim.threshold:
+        if is_open[left[a]] and full - discounts[left[a]] >= claim.threshold:
             is_open[left[a]] = False
             _leave_out(levels, level, level, a)
     return levels.n_left[level] < n
@@ -299,6 +310,7 @@ def _branch(levels, at):
     levels.chosen[level + 1] = levels.chosen[level]
     levels.n_chosen[level + 1] = levels.n_chosen[level]
     levels.dominating[level + 1] = levels.dominating[level]
+    levels.discount[level + 1] = levels.discount[level]
     levels.left[level + 1] = levels.left[level]
     _leave_out(levels, level, level + 1, at)
     levels.state[0] = level + 1

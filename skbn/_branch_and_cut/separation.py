@@ -33,6 +33,9 @@ _ATTRACTION = 0.2
 _FEWEST_COLUMNS = 3
 # The most networks that a window's cut is found from: with more, pivots take too long.
 _MOST_NETWORKS = 1024
+# Halfway to a network, a cut is violated by about half as much as at the point. If cuts are fewer
+# there than columns by this factor, more are sought at the point.
+_SHARE_BETWEEN, _FEW_CUTS = 0.4, 3
 # Coefficients are rounded to multiples of 1 / this, so that the bound of a cut is exact.
 _STEPS_OF_ONE = 2.0**32
 
@@ -62,6 +65,16 @@ class Point(NamedTuple):
         arcs = np.zeros((m + 1, m))  # the last row takes the parents that families lack
         np.add.at(arcs, (parents, child[:, np.newaxis]), weight[:, np.newaxis])
         return cls(child, parents, weight, arcs[:m])
+
+    def halfway_to(self, network: ShortIntegers) -> Point:
+        """Return the middle between this point and a network, by its columns' parents."""
+        m, n = len(network), len(self.child)
+        width = max(self.parents.shape[1], network.shape[1])
+        parents = np.full((n + m, width), -1, dtype=np.int16)
+        parents[:n, : self.parents.shape[1]] = self.parents
+        parents[n:, : network.shape[1]] = network
+        child = np.concatenate([self.child, np.arange(m, dtype=np.int16)])
+        return Point.of(child, parents, np.append(self.weight, np.ones(m)) / 2, m)
 
     @property
     def fractions(self) -> Floats:
@@ -189,6 +202,38 @@ def local_cuts(
         (point, window, least, accept, seed) for window, seed in zip(windows, seeds, strict=True)
     ]
     return [cut for cut in threads.map(_local_cut, arguments) if cut is not None]
+
+
+def cuts_towards(
+    network: ShortIntegers,
+    point: Point,
+    width: int,
+    least: float,
+    accept: float,
+    rng: np.random.Generator,
+    threads: Threads,
+) -> list[Cut]:
+    """Return cuts that a point violates, most of them sought halfway to a network.
+
+    These cut deeper than those sought at the point, a vertex that the next solution is far from
+    ("in-out separation").
+
+    Parameters
+    ----------
+    network : ndarray of shape (m, K), int16
+        The parents of each column.
+    point, width, least, accept, rng, threads
+        As for `local_cuts`.
+    """
+    m = len(network)
+    rest = accept, rng, threads
+    between = point.halfway_to(network)
+    found: list[Cut] = [*clusters_of_cycles(between)]
+    found += local_cuts(between, width, m, _SHARE_BETWEEN * least, *rest)
+    if len(found) < m // _FEW_CUTS:
+        found += clusters_of_cycles(point)
+        found += local_cuts(point, width, m, least, *rest)
+    return found
 
 
 def _draw_windows(

@@ -85,6 +85,8 @@ def test_cheapest_network_and_its_proof(seed):
 @pytest.fixture
 def branches_early(monkeypatch):
     """No local cuts, which would prove small instances at the root."""
+    clusters = module.clusters_of_cycles
+    monkeypatch.setattr(module, "cuts_towards", lambda _, point, *__: clusters(point))
     monkeypatch.setattr(module, "local_cuts", lambda *_: [])
 
 
@@ -94,7 +96,8 @@ def branches_early(monkeypatch):
 def test_tree(seed, has_clusters, monkeypatch):
     """Nodes are closed by bounds, or when each column has one family left."""
     if not has_clusters:
-        monkeypatch.setattr(module._Search, "_violated", lambda *_: [])
+        monkeypatch.setattr(module._Search, "_cuts_of_root", lambda *_: [])
+        monkeypatch.setattr(module._Search, "_cuts_of_node", lambda *_: [])
     _, families, cheapest = instance(seed)
     result = branch_and_cut(families, empty_network(families), tolerance=TOLERANCE)
     assert result.is_finished
