@@ -1,4 +1,4 @@
-"""Whether two learners found the same."""
+"""Whether two learners found the same, and whether a call is refused as it is to be."""
 
 import networkx as nx
 import numpy as np
@@ -19,3 +19,9 @@ def assert_same_bits(found, expected):
     """Both have the same network with its parameters, and the same score."""
     assert nx.utils.graphs_equal(found.dag_, expected.dag_)
     assert found.network_score_ == expected.network_score_
+
+
+def raises(message, ask, *args, kind=ValueError, **settings):
+    """Check that a call raises an error of a kind, whose text has a match of the message."""
+    with pytest.raises(kind, match=message):
+        ask(*args, **settings)

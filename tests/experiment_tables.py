@@ -3,15 +3,7 @@
 import numpy as np
 
 # What was set together in the rows of each group, for up to four columns.
-TARGETS = [
-    [],
-    [{0}],
-    [{1}, {2}],
-    [{0, 1}],
-    [{0}, {1, 3}],
-    [{0, 1}, {1, 2}],
-    [{0}, {1}, {2}, {3}],
-]
+TARGETS = [[], [{0}], [{1}, {2}], [{0, 1}], [{0}, {1, 3}], [{0, 1}, {1, 2}], [{0}, {1}, {2}, {3}]]
 
 
 def experiment(m, targets, *, n=25, seed=0):

@@ -3,6 +3,7 @@
 import networkx as nx
 import numpy as np
 import pytest
+from agreement import raises
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom, chi2, kstest
@@ -121,8 +122,7 @@ def test_rows_are_those_of_the_network():
     ],
 )
 def test_what_is_out_of_range_is_named(parameters, message):
-    with pytest.raises(ValueError, match=message):
-        make_gaussian_network(**{"random_state": 0, **parameters})
+    raises(message, make_gaussian_network, **{"random_state": 0, **parameters})
 
 
 @pytest.mark.parametrize(
@@ -134,5 +134,4 @@ def test_what_is_out_of_range_is_named(parameters, message):
     ],
 )
 def test_what_is_of_a_wrong_type_is_named(parameters, message):
-    with pytest.raises(TypeError, match=message):
-        make_gaussian_network(**parameters)
+    raises(message, make_gaussian_network, kind=TypeError, **parameters)

@@ -11,6 +11,7 @@ from textwrap import dedent
 
 import networkx
 import pytest
+from agreement import raises
 
 import skbn
 
@@ -235,12 +236,10 @@ def test_all_pages_with_checks_are_run():
 def test_a_failing_doctest_fails(tmp_path):
     page = tmp_path / "page.md"
     page.write_text("```python\n>>> 1 + 1\n3\n```\n", encoding="utf-8")
-    with pytest.raises(AssertionError, match="Expected"):
-        run_blocks(page)
+    raises("Expected", run_blocks, page, kind=AssertionError)
 
 
 def test_a_wrong_output_fails(tmp_path):
     page = tmp_path / "page.md"
     page.write_text("```python\nprint(1 + 1)\n```\n\n```text\n3\n```\n", encoding="utf-8")
-    with pytest.raises(AssertionError, match="2"):
-        run_blocks(page)
+    raises("2", run_blocks, page, kind=AssertionError)

@@ -12,14 +12,7 @@ import sparse_networks as sparse
 from scipy.special import digamma
 from scipy.stats import binom, chi2, kstest, multivariate_normal, t
 
-from skbn import (
-    AIC,
-    BIC,
-    EBIC,
-    GaussianBayesianNetwork,
-    GaussianBNLearner,
-    LocalScoreTransformer,
-)
+from skbn import AIC, BIC, EBIC, GaussianBayesianNetwork, GaussianBNLearner, LocalScoreTransformer
 from skbn.datasets import make_gaussian_network
 
 ALPHA = 1e-6
@@ -144,9 +137,7 @@ def test_held_out_rows_are_likeliest_under_the_network_found():
         best = multivariate_normal(np.zeros(m), network.covariance_).logpdf(new)
         found = GaussianBNLearner().fit(rows)
         for loss, other in zip(
-            losses.values(),
-            [found, full.fit(rows), empty.fit(rows), true.fit(rows)],
-            strict=True,
+            losses.values(), [found, full.fit(rows), empty.fit(rows), true.fit(rows)], strict=True
         ):
             loss.append(best.mean() - other.score(new))
         expected = sum(expected_loss(n, len(own)) for own in sparse.parents_of(network))

@@ -10,12 +10,7 @@ from random_proofs import plain
 
 from skbn._branch_and_cut import pricing
 from skbn._branch_and_cut.column_generation import ColumnGeneration
-from skbn._branch_and_cut.pricing import (
-    TooManyFamiliesError,
-    discounts_of,
-    price_all,
-    price_near,
-)
+from skbn._branch_and_cut.pricing import TooManyFamiliesError, discounts_of, price_all, price_near
 from skbn._branch_and_cut.pricing_checker import ROUNDING, certified_bound_of_others
 from skbn._branch_and_cut.pricing_problem import Child, ChildCosts
 from skbn._branch_and_cut.proof import ClusterCut, LocalCut

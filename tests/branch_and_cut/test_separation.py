@@ -5,12 +5,7 @@ import pytest
 import reference
 from windows import largest_violation, mixture, networks_of, random_weights, random_window
 
-from skbn._branch_and_cut.separation import (
-    Point,
-    clusters_of_cycles,
-    local_cuts,
-    separate,
-)
+from skbn._branch_and_cut.separation import Point, clusters_of_cycles, local_cuts, separate
 from skbn._branch_and_cut.window_kernels import WindowFamilies
 from skbn._core.resources import Threads
 

@@ -1,13 +1,28 @@
 """A move draws from the conditional distribution given the rest, found by enumeration."""
 
+import math
 from collections import Counter
 
+import networkx as nx
 import numpy as np
 import pytest
 import reference
-from states import assert_drawn_from, layers_of, random_scores, state_of, values_of
+from hypothesis import given
+from hypothesis import strategies as st
+from states import (
+    assert_drawn_from,
+    bits_of,
+    layers_of,
+    masks_of,
+    random_scores,
+    state_of,
+    values_of,
+)
 
+from skbn._chains.family_kernels import draw_network, edges_given_partition, reach, sum_subsets
 from skbn._chains.move_kernels import move_related
+from skbn._chains.pair_kernels import redraw_pairs
+from skbn._core.compile import compile_kernels
 
 ALL = np.array([1.0])
 
@@ -92,3 +107,196 @@ def test_related_columns_are_moved_together():
             state, np.array([0, 1]), np.cumsum(related, axis=1), np.array([0.0, 1.0]), 1
         )
         assert without(layers_of(state), [0, 1]) == without(before, [0, 1])
+
+
+# Two columns' new parents are drawn given all other families, by enumeration
+
+
+M = 4
+NETWORKS = [[(), (), (0, 1), (2,)], [(1,), (2,), (3,), ()], [(), (0,), (0,), (1, 2)]]
+
+
+def redrawn(scores, parents, columns, n):
+    """How often each network follows on one when the parents of two columns are drawn anew."""
+    state = state_of(scores, [range(M)])
+    related = np.cumsum(np.tile(np.isin(range(M), columns).astype(float), (M, 1)), axis=1)
+    found = Counter()
+    for _ in range(n):
+        masks = np.array(masks_of(parents))
+        is_parent = np.zeros((M, M), np.bool_)
+        for x, own in enumerate(parents):
+            is_parent[x, list(own)] = True
+        redraw_pairs(state, np.array(columns), related, 1, masks, is_parent)
+        network = tuple(tuple(np.flatnonzero(row).tolist()) for row in is_parent)
+        assert masks_of(network) == tuple(masks.tolist())
+        assert layers_of(state) == generations_of(network)
+        found[network] += 1
+    return found
+
+
+def generations_of(network):
+    """The layers of a network: each column comes right after the last of its parents."""
+    edges = [(z, x) for x, own in enumerate(network) for z in own]
+    graph = nx.DiGraph(edges)
+    graph.add_nodes_from(range(M))
+    return tuple(tuple(sorted(layer)) for layer in nx.topological_generations(graph))
+
+
+def weights_given(scores, parents, columns):
+    """The weights of all networks whose other columns have the same parents."""
+    values = values_of(scores)
+    return {
+        network: np.prod([values[x, own] for x, own in enumerate(network)])
+        for network in reference.all_dags(M)
+        if all(network[x] == parents[x] for x in range(M) if x not in columns)
+    }
+
+
+@pytest.mark.parametrize("ruled_out", [0.0, 0.4])
+@pytest.mark.parametrize("parents", NETWORKS)
+@pytest.mark.parametrize("columns", [[0, 1], [0, 3], [1, 2]])
+def test_two_columns_given_all_others(columns, parents, ruled_out):
+    scores = random_scores(M, 3, spread=1.5, ruled_out=ruled_out)
+    scores[range(M), masks_of(parents)] = 0.0  # a chain is in no state without a weight
+    assert_drawn_from(
+        redrawn(scores, parents, columns, 1500), weights_given(scores, parents, columns)
+    )
+
+
+def test_columns_that_want_each_other_as_parents():
+    """Without the other one their families weigh less than float64 holds beside those with it."""
+    scores = np.zeros((M, 1 << (M - 1)))
+    for x, z in ((0, 1), (1, 0)):
+        with_other = np.arange(1 << (M - 1)) & bits_of(M)[x][z] != 0
+        scores[x] = np.where(with_other, 1500.0 + x, 0.0)
+    found = redrawn(scores, [(), (), (), ()], [0, 1], 3000)
+    n_of_1 = sum(n for network, n in found.items() if 0 in network[1])
+    assert all((1 in network[0]) != (0 in network[1]) for network in found)
+    # Each of them has as many sets of other parents in both cases.
+    assert n_of_1 / 3000 == pytest.approx(np.e / (1 + np.e), abs=0.05)
+
+
+# Families given a partition, against sums and enumeration
+
+
+@given(
+    st.lists(st.one_of(st.just(-math.inf), st.floats(-2000, 2000)), min_size=8, max_size=8).filter(
+        lambda scores: max(scores) > -math.inf
+    )
+)
+def test_sums_over_subsets(scores):
+    compile_kernels([sum_subsets])
+    sums = np.empty(8)
+    sum_subsets(np.array(scores), sums)
+    for found, members in zip(sums, reference.joined_over_subsets(scores, list), strict=True):
+        top = max(members)
+        expected = (
+            top
+            if top == -math.inf
+            else top + math.log(sum(math.exp(score - top) for score in members))
+        )
+        assert found == pytest.approx(expected, rel=1e-13, abs=1e-11)
+
+
+def sets_given(values, layers):
+    """The parent sets that each column may have in a partition, with their weights."""
+    of_columns = {}
+    for i, layer in enumerate(layers):
+        before = sorted(v for earlier in layers[:i] for v in earlier)
+        for x in layer:
+            of_columns[x] = {
+                parents: values[x, parents]
+                for parents in reference.subsets(before)
+                if not i or not set(layers[i - 1]).isdisjoint(parents)
+            }
+    return of_columns
+
+
+PARTITIONS = [
+    [[0, 1, 2, 3, 4]],
+    [[3], [0, 1], [4], [2]],
+    [[4], [2], [0], [3], [1]],
+    [[1, 2], [0, 3, 4]],
+]
+
+
+@pytest.mark.parametrize("layers", PARTITIONS)
+@pytest.mark.parametrize("ruled_out", [0.0, 0.3])
+def test_networks_and_edges_of_a_partition(layers, ruled_out):
+    m = 5
+    scores = random_scores(m, 1, spread=2.0, ruled_out=ruled_out)
+    sets = sets_given(values_of(scores), layers)
+    if any(sum(of_column.values()) == 0 for of_column in sets.values()):
+        pytest.skip("no network has this partition")
+    state = state_of(scores, layers)
+    edges = np.empty((m, m))
+    edges_given_partition(state, edges)
+    for x, of_column in sets.items():
+        total = sum(of_column.values())
+        for z in range(m):
+            share = sum(weight for parents, weight in of_column.items() if z in parents) / total
+            assert edges[z, x] == pytest.approx(share, abs=1e-12)
+    masks, is_parent = np.empty(m, np.int64), np.empty((m, m), np.bool_)
+    drawn = [Counter() for _ in range(m)]
+    for _ in range(2000):
+        draw_network(state, masks, is_parent)
+        for x in range(m):
+            drawn[x][tuple(np.flatnonzero(is_parent[x]).tolist())] += 1
+    for x, of_column in sets.items():
+        assert_drawn_from(drawn[x], of_column)
+    assert layers_of(state) == tuple(tuple(sorted(layer)) for layer in layers)
+
+
+@pytest.mark.parametrize("mean_odds", [-1.0, 2.0])
+def test_parents_are_drawn_one_by_one_where_there_are_many_sets(mean_odds):
+    """Of 13 candidates in two layers; sets in the thousands are compared by edges and size."""
+    m, n = 14, 3000
+    scores = np.full((m, 1 << (m - 1)), -np.inf)
+    scores[:, 0] = 0.0
+    rng = np.random.default_rng(0)
+    masks = np.arange(1 << (m - 1))
+    odds = rng.normal(mean_odds, 1.0, size=m - 1)
+    of_last = (masks[:, np.newaxis] >> np.arange(m - 1) & 1) @ odds
+    scores[m - 1] = of_last + rng.normal(scale=0.3, size=len(masks))
+    scores[m - 1, rng.random(len(masks)) < 0.3] = -np.inf
+    first, second = list(range(9)), list(range(9, 13))
+    state = state_of(scores, [first, second, [13]])
+    scores[range(9, 13), 1] = 0.0  # a parent in the first layer
+    state = state_of(scores, [first, second, [13]])
+    own = np.exp(scores[13])
+    own[masks >> 9 == 0] = 0.0  # none in the second layer
+    found, is_parent = np.empty(m, np.int64), np.empty((m, m), np.bool_)
+    drawn = np.zeros(len(masks))
+    for _ in range(n):
+        draw_network(state, found, is_parent)
+        drawn[found[13]] += 1
+    assert not drawn[own == 0].any()
+    own /= own.sum()
+    for z in range(m - 1):
+        has = masks >> z & 1 == 1
+        share, error = own[has].sum(), math.sqrt(own[has].sum() * (1 - own[has].sum()) / n)
+        assert abs(drawn[has].sum() / n - share) < 5 * error
+    sizes = np.bitwise_count(masks)
+    for size in range(1, 14):
+        share = own[sizes == size].sum()
+        assert abs(drawn[sizes == size].sum() / n - share) < 5 * math.sqrt(share / n) + 1e-9
+    edges = np.empty((m, m))
+    edges_given_partition(state, edges)
+    for z in range(m - 1):
+        assert edges[z, 13] == pytest.approx(own[masks >> z & 1 == 1].sum(), abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_paths_are_those_of_networkx(seed):
+    m = 12
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(m)
+    is_parent = np.zeros((m, m), np.bool_)
+    for i, x in enumerate(order):
+        is_parent[x, order[:i][rng.random(i) < 0.25]] = True
+    dag = nx.from_numpy_array(is_parent.T, create_using=nx.DiGraph)
+    state = state_of(np.zeros((m, 1 << (m - 1))), [*nx.topological_generations(dag)])
+    reaches = np.empty((m, m), np.bool_)
+    reach(state, is_parent, reaches)
+    for x in range(m):
+        assert set(np.flatnonzero(reaches[x])) == nx.ancestors(dag, x)

@@ -144,17 +144,6 @@ def test_progress_bar_of_a_pipeline(screen, learner):
 
 
 @needs_callbacks
-def test_progress_bar_of_a_grid_search(screen):
-    pipeline = make_pipeline(StandardScaler(), LocalScoreTransformer(), GaussianBNLearner())
-    search = GridSearchCV(pipeline, {"localscoretransformer__penalty": [1, 2]}, cv=2)
-    search.set_callbacks(ProgressBar(max_propagation_depth=None)).fit(table(5))
-    lines = bars(screen)
-    assert lines[0] == "GridSearchCV - fit"
-    for step in lines_of_steps(GaussianBNLearner()):
-        assert lines.count(step) == 5
-
-
-@needs_callbacks
 def test_progress_bar_goes_to_the_pipeline_and_not_to_its_step():
     pipeline = make_pipeline(GaussianBNLearner().set_callbacks(ProgressBar()))
     with pytest.raises(TypeError, match="Register them directly on the meta-estimator"):

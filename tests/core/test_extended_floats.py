@@ -1,13 +1,17 @@
 """Extended floats against exact fractions and mpmath, alone and in vectors."""
 
+import math
 from fractions import Fraction
 
 import mpmath
 import numba
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from skbn._core import extended_floats
+from skbn._core.exact_sums import lower_sum, two_product, two_sum, upper_sum
 from skbn._core.extended_floats import (
     WideFormat,
     is_zero,
@@ -133,14 +137,6 @@ def test_doubles_are_in_units_of_a_power_of_two(form):
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_order_of_integers_is_order_of_numbers(form):
-    rng = np.random.default_rng(0)
-    numbers = np.sort(random_numbers(rng, form, 100, (-5, 5)))
-    values = [exact(number, form) for number in numbers]
-    assert values == sorted(values)
-
-
-@pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("number", [1.0, 0.75, 1e-5, 3e5])
 def test_python_numbers_there_and_back(form, number):
     stored = form.from_float(number)
@@ -164,3 +160,36 @@ def test_a_larger_range_leaves_fewer_digits(log_range, bits):
 def test_a_range_that_leaves_too_few_digits_has_no_format():
     assert WideFormat.for_range(1e8) is None
     assert extended_floats._FEWEST_BITS == 36
+
+
+# Sums and products without rounding, against fractions
+
+
+NUMBERS = st.floats(-1e100, 1e100, allow_subnormal=False).filter(lambda x: not 0 < abs(x) < 1e-100)
+
+
+@given(st.lists(NUMBERS, max_size=8))
+def test_sums_are_rounded_to_one_side(terms):
+    exact, up, down = sum(map(Fraction, terms)), upper_sum(terms), lower_sum(terms)
+    assert Fraction(math.nextafter(up, -math.inf)) < exact <= Fraction(up)
+    assert Fraction(down) <= exact < Fraction(math.nextafter(down, math.inf))
+
+
+@pytest.mark.parametrize("number", [math.inf, -math.inf])
+def test_sums_may_be_infinite(number):
+    assert upper_sum([1.0, number]) == lower_sum([1.0, number]) == number
+
+
+@given(NUMBERS, NUMBERS)
+def test_nothing_is_lost(a, b):
+    assert sum(map(Fraction, two_sum(a, b))) == Fraction(a) + Fraction(b)
+    assert sum(map(Fraction, two_product(a, b))) == Fraction(a) * Fraction(b)
+
+
+def test_arrays():
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=(2, 100)) * 10.0 ** rng.integers(-9, 9, size=(2, 100))
+    for operation, exactly in ((two_sum, Fraction.__add__), (two_product, Fraction.__mul__)):
+        for high, low, x, y in zip(*operation(a, b), a, b, strict=True):
+            assert Fraction(high) + Fraction(low) == exactly(Fraction(x), Fraction(y))
+            assert high == high + low

@@ -6,6 +6,7 @@ import stat
 
 import networkx as nx
 import pytest
+from agreement import raises
 
 from skbn import GaussianBayesianNetwork, ParentSetScores
 
@@ -20,8 +21,7 @@ def network():
 def test_what_is_no_file(tmp_path, read):
     with pytest.raises(FileNotFoundError):
         read(tmp_path / "missing")
-    with pytest.raises(OSError, match=re.escape(tmp_path.name)):
-        read(tmp_path)
+    raises(re.escape(tmp_path.name), read, tmp_path, kind=OSError)
 
 
 def test_a_failed_writing_leaves_the_old_network(tmp_path, monkeypatch):
@@ -76,6 +76,5 @@ def test_links_are_followed_and_only_files_replaced(tmp_path):
     assert real.read_text(encoding="utf-8") == network().to_json() + "\n"
     os.mkfifo(pipe)
     for other in (pipe, tmp_path):
-        with pytest.raises(OSError, match="is not a regular file"):
-            network().to_json(other)
+        raises("is not a regular file", network().to_json, other, kind=OSError)
     assert stat.S_ISFIFO(pipe.stat().st_mode)

@@ -1,17 +1,20 @@
+import pickle
 import re
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import joblib
 import numpy as np
 import psutil
 import pytest
+from agreement import raises
 from threadpoolctl import threadpool_info
 
 from skbn import GaussianBNLearner, GaussianBNLearnerCV, LocalScoreTransformer
 from skbn._core import resources
-from skbn._core.resources import Progress, Threads, one_blas_thread, telling_listener
+from skbn._core.resources import Progress, Resources, Threads, one_blas_thread, telling_listener
 from skbn.datasets import make_gaussian_network
 
 # Memory
@@ -118,14 +121,12 @@ def test_a_refusal_names_the_largest_numbers_that_fit():
         {"max_memory": remedies["max_memory"]["max_memory"] * 0.9},
     ):
         settings, m = settings_of(beyond, {"max_memory": 2e5}, 14)
-        with pytest.raises(ValueError, match="search over"):
-            GaussianBNLearner(**settings).fit(rows[:, :m])
+        raises("search over", GaussianBNLearner(**settings).fit, rows[:, :m])
     remedies = remedies_of(rows, max_memory=1e5, max_parents=2)
     assert remedies.keys() == {"max_memory", "tiers", "columns"}
     larger = [range(int(remedies["tiers"]["tiers"]) + 1)]
     larger.append(range(len(larger[0]), 14))
-    with pytest.raises(ValueError, match="search over"):
-        GaussianBNLearner(max_memory=1e5, max_parents=2, tiers=larger).fit(rows)
+    raises("search over", GaussianBNLearner(max_memory=1e5, max_parents=2, tiers=larger).fit, rows)
 
 
 @pytest.mark.parametrize("max_memory", [2**20, 2**21, 2_150_000, 2**23])
@@ -151,8 +152,7 @@ def test_amounts_that_differ_look_different():
         (267_760, r"needs 267\.78 kB of memory .*, and 267\.76 kB are allowed"),
         (200_000, r"needs 267\.8 kB of memory .*, and 200\.0 kB are allowed"),
     ]:
-        with pytest.raises(ValueError, match=message):
-            GaussianBNLearner(max_memory=n_bytes).fit(rows)
+        raises(message, GaussianBNLearner(max_memory=n_bytes).fit, rows)
 
 
 def test_few_parents_are_no_remedy_for_many_states():
@@ -312,3 +312,58 @@ def test_lines_of_progress_come_ever_less_often(monkeypatch):
     assert (pauses[1:] > pauses[:-1]).all()
     assert sum(at <= 180 for at, _ in told) == 14
     assert len(told) == 27
+
+
+# Resources: limits, shares and deadlines
+
+
+def test_the_tighter_limit_holds_and_says_why():
+    assert Resources(100).beside(20) == (120, "are available")
+    assert Resources(100, 150).beside(20) == (120, "are available")
+    assert Resources(100, 50).beside(20) == (50, "are allowed by max_memory")
+
+
+def test_shares_of_memory():
+    share = Resources(90, 60, scratch="a folder").share(3)
+    assert (share.available, share.allowed, share.scratch) == (30, 20, "a folder")
+    assert Resources(90).share(3).allowed is None
+
+
+def test_what_is_left_without_other_memory():
+    given = Resources(90, 60, scratch="a folder", n_jobs=2)
+    assert given.in_process() == replace(given, scratch=None)
+    assert given.of_memory(7).beside(0) == (7, "are available")
+
+
+def test_a_deadline_begins_with_the_search():
+    assert Resources(1).from_now().deadline == float("inf")
+    assert Resources(1).end_of_share(0.5) == float("inf")
+    begun = Resources(1, time_limit=100.0).from_now()
+    now = time.monotonic()
+    assert begun.deadline == pytest.approx(now + 100, abs=5)
+    assert begun.end_of_share(0.25) == pytest.approx(now + 25, abs=5)
+
+
+@pytest.mark.parametrize("time_limit", [None, 10.0])
+@pytest.mark.parametrize("ends_on_interrupt", [False, True])
+def test_an_interrupted_search_keeps_its_best_only_within_a_limit(time_limit, ends_on_interrupt):
+    given = Resources(1, time_limit=time_limit, ends_on_interrupt=ends_on_interrupt)
+    assert given.keeps_best_on_interrupt == (time_limit is not None and ends_on_interrupt)
+
+
+def test_work_is_expected_once():
+    percents = []
+    progress = Progress(listeners=(lambda percent, *_: percents.append(percent),))
+    progress.advance(5.0)  # nobody knows yet of how much
+    assert percents == []
+    progress.expect(10.0)
+    progress.expect(1000.0)
+    progress.advance(5.0)
+    assert percents == [50]
+
+
+def test_resources_can_be_sent_to_another_process():
+    given = Resources(90, 60, n_jobs=2, progress=Progress(10.0, (print,)))
+    sent = pickle.loads(pickle.dumps(given))
+    assert replace(sent, progress=given.progress) == given
+    sent.progress.advance(1.0)

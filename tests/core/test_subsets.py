@@ -4,6 +4,8 @@ from math import comb
 import numpy as np
 import pytest
 from kernels import callable_from_python
+from numba import njit
+from numba.extending import register_jitable
 
 from skbn._core.subsets import (
     SmallSubsets,
@@ -12,12 +14,15 @@ from skbn._core.subsets import (
     bit_length,
     insert_zero_bit,
     mask_of,
+    max_zeta,
     members_of,
     popcount,
     rank,
     remove_bit,
     submasks_by_size,
+    zeta_transform,
 )
+from skbn._core.vectors import plus, raised_by_bit_0, raised_by_bit_1
 
 
 def test_masks_and_members_are_inverse():
@@ -79,3 +84,45 @@ def test_binomials():
         assert [number(n, size) for size in range(n + 1)] == [
             comb(n, size) for size in range(n + 1)
         ]
+
+
+# The zeta transform with maxima, and with sums of float64, against plain Python
+
+
+@njit(error_model="numpy")
+def sum_zeta(table, first_bit, last_bit):
+    """Turn entries into sums over subsets, which are exact if they are small integers."""
+    zeta_transform(table, first_bit, last_bit, _sum, _sum_within_vector, None)
+
+
+@register_jitable
+def _sum(a, b, wide):
+    return plus(a, b)
+
+
+@register_jitable
+def _sum_within_vector(x, wide):
+    x = plus(x, raised_by_bit_0(x))
+    return plus(x, raised_by_bit_1(x))
+
+
+@pytest.mark.parametrize("n_bits", range(1, 12))
+@pytest.mark.parametrize(("transform", "join"), [(max_zeta, np.maximum), (sum_zeta, np.add)])
+def test_transform_over_any_bits(n_bits, transform, join):
+    rng = np.random.default_rng(n_bits)
+    for first in range(n_bits):
+        for last in range(first, n_bits + 1):
+            table = rng.integers(-1000, 1000, size=1 << n_bits).astype(float)
+            expected = table.copy()
+            for bit in range(first, last):
+                pairs = expected.reshape(-1, 2, 1 << bit)
+                pairs[:, 1] = join(pairs[:, 0], pairs[:, 1])
+            transform(table, first, last)
+            np.testing.assert_array_equal(table, expected)
+
+
+def test_maxima_may_be_minus_infinity():
+    table = np.full(64, -np.inf)
+    table[5] = 1.0
+    max_zeta(table, 0, 6)
+    np.testing.assert_array_equal(table, [1.0 if i & 5 == 5 else -np.inf for i in range(64)])

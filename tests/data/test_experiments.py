@@ -5,6 +5,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from agreement import raises
 from experiment_tables import experiment
 from hypothesis import given
 from numpy.testing import assert_array_equal
@@ -80,10 +81,7 @@ def test_texts_in_series():
 
 
 def test_a_frame_may_lack_columns():
-    for frame in (
-        pd.DataFrame({"b": IS_SET[:, 1]}),
-        pl.DataFrame({"b": IS_SET[:, 1]}),
-    ):
+    for frame in (pd.DataFrame({"b": IS_SET[:, 1]}), pl.DataFrame({"b": IS_SET[:, 1]})):
         assert_array_equal(read(frame), IS_SET & [False, True, False])
     assert not read(pd.DataFrame(index=range(N))).any()
 
@@ -94,8 +92,7 @@ def test_labels_match_rows():
     for given_ in (frame.iloc[SHUFFLED], series.iloc[SHUFFLED], frame, series):
         assert_array_equal(read(given_, LABELS), IS_SET)
     for given_ in (frame.set_axis([*LABELS[1:], "x"]), series.set_axis([*LABELS[1:], "x"])):
-        with pytest.raises(ValueError, match=r"interventions has no value .* labelled 'r0'"):
-            read(given_, LABELS)
+        raises(r"interventions has no value .* labelled 'r0'", read, given_, LABELS)
     # Arrays and lists are in the order of the rows.
     assert_array_equal(read(IS_SET, LABELS), IS_SET)
     assert_array_equal(read(pl.DataFrame(IS_SET, schema=NAMES), LABELS), IS_SET)
@@ -116,11 +113,7 @@ def test_columns_without_names_go_by_number():
         (pd.DataFrame(IS_SET[:-1], columns=NAMES), ValueError, f"{N} rows of X; got {N - 1}"),
         (IS_SET[:, :2], ValueError, r"each of the 3 columns or nodes of X; its shape is \(12, 2\)"),
         (IS_SET[:, :, np.newaxis], TypeError, r"boolean array .*; got an array of shape"),
-        (
-            [[True, False]] * N,
-            ValueError,
-            "each of the 3 columns or nodes of X in each row; row 0 has 2",
-        ),
+        ([[True, False]] * N, ValueError, "3 columns or nodes of X in each row; row 0 has 2"),
         ([[True, False, True]] + [[True]] * (N - 1), ValueError, "row 1 has 1"),
         (IS_SET.astype(int), TypeError, r"array of int64\. If its numbers .* astype\(bool\)"),
         (IS_SET * 0.5, TypeError, "exogenous column"),
@@ -132,16 +125,8 @@ def test_columns_without_names_go_by_number():
             (TypeError, ValueError),
             r"column 'a'",
         ),
-        (
-            pd.DataFrame(IS_SET, columns=[*"abx"]),
-            ValueError,
-            "interventions: There is no col.* 'x'",
-        ),
-        (
-            pd.DataFrame(IS_SET, columns=[*"aba"]),
-            ValueError,
-            "'a'",
-        ),
+        (pd.DataFrame(IS_SET, columns=[*"abx"]), ValueError, "interventions: There is no .* 'x'"),
+        (pd.DataFrame(IS_SET, columns=[*"aba"]), ValueError, "'a'"),
         (["x"] * N, ValueError, r"of row 0: There is no column 'x'.* Give columns of X"),
         ([None] * (N - 1) + [("a", "x")], ValueError, r"of row 11: There is no column 'x'"),
         ([3] * N, ValueError, "of row 0: There is no column 3"),
@@ -161,8 +146,7 @@ def test_columns_without_names_go_by_number():
     ],
 )
 def test_errors(interventions, error, message):
-    with pytest.raises(error, match=message):
-        read(interventions)
+    raises(message, read, interventions, kind=error)
 
 
 # Samples

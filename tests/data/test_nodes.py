@@ -4,6 +4,7 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
+from agreement import raises
 from numpy.testing import assert_array_equal
 
 from skbn._data.encoding import encoded_rows, learn_nodes
@@ -109,8 +110,7 @@ def test_nodes_of_single_columns_are_the_columns(spec):
 )
 def test_wrong_nodes_are_refused(spec, message):
     table = Table(pd.DataFrame({"a": [0.0, 1.0], "b": [1.0, 0.0]}))
-    with pytest.raises((ValueError, TypeError), match=message):
-        learn_nodes(spec, table)
+    raises(message, learn_nodes, spec, table, kind=(ValueError, TypeError))
 
 
 @pytest.mark.parametrize(
@@ -126,8 +126,7 @@ def test_a_series_by_column_says_which_node_each_is_of():
     X = pd.DataFrame({"a": [0.0, 1.0], "b": [1.0, 0.0], "c": [2.0, 5.0]})
     by_column = pd.Series({"c": "u", "a": "u", "b": "v"})
     assert learn_nodes(by_column, Table(X)).column_names == ["a", "c", "b"]
-    with pytest.raises(ValueError, match=r"Series with the labels .*nodes\.tolist\(\)"):
-        learn_nodes(by_column.set_axis([*"xyz"]), Table(X))
+    raises(r"the labels .*nodes\.tolist\(\)", learn_nodes, by_column.set_axis([*"xyz"]), Table(X))
 
 
 @pytest.mark.parametrize(
@@ -142,8 +141,7 @@ def test_a_series_by_column_says_which_node_each_is_of():
 )
 def test_values_that_are_no_levels_are_named(value, message):
     X = pd.DataFrame({"g": pd.Series([1, value, "a"], dtype=object)})
-    with pytest.raises((TypeError, ValueError), match=message):
-        learn_nodes("auto", Table(X))
+    raises(message, learn_nodes, "auto", Table(X), kind=(TypeError, ValueError))
 
 
 def levels_with_holes():
@@ -172,8 +170,7 @@ def levels_with_holes():
 def test_holes_are_seen_in_every_container():
     for X in levels_with_holes():
         table = Table(X)
-        with pytest.raises(ValueError, match=r"missing values: .* in row 1"):
-            learn_nodes("auto", table)
+        raises(r"missing values: .* in row 1", learn_nodes, "auto", table)
         nodes = learn_nodes("auto", table, may_miss=True)
         (levels,) = nodes.levels.values()
         codes = encoded_rows(nodes, table, may_miss=True)
@@ -188,8 +185,7 @@ def test_holes_of_groups_and_of_numbers_are_seen():
     pa = pytest.importorskip("pyarrow")
     whole = pa.array(["a", None, "b", "a"]).dictionary_encode()
     for groups in (whole, pa.chunked_array([whole])):
-        with pytest.raises(ValueError, match="stratify has a missing value for row 1"):
-            read_row_groups(groups, None, 4, "stratify")
+        raises("has a missing value for row 1", read_row_groups, groups, None, 4, "stratify")
     holes = [None, Decimal("nan"), np.ma.masked, pd.NA, pd.NaT, Decimal("snan")]
     numbers = np.array([[1.0] * 6, holes], dtype=object).T
     assert_array_equal(Table(numbers).rows(may_miss=True)[:, 1], np.full(6, np.nan))

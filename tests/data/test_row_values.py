@@ -9,7 +9,7 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
-from agreement import assert_same_network
+from agreement import assert_same_network, raises
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
@@ -155,8 +155,7 @@ def test_local_scores_carry_their_weights():
     assert again.network_score_ == by_rows.network_score_
     with pytest.raises(ValueError, match=r"another sample_weight.*one place only"):
         GaussianBNLearner().fit(scores, sample_weight=weight + 1)
-    with pytest.raises(ValueError, match="another sample_weight"):
-        by_scores.score(scores, sample_weight=weight + 1)
+    raises("another sample_weight", by_scores.score, scores, sample_weight=weight + 1)
 
 
 @pytest.mark.parametrize(
@@ -260,8 +259,7 @@ def test_rows_without_labels_take_weights_in_their_order_unless_the_labels_say_o
     series = pd.Series(weight).sort_values()
     message = r"are the numbers of the rows in another order.*sort_index\(\).*to_numpy\(\)"
     for X in (rows, rows.tolist(), LocalScoreTransformer().fit_transform(rows)):
-        with pytest.raises(ValueError, match=message):
-            GaussianBNLearner().fit(X, sample_weight=series)
+        raises(message, GaussianBNLearner().fit, X, sample_weight=series)
         learner = GaussianBNLearner().fit(X, sample_weight=series.sort_index())
         assert learner.network_score_ == expected
 
@@ -286,8 +284,7 @@ def test_rows_without_labels_take_weights_in_their_order_unless_the_labels_say_o
 @pytest.mark.parametrize("estimator", [GaussianBNLearner(), GaussianBNLearnerCV(cv=3)])
 def test_what_is_refused(estimator, weight, message):
     rows, _ = weighted_table(9)
-    with pytest.raises(ValueError, match=message):
-        estimator.fit(rows, sample_weight=weight)
+    raises(message, estimator.fit, rows, sample_weight=weight)
 
 
 @pytest.mark.parametrize(
@@ -305,8 +302,7 @@ def test_what_is_refused(estimator, weight, message):
 )
 def test_what_is_no_number_is_no_weight(weight, message):
     rows, _ = weighted_table(9)
-    with pytest.raises(TypeError, match=message):
-        GaussianBNLearner().fit(rows, sample_weight=weight)
+    raises(message, GaussianBNLearner().fit, rows, kind=TypeError, sample_weight=weight)
 
 
 @pytest.mark.parametrize("factor", [1e-290, 1e290])
@@ -321,7 +317,5 @@ def test_a_part_without_weight_is_refused():
     rows, weight = weighted_table(10)
     weight[:10] = 0
     scores = LocalScoreTransformer().fit_transform(rows, sample_weight=weight)
-    with pytest.raises(ValueError, match="sample_weight is zero for all rows"):
-        GaussianBNLearner().fit(scores[:10])
-    with pytest.raises(ValueError, match="sample_weight is zero for all rows"):
-        GaussianBNLearner().fit(scores).score(scores[:10])
+    raises("sample_weight is zero for all rows", GaussianBNLearner().fit, scores[:10])
+    raises("sample_weight is zero for all rows", GaussianBNLearner().fit(scores).score, scores[:10])

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
 
 from skbn._data.sample import _ROWS_A_BLOCK, summarise
 
@@ -38,15 +39,15 @@ def assert_is_summary_of(summary, rows, weight, accuracy=1e-12):
     expected = np.array(
         [[float(v) / spread[i] / spread[j] for j, v in enumerate(r)] for i, r in enumerate(scatter)]
     )
-    np.testing.assert_allclose(factor.T @ factor, expected, rtol=0, atol=accuracy)
+    assert_allclose(factor.T @ factor, expected, rtol=0, atol=accuracy)
     largest = np.abs(rows).max(axis=0)
     error = [
         float(abs(Fraction(float(a)) - b)) for a, b in zip(summary.column_means, mean, strict=True)
     ]
     assert (np.array(error) <= 4e-16 * largest).all()
     assert summary.n_samples == pytest.approx(np.sum(weight), rel=1e-15)
-    np.testing.assert_array_equal(summary.minimum, rows.min(axis=0))
-    np.testing.assert_array_equal(summary.maximum, rows.max(axis=0))
+    assert_array_equal(summary.minimum, rows.min(axis=0))
+    assert_array_equal(summary.maximum, rows.max(axis=0))
 
 
 def table(seed, n, m=4):
@@ -83,8 +84,8 @@ def test_many_blocks_make_the_whole():
     factor = np.ldexp(summary.factor, summary.exponent)
     scatter = centred.T @ centred
     scale = np.sqrt(np.outer(np.diag(scatter), np.diag(scatter)))
-    np.testing.assert_allclose(factor.T @ factor / scale, scatter / scale, atol=1e-9)
-    np.testing.assert_allclose(summary.column_means, rows.mean(axis=0), rtol=1e-14)
+    assert_allclose(factor.T @ factor / scale, scatter / scale, atol=1e-9)
+    assert_allclose(summary.column_means, rows.mean(axis=0), rtol=1e-14)
 
 
 def test_weights_of_many_blocks_stay_with_their_rows():
@@ -93,14 +94,12 @@ def test_weights_of_many_blocks_stay_with_their_rows():
     weight[_ROWS_A_BLOCK : 2 * _ROWS_A_BLOCK] = 0  # a block that does not count
     weighted = summarise(rows, weight.astype(float))
     repeated = summarise(rows.repeat(weight, axis=0))
-    np.testing.assert_allclose(weighted.column_means, repeated.column_means, rtol=1e-14)
-    np.testing.assert_allclose(
-        weighted.column_means, np.average(rows, axis=0, weights=weight), rtol=1e-12
-    )
-    np.testing.assert_array_equal(weighted.exponent, repeated.exponent)
+    assert_allclose(weighted.column_means, repeated.column_means, rtol=1e-14)
+    assert_allclose(weighted.column_means, np.average(rows, axis=0, weights=weight), rtol=1e-12)
+    assert_array_equal(weighted.exponent, repeated.exponent)
     scatter, expected = (s.factor.T @ s.factor for s in (weighted, repeated))
     scale = np.sqrt(np.outer(np.diag(expected), np.diag(expected)))
-    np.testing.assert_allclose(scatter / scale, expected / scale, atol=1e-9)
+    assert_allclose(scatter / scale, expected / scale, atol=1e-9)
     assert (weighted.n_rows, weighted.n_samples) == ((weight > 0).sum(), weight.sum())
 
 
@@ -128,7 +127,7 @@ def test_large_means_leave_the_digits_of_small_spreads():
     expected = np.array([[float(v) for v in row] for row in scatter])
     for summary in (merged, summarise(rows)):
         factor = np.ldexp(summary.factor, summary.exponent)
-        np.testing.assert_allclose(factor.T @ factor, expected, rtol=1e-12, atol=1e-21)
+        assert_allclose(factor.T @ factor, expected, rtol=1e-12, atol=1e-21)
 
 
 @pytest.mark.parametrize("scale", [1e-308, 1e-300, 1e-160, 1e150, 1e301])
@@ -136,12 +135,10 @@ def test_extreme_units_and_a_column_that_begins_with_zeros(scale):
     rows = table(5, 20) * scale
     rows[:10, 2] = 0
     merged = summarise(rows[:10]).merge(summarise(rows[10:]))
-    np.testing.assert_allclose(merged.column_means, rows.mean(axis=0), rtol=1e-12)
+    assert_allclose(merged.column_means, rows.mean(axis=0), rtol=1e-12)
     factor, whole = merged.factor, summarise(rows)
-    np.testing.assert_array_equal(merged.exponent, whole.exponent)
-    np.testing.assert_allclose(
-        factor.T @ factor, whole.factor.T @ whole.factor, rtol=1e-9, atol=1e-20
-    )
+    assert_array_equal(merged.exponent, whole.exponent)
+    assert_allclose(factor.T @ factor, whole.factor.T @ whole.factor, rtol=1e-9, atol=1e-20)
     assert (np.abs(factor).max(axis=0) > 1e-12).all()
 
 

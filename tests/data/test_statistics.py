@@ -7,6 +7,7 @@ from operator import mul
 
 import numpy as np
 import pytest
+from agreement import raises
 from hard_tables import LONGLEY
 
 from skbn import GaussianBNLearner, LocalScores, LocalScoreTransformer, LogLikelihood
@@ -55,8 +56,7 @@ def refused(rows, message, columns=None):
     import pandas as pd
 
     X = rows if columns is None else pd.DataFrame(rows, columns=columns)
-    with pytest.raises(ValueError, match=message):
-        GaussianBNLearner().fit(X)
+    raises(message, GaussianBNLearner().fit, X)
     with pytest.raises(ValueError, match=message):
         _ = LocalScoreTransformer().fit_transform(X).log_determinants
 
@@ -199,11 +199,9 @@ def test_weights_are_blamed_where_their_sum_makes_rounding_matter(criterion, n_s
     rows[:, 1] = rows[:, 0] + 1e-4 * rows[:, 1]
     weight = np.full(100, n_samples / 100)
     learner = GaussianBNLearner(criterion)
-    with pytest.raises(ValueError, match=message):
-        learner.fit(rows, sample_weight=weight)
+    raises(message, learner.fit, rows, sample_weight=weight)
     network = learner.fit(rows, sample_weight=weight / weight.mean()).network_
-    with pytest.raises(ValueError, match=r"weights of X's 100 rows sum to"):
-        network.fit_indices(rows, sample_weight=weight)
+    raises(r"weights of X's 100 rows sum to", network.fit_indices, rows, sample_weight=weight)
     rows[:, 1] = rows[:, 0]
     with pytest.raises(ValueError, match=message if n_samples == 1e12 else "is collinear with"):
         GaussianBNLearner("bic").fit(rows, sample_weight=weight)

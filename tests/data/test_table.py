@@ -5,12 +5,9 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from agreement import raises
 
-from skbn import (
-    GaussianBayesianNetwork,
-    GaussianBNLearner,
-    LocalScoreTransformer,
-)
+from skbn import GaussianBayesianNetwork, GaussianBNLearner, LocalScoreTransformer
 from skbn._data.table import Table
 
 
@@ -82,10 +79,8 @@ def test_names_are_held_against_those_of_fit(frame):
     other["d"] = other.pop("c")
     in_other_order = dict(reversed(columns().items()))
     for method in ("score", "score_samples", "predict"):
-        with pytest.raises(ValueError, match=r"unseen at fit time:\n- d\n.*now missing:\n- c\n"):
-            getattr(named, method)(frame(other))
-        with pytest.raises(ValueError, match="must be in the same order"):
-            getattr(named, method)(frame(in_other_order))
+        raises(r"at fit time:\n- d\n.*now missing:\n- c\n", getattr(named, method), frame(other))
+        raises("must be in the same order", getattr(named, method), frame(in_other_order))
         with pytest.warns(UserWarning, match="X does not have valid feature names, but Gauss"):
             getattr(named, method)(array)
         with pytest.warns(UserWarning, match="X has feature names, but GaussianBNLearner was"):
@@ -127,8 +122,7 @@ ODD_COLUMNS = {
 
 def check_refused(table, message):
     for read in readers():
-        with pytest.raises((ValueError, TypeError), match=message):
-            read(table)
+        raises(message, read, table, kind=(ValueError, TypeError))
 
 
 A = [1.0, 2.0, 4.0]
@@ -160,10 +154,7 @@ def test_nested_columns_and_nulls_of_arrow_are_named(frame):
     ("values", "message"),
     [
         (pd.Categorical(["red", "green", "red"]), "Column 'b' holds 'red' in row 0"),
-        (
-            pd.Categorical(pd.array(["red", "green", "red"], dtype="string")),
-            "Column 'b' holds 'red' in row 0",
-        ),
+        (pd.Categorical(pd.array(["red", "green", "red"], dtype="string")), "'b' holds 'red'"),
         (pd.Categorical([3, 1, None]), hole(2)),
         (pl.Series(["red", "blue", "red"]), "Column 'b' holds"),
         (pl.Series(["red", "blue", "red"], dtype=pl.Categorical), "Column 'b' holds"),
@@ -214,8 +205,7 @@ def test_dictionaries_are_refused_as_their_nulls_are_lost(frame):
                 read(table)
     advice = str(caught.value).partition("pass ")[2].rstrip(".")
     decoded = eval(advice, {"X": table})
-    with pytest.raises(ValueError, match=r"missing values .* column 'b', row 1\."):
-        GaussianBNLearner().fit(decoded)
+    raises(r"missing values .* column 'b', row 1\.", GaussianBNLearner().fit, decoded)
 
 
 @arrow
@@ -244,8 +234,7 @@ def test_tables_without_rows(frame):
         learner.score,
         network.fit,
     ):
-        with pytest.raises(ValueError, match=r"0 sample\(s\)"):
-            read(empty)
+        raises(r"0 sample\(s\)", read, empty)
     assert learner.network_score_ == GaussianBNLearner().fit(rows()).network_score_
 
 
@@ -328,8 +317,7 @@ def test_integers_that_would_lose_digits_are_named(container):
     GaussianBNLearner().fit(container(table | {"b": small[1] + 2**53 - 1000}))
     identifier = small[1] + 2**53 + 1
     message = f"holds {next(v for v in identifier.tolist() if v % 2)} in row .* would round"
-    with pytest.raises(ValueError, match=message):
-        GaussianBNLearner().fit(container(table | {"b": identifier}))
+    raises(message, GaussianBNLearner().fit, container(table | {"b": identifier}))
 
 
 def test_an_integer_that_would_be_rounded_is_not_called_no_number():

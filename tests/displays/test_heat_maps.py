@@ -2,6 +2,7 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
+from agreement import raises
 from drawn import weighted
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
@@ -100,8 +101,7 @@ def test_either_way_sums_both_directions():
     assert texts(display) == dict.fromkeys([("a", "b"), ("b", "a"), ("b", "c"), ("c", "b")], "0.90")
     assert (display.ax_.get_ylabel(), display.ax_.get_xlabel()) == ("", "")
     both = EdgeProbabilitiesDisplay([[0, 0.75], [0.5, 0]], ["a", "b"]).plot()
-    with pytest.raises(ValueError, match=r"'a' -> 'b' and 'b' -> 'a' exceed 1 in sum: 0\.75 and"):
-        both.plot(either_way=True)
+    raises(r"'a' -> 'b' and 'b' -> 'a' exceed 1 in sum: 0\.75 and", both.plot, either_way=True)
 
 
 def test_numbers_are_written_for_few_columns():
@@ -148,8 +148,7 @@ def test_given_axes_are_used():
     ],
 )
 def test_bad_input_is_named(probabilities, options, message):
-    with pytest.raises(ValueError, match=message):
-        EdgeProbabilitiesDisplay(probabilities, **options)
+    raises(message, EdgeProbabilitiesDisplay, probabilities, **options)
 
 
 def test_rounding_errors_are_no_errors():
@@ -183,8 +182,7 @@ def test_support_of_a_bootstrap(scaled):
         assert display.im_.colorbar.ax.get_ylabel() == "support of the edge"
     both = EdgeProbabilitiesDisplay.from_estimator(bootstrap, either_way=True)
     assert both.im_.colorbar.ax.get_ylabel() == "support of either direction"
-    with pytest.raises(ValueError, match="measure must be 'probability' or 'support'; got 'p'"):
-        EdgeProbabilitiesDisplay(CHAIN, measure="p")
+    raises("be 'probability' or 'support'; got 'p'", EdgeProbabilitiesDisplay, CHAIN, measure="p")
 
 
 def test_pictures_of_a_posterior_show_its_median_network(posterior, scaled):
@@ -286,5 +284,4 @@ def test_weights_out_of_nodes_that_are_held_are_not_known():
 def test_graphs_without_weights_are_refused():
     with pytest.raises(ValueError, match=r"no parameters.*Fit a GaussianBayesianNetwork"):
         EdgeWeightsDisplay.from_graph(nx.DiGraph([("a", "b")]))
-    with pytest.raises(TypeError, match=r"must be a networkx\.DiGraph"):
-        EdgeWeightsDisplay.from_graph(np.eye(2))
+    raises(r"must be a networkx\.DiGraph", EdgeWeightsDisplay.from_graph, np.eye(2), kind=TypeError)

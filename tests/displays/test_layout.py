@@ -1,9 +1,6 @@
 """Where nodes and edges are drawn: clear of each other, with few crossings, always the same."""
 
 import math
-import os
-import subprocess
-import sys
 from itertools import combinations, product
 
 import networkx as nx
@@ -254,30 +251,6 @@ def test_fewer_crossings_than_layers_in_the_order_of_the_columns():
     thirds = np.linspace(0, 1, 4)[:, None]
     lines = {(a, b): (1 - thirds) * positions[a] + thirds * positions[b] for a, b in dag.edges}
     assert crossings(laid_out(dag)) < crossings(Layout(positions, lines, (0, 0, 0, 0))) / 2
-
-
-PROGRAM = """
-import networkx as nx
-from skbn._displays.layout.layered import LayeredGraph
-
-edges = [(i, j) for i in range(9) for j in range(i + 1, 9) if (i * 5 + j * 3) % 7 < 3]
-dag = nx.DiGraph((f"column {i}", f"column {j}") for i, j in edges)
-found = str(LayeredGraph(dag, {node: (60.0, 24.0) for node in dag}).layout())
-"""
-
-
-@pytest.mark.slow
-def test_the_same_in_every_process():
-    here = {}
-    exec(PROGRAM, here)
-    done = subprocess.run(
-        [sys.executable, "-c", f"{PROGRAM}print(found)"],
-        env=os.environ | {"PYTHONHASHSEED": "1"},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout.strip() == here["found"]
 
 
 def test_picture_of_the_wine_data(learner):

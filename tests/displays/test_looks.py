@@ -21,24 +21,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import skbn
-from skbn import (
-    AIC,
-    BIC,
-    EBIC,
-    BGe,
-    BootstrapBNLearner,
-    GaussianBayesianNetwork,
-    GaussianBlockNetwork,
-    GaussianBNImputer,
-    GaussianBNLearner,
-    GaussianBNLearnerCV,
-    GaussianBNPosterior,
-    LocalScores,
-    LocalScoreTransformer,
-    LogLikelihood,
-    MarkovBlanketSelector,
-    ParentSetScores,
-)
 from skbn._core.text import readable_count, readable_size
 from skbn._data.nodes import NodeColumn, Nodes
 from skbn._data.sample import Sample
@@ -51,13 +33,13 @@ PAGES = "https://skbn.readthedocs.io/en/latest/api/"
 
 @pytest.fixture
 def scores(small_wine):
-    return LocalScoreTransformer().fit_transform(small_wine)
+    return skbn.LocalScoreTransformer().fit_transform(small_wine)
 
 
 def listed(*columns):
     """Return ParentSetScores in which no column has parents."""
     families = [(np.full((1, 1), -1), np.array([-float(x)])) for x in range(len(columns))]
-    return ParentSetScores(list(columns), families)
+    return skbn.ParentSetScores(list(columns), families)
 
 
 def cells(shown):
@@ -110,7 +92,7 @@ def test_local_scores_show_themselves(scores):
 
 
 def test_local_scores_show_settings_that_apply(small_wine):
-    few = LocalScoreTransformer("bge", max_parents=1).fit_transform(small_wine.to_numpy())
+    few = skbn.LocalScoreTransformer("bge", max_parents=1).fit_transform(small_wine.to_numpy())
     shown = dict(cells(few))
     assert "penalty" not in shown
     assert shown["max_parents"] == "1"
@@ -136,15 +118,15 @@ def test_parent_set_scores_show_themselves():
     scores = listed("a", "b")
     assert repr(scores) == "<ParentSetScores of 2 families, 2 columns, 20 B>"
     assert dict(cells(scores)) == {"families": "2", "columns": "2: a, b", "memory": "20 B"}
-    without = ParentSetScores(["a"], [(np.empty((0, 1), dtype=int), [])])
+    without = skbn.ParentSetScores(["a"], [(np.empty((0, 1), dtype=int), [])])
     assert repr(without) == "<ParentSetScores of 0 families, 1 column, 0 B>"
     assert dict(cells(without))["families"] == "0"
 
 
 @pytest.mark.parametrize("name", [HOSTILE, '"><b onload="x', "a\nb\0", "\u202eabc"])
 def test_names_are_nothing_but_text(name):
-    scores = LocalScores._from_sample(
-        Sample(np.zeros((3, 2))), BIC(), np.array([name, "b"], dtype=object)
+    scores = skbn.LocalScores._from_sample(
+        Sample(np.zeros((3, 2))), skbn.BIC(), np.array([name, "b"], dtype=object)
     )
     top = TopParents(name, [ScoredParents([name], -1.0, 0.0)])
     for shown in (scores, listed(name, "b"), top):
@@ -159,24 +141,27 @@ def test_names_are_nothing_but_text(name):
 
 
 def test_a_criterion_is_nothing_but_text():
-    class Hostile(BIC):
+    class Hostile(skbn.BIC):
         def __repr__(self):
             return HOSTILE + "\n" * 3 + "long" * 100
 
-    scores = LocalScores._from_sample(Sample(np.zeros((3, 2))), Hostile())
+    scores = skbn.LocalScores._from_sample(Sample(np.zeros((3, 2))), Hostile())
     assert "<script" not in scores._repr_html_()
     assert dict(cells(scores))["criterion"].startswith(HOSTILE)
     assert "\n" not in repr(scores)
     assert len(repr(scores)) < 200
-    nu = BGe(nu=np.linspace(0, 1, 500))
-    assert len(repr(LocalScores._from_sample(Sample(np.zeros((3, 500))), nu, max_parents=1))) < 200
+    nu = skbn.BGe(nu=np.linspace(0, 1, 500))
+    assert (
+        len(repr(skbn.LocalScores._from_sample(Sample(np.zeros((3, 500))), nu, max_parents=1)))
+        < 200
+    )
 
 
 def test_many_columns_are_shown_in_short():
     m = 16_000
     names = np.array([f"column_{v}_{'long' * 20}" for v in range(m)], dtype=object)
-    scores = LocalScores._from_sample(
-        Sample(np.zeros((3, m))), BIC(), names
+    scores = skbn.LocalScores._from_sample(
+        Sample(np.zeros((3, m))), skbn.BIC(), names
     )  # Python does not write 2**m in digits
     shown = dict(cells(scores))
     assert shown["columns"].startswith("16,000: column_0_longlong")
@@ -223,7 +208,7 @@ def test_top_parents_are_a_table_of_html(scores):
 
 
 def test_columns_without_names_in_a_table(small_wine):
-    top = LocalScoreTransformer().fit_transform(small_wine.to_numpy()).top_parents(2, 1)
+    top = skbn.LocalScoreTransformer().fit_transform(small_wine.to_numpy()).top_parents(2, 1)
     assert repr(top).startswith("Parents of 2, best first")
     assert repr(top).endswith("  0, 1")
 
@@ -257,24 +242,24 @@ def test_top_parents_are_a_list(scores):
 
 
 ESTIMATORS = [
-    LocalScoreTransformer(),
-    GaussianBNLearner(),
-    GaussianBNLearner(search="order", time_limit=60.0, random_state=0),
-    GaussianBNLearnerCV(),
-    GaussianBNPosterior(),
-    BootstrapBNLearner(),
-    GaussianBNImputer(),
-    MarkovBlanketSelector(),
-    GaussianBayesianNetwork(nx.DiGraph([("a", "b")])),
-    GaussianBlockNetwork(
+    skbn.LocalScoreTransformer(),
+    skbn.GaussianBNLearner(),
+    skbn.GaussianBNLearner(search="order", time_limit=60.0, random_state=0),
+    skbn.GaussianBNLearnerCV(),
+    skbn.GaussianBNPosterior(),
+    skbn.BootstrapBNLearner(),
+    skbn.GaussianBNImputer(),
+    skbn.MarkovBlanketSelector(),
+    skbn.GaussianBayesianNetwork(nx.DiGraph([("a", "b")])),
+    skbn.GaussianBlockNetwork(
         nx.DiGraph([("a", "b")]),
         Nodes(["a", "b"], [NodeColumn("a", 0), NodeColumn("b", 1)], [1, 1], {}, ["a", "b"]),
     ),
-    LogLikelihood(),
-    AIC(),
-    BIC(),
-    EBIC(),
-    BGe(),
+    skbn.LogLikelihood(),
+    skbn.AIC(),
+    skbn.BIC(),
+    skbn.EBIC(),
+    skbn.BGe(),
 ]
 
 
@@ -302,7 +287,7 @@ def test_parameters_have_links_and_descriptions(estimator):
 
 
 def test_classes_of_others_have_no_links():
-    class Theirs(GaussianBNLearner):
+    class Theirs(skbn.GaussianBNLearner):
         pass
 
     assert "readthedocs" not in Theirs()._repr_html_()
@@ -310,9 +295,9 @@ def test_classes_of_others_have_no_links():
 
 @pytest.mark.needs_sklearn("1.9", "shows fitted attributes")
 def test_fitted_attributes_have_links_and_descriptions(small_wine):
-    learner = GaussianBNLearner().fit(small_wine)
-    assert "Not fitted" in Elements(GaussianBNLearner()._repr_html_()).texts
-    for estimator in (learner, learner.network_, LocalScoreTransformer().fit(small_wine)):
+    learner = skbn.GaussianBNLearner().fit(small_wine)
+    assert "Not fitted" in Elements(skbn.GaussianBNLearner()._repr_html_()).texts
+    for estimator in (learner, learner.network_, skbn.LocalScoreTransformer().fit(small_wine)):
         html = estimator._repr_html_()
         assert "Fitted" in Elements(html).texts
         attributes = [name for name in dir(estimator) if re.fullmatch(r"[a-z]\w*_", name)]
@@ -323,16 +308,18 @@ def test_fitted_attributes_have_links_and_descriptions(small_wine):
 
 
 def test_a_network_that_is_not_proven_optimal_says_so(small_wine):
-    learner = GaussianBNLearner(search="order", random_state=0)
+    learner = skbn.GaussianBNLearner(search="order", random_state=0)
     note = 'Not proven optimal: found by search="order".'
     assert note not in Elements(learner._repr_html_()).texts
     assert note in Elements(learner.fit(small_wine)._repr_html_()).texts
-    assert note not in Elements(GaussianBNLearner().fit(small_wine)._repr_html_()).texts
+    assert note not in Elements(skbn.GaussianBNLearner().fit(small_wine)._repr_html_()).texts
 
 
 @pytest.mark.needs_sklearn("1.9", "closes all tags of its tables")
 def test_in_a_pipeline_and_a_search(small_wine):
-    pipeline = make_pipeline(StandardScaler(), LocalScoreTransformer(), GaussianBNLearner())
+    pipeline = make_pipeline(
+        StandardScaler(), skbn.LocalScoreTransformer(), skbn.GaussianBNLearner()
+    )
     search = GridSearchCV(pipeline, {"localscoretransformer__penalty": [1, 2]}, cv=2).fit(
         small_wine
     )
@@ -345,8 +332,8 @@ def test_in_a_pipeline_and_a_search(small_wine):
 
 def test_large_parameters_are_shown_in_short():
     dag = nx.gn_graph(300, seed=0).reverse()
-    learner = GaussianBNLearner(
-        required_edges=GaussianBayesianNetwork(dag),
+    learner = skbn.GaussianBNLearner(
+        required_edges=skbn.GaussianBayesianNetwork(dag),
         forbidden_edges=[(v, w) for v in range(100) for w in range(v)],
         tiers=[list(range(200)), [HOSTILE]],
     )
@@ -355,12 +342,12 @@ def test_large_parameters_are_shown_in_short():
     assert len(html) < 53_500
     assert "<script>alert" not in html
     assert len(repr(learner)) < 2500
-    assert len(GaussianBNLearner(required_edges=dag)._repr_html_()) < 49_500
-    assert len(GaussianBayesianNetwork(dag)._repr_html_()) < 49_500
+    assert len(skbn.GaussianBNLearner(required_edges=dag)._repr_html_()) < 49_500
+    assert len(skbn.GaussianBayesianNetwork(dag)._repr_html_()) < 49_500
 
 
 def out_of_range():
-    return GaussianBayesianNetwork(weighted("ab", [("a", "b", 1e100)], noise_variance=1e200))
+    return skbn.GaussianBayesianNetwork(weighted("ab", [("a", "b", 1e100)], noise_variance=1e200))
 
 
 def test_a_network_shows_what_it_has():
@@ -380,19 +367,19 @@ def test_a_notebook_shows_what_a_network_has():
 
 @pytest.mark.parametrize("dag", [None, nx.DiGraph(), nx.DiGraph([(0, 1), (1, 0)])])
 def test_a_broken_network_completes_names(dag):
-    names = dir(GaussianBayesianNetwork(dag))
+    names = dir(skbn.GaussianBayesianNetwork(dag))
     assert "fit" in names
     assert not {"nodes", "mean_"} & set(names)
 
 
 def test_display_as_text(scores, small_wine):
-    learner = GaussianBNLearner("bic", max_parents=2)
+    learner = skbn.GaussianBNLearner("bic", max_parents=2)
     with config_context(display="text"):
         assert scores._repr_html_() is None
         assert scores.top_parents("hue")._repr_html_() is None
         assert learner._repr_html_() is None
         assert list(learner._repr_mimebundle_()) == ["text/plain"]
-        assert list(GaussianBNLearner().fit(small_wine).network_._repr_mimebundle_()) == [
+        assert list(skbn.GaussianBNLearner().fit(small_wine).network_._repr_mimebundle_()) == [
             "text/plain"
         ]
     with config_context(print_changed_only=False):
@@ -406,7 +393,7 @@ def test_display_as_text(scores, small_wine):
 
 def test_conditional_distributions_show_themselves():
     dag = weighted([HOSTILE, "a", "b"], noise_variance=4.0)
-    given = GaussianBayesianNetwork(dag).condition({"b": 1.0})
+    given = skbn.GaussianBayesianNetwork(dag).condition({"b": 1.0})
     assert repr(given).splitlines()[0] == "Distribution of 2 nodes"
     assert repr(given).splitlines()[3].split() == ["a", "0", "2"]
     assert cells(given) == [
@@ -414,7 +401,7 @@ def test_conditional_distributions_show_themselves():
         [HOSTILE, "0", "2"],
         ["a", "0", "2"],
     ]
-    nothing = GaussianBayesianNetwork(dag).condition(dict.fromkeys(dag, 1.0))
+    nothing = skbn.GaussianBayesianNetwork(dag).condition(dict.fromkeys(dag, 1.0))
     assert repr(nothing).startswith("Distribution of 0 nodes")
 
 
@@ -436,7 +423,7 @@ def picture(shown):
 
 
 def test_learners_and_networks_show_their_picture(small_wine):
-    learner = GaussianBNLearner()
+    learner = skbn.GaussianBNLearner()
     assert picture(learner._repr_html_()) is None
     learner.fit(small_wine)
     alt, svg = picture(learner._repr_html_())
@@ -447,20 +434,20 @@ def test_learners_and_networks_show_their_picture(small_wine):
     assert 50 < height < 500
     Elements(learner._repr_html_())
     assert picture(learner._repr_mimebundle_()["text/html"])[0] == alt
-    without_parameters = GaussianBayesianNetwork(nx.DiGraph([("a", "b")]))
+    without_parameters = skbn.GaussianBayesianNetwork(nx.DiGraph([("a", "b")]))
     assert picture(without_parameters._repr_html_())[0] == "A network; nodes: 2, edges: 1"
 
 
 def test_pictures_leave_no_figures_open(small_wine):
     from matplotlib import pyplot
 
-    GaussianBNLearner().fit(small_wine)._repr_html_()
+    skbn.GaussianBNLearner().fit(small_wine)._repr_html_()
     assert pyplot.get_fignums() == []
 
 
 @pytest.mark.parametrize("change", ["cycle", "no weight", "many nodes"])
 def test_what_cannot_be_drawn_is_shown_without_a_picture(small_wine, change):
-    learner = GaussianBNLearner().fit(small_wine)
+    learner = skbn.GaussianBNLearner().fit(small_wine)
     if change == "cycle":
         parent, child = next(iter(learner.dag_.edges))
         learner.dag_.add_edge(child, parent, weight=1.0)
@@ -474,15 +461,15 @@ def test_what_cannot_be_drawn_is_shown_without_a_picture(small_wine, change):
 def test_pictures_are_repeatable_and_depend_on_no_settings_of_text_and_figures(small_wine):
     import matplotlib
 
-    plain = picture(GaussianBNLearner().fit(small_wine)._repr_html_())[1]
+    plain = picture(skbn.GaussianBNLearner().fit(small_wine)._repr_html_())[1]
     with matplotlib.rc_context({"text.usetex": True, "figure.autolayout": True}):
-        again = picture(GaussianBNLearner().fit(small_wine)._repr_html_())[1]
+        again = picture(skbn.GaussianBNLearner().fit(small_wine)._repr_html_())[1]
     assert ElementTree.tostring(again) == ElementTree.tostring(plain)
 
 
 def test_pictures_need_matplotlib(small_wine, monkeypatch):
     monkeypatch.setattr("skbn._displays.notebook.find_spec", lambda _: None)
-    assert picture(GaussianBNLearner().fit(small_wine)._repr_html_()) is None
+    assert picture(skbn.GaussianBNLearner().fit(small_wine)._repr_html_()) is None
 
 
 # Tables of results, with and without pandas

@@ -1,6 +1,7 @@
 import networkx as nx
 import numpy as np
 import pytest
+from agreement import raises
 from drawn import faces, texts, weighted
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
@@ -211,8 +212,7 @@ def test_nodes_that_no_edges_join_can_be_left_out():
 def test_undirected_edges_are_chosen_either_way_round():
     dag = nx.DiGraph([("a", "b", {"undirected": True}), ("b", "c", {"undirected": False})])
     assert [*NetworkDisplay.from_graph(dag, edges=[("b", "a")]).edges_] == [("a", "b")]
-    with pytest.raises(ValueError, match=r"there is no edge \('c', 'b'\)"):
-        NetworkDisplay.from_graph(dag, edges=[("c", "b")])
+    raises(r"there is no edge \('c', 'b'\)", NetworkDisplay.from_graph, dag, edges=[("c", "b")])
 
 
 def labels(display):
@@ -360,10 +360,7 @@ def test_ground_is_that_of_the_figure_or_the_subfigure():
         ({"highlight": "c"}, r"highlight: there is no node 'c'; the nodes are \['a', 'b'\]"),
         ({"highlight": ["a", "c"]}, "highlight: there is no node 'c'"),
         ({"highlight": [None]}, "highlight: there is no node None"),
-        (
-            {"highlight": [("b", "a")]},
-            r"no edge \('b', 'a'\); those of its nodes are \[\('a', 'b'\)\]",
-        ),
+        ({"highlight": [("b", "a")]}, r"no edge \('b', 'a'\); those .* are \[\('a', 'b'\)\]"),
         ({"edges": [("a", "bb")]}, "edges: there is no node 'bb'; did you mean 'b'"),
         ({"edges": "ab"}, r"edges must be pairs \(parent, child\); got 'ab'"),
         ({"highlight": ["x", ("a", "y")]}, "there is no node 'x' or 'y'; the nodes are"),
@@ -405,8 +402,7 @@ def test_ground_is_that_of_the_figure_or_the_subfigure():
     ],
 )
 def test_bad_options_are_named(options, message):
-    with pytest.raises(ValueError, match=message):
-        NetworkDisplay.from_graph(nx.DiGraph([("a", "b")]), **options)
+    raises(message, NetworkDisplay.from_graph, nx.DiGraph([("a", "b")]), **options)
 
 
 @pytest.mark.parametrize(
@@ -422,8 +418,7 @@ def test_bad_options_are_named(options, message):
     ],
 )
 def test_options_of_other_types_are_named(options, message):
-    with pytest.raises(TypeError, match=message):
-        NetworkDisplay.from_graph(nx.DiGraph([("a", "b")]), **options)
+    raises(message, NetworkDisplay.from_graph, nx.DiGraph([("a", "b")]), kind=TypeError, **options)
 
 
 @pytest.mark.parametrize("edge_label", ["standardised_weight", "weight"])
@@ -441,19 +436,6 @@ def test_a_network_is_drawn_as_its_class_with_weights(learner):
     assert drawn.labels_.keys() == drawn.edges_.keys() == plain.edges_.keys()
     assert edge_colours(drawn) == edge_colours(plain)
     assert widths(drawn) == widths(plain)
-
-
-def test_colours_suit_the_ground(small_learner):
-    import matplotlib.style
-
-    with matplotlib.style.context("dark_background"):
-        dark = small_learner.plot()
-    light = small_learner.plot()
-    for display, is_light in ((dark, False), (light, True)):
-        names = np.array([matplotlib.colors.to_rgb(t.get_color()) for t in display.names_.values()])
-        boxes = np.array(list(faces(display).values()))
-        assert (abs(names - boxes) > 0.6).all()
-        assert (boxes.mean() > 0.5) == is_light
 
 
 def test_weights_of_variances_out_of_range():
@@ -516,17 +498,12 @@ def with_probability(probability, *others):
         (with_probability(np.nan), ValueError, "edge 'a' -> 'b' must be a finite number; got nan"),
         (with_probability("0.5"), ValueError, "edge 'a' -> 'b' must be a finite number; got '0.5'"),
         (with_probability(None), ValueError, "edge 'a' -> 'b' must be a finite number; got None"),
-        (
-            with_probability(0.5, ("b", "c")),
-            ValueError,
-            "The edge 'b' -> 'c' has no attribute probability, but 'a' -> 'b' has one",
-        ),
+        (with_probability(0.5, ("b", "c")), ValueError, "'b' -> 'c' has no .*, but 'a' -> 'b' has"),
         (GaussianBayesianNetwork(WITHOUT_WEIGHT), TypeError, "is NetworkDisplay.from_estimator"),
     ],
 )
 def test_bad_graphs_are_named(dag, error, message):
-    with pytest.raises(error, match=message):
-        NetworkDisplay(dag)
+    raises(message, NetworkDisplay, dag, kind=error)
 
 
 def test_networks_at_the_end_of_pipelines_and_searches(small_wine):

@@ -4,6 +4,7 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
+from agreement import raises
 from drawn import texts, weighted
 from matplotlib.colors import same_color
 from matplotlib.figure import Figure
@@ -112,10 +113,8 @@ def test_nodes_have_the_names_they_are_given():
 )
 def test_bad_options_are_named(options, error, message):
     dag = nx.DiGraph([("a", "b"), ("b", "c")])
-    with pytest.raises(error, match=message):
-        NetworkDisplay.from_graph(dag, **options)
-    with pytest.raises(error, match=message):
-        GaussianBayesianNetwork(dag).plot(**options)
+    raises(message, NetworkDisplay.from_graph, dag, kind=error, **options)
+    raises(message, GaussianBayesianNetwork(dag).plot, kind=error, **options)
 
 
 # Signs and directions

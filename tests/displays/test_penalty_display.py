@@ -3,6 +3,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from agreement import raises
 from sklearn.exceptions import NotFittedError
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.model_selection import GridSearchCV, HalvingGridSearchCV
@@ -87,8 +88,7 @@ def test_search_of_several_scores_is_drawn_by_the_one_that_counts(small_wine):
     assert list(display.means) == list(search.cv_results_["mean_test_edges"])
     assert display.ax_.get_ylabel() == "mean held-out edges"
     search.set_params(refit=False).fit(small_wine)
-    with pytest.raises(ValueError, match=r"several scores.*refit must name the one"):
-        PenaltyDisplay.from_estimator(search)
+    raises(r"several scores.*refit must name the one", PenaltyDisplay.from_estimator, search)
 
 
 def test_score_of_the_learner_has_its_unit(small_wine):
@@ -102,8 +102,7 @@ def test_score_of_the_learner_has_its_unit(small_wine):
 
 def test_searches_on_growing_samples_are_refused(small_wine):
     search = HalvingGridSearchCV(GaussianBNLearner(), {"penalty": PENALTIES}, cv=2).fit(small_wine)
-    with pytest.raises(ValueError, match="on the same rows; HalvingGridSearchCV does not"):
-        PenaltyDisplay.from_estimator(search)
+    raises("on the same rows; HalvingGridSearchCV does not", PenaltyDisplay.from_estimator, search)
 
 
 def test_failed_penalties_leave_a_gap():
@@ -139,10 +138,8 @@ def test_pictures_can_be_pickled(small_wine):
     ],
 )
 def test_what_are_no_numbers_is_named(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        PenaltyDisplay(*arguments)
-    with pytest.raises(ValueError, match="chosen must be numbers; got 'x'"):
-        PenaltyDisplay([1, 2], [1, 2], [1, 2], chosen="x")
+    raises(message, PenaltyDisplay, *arguments)
+    raises("chosen must be numbers; got 'x'", PenaltyDisplay, [1, 2], [1, 2], [1, 2], chosen="x")
 
 
 def test_bad_input_is_named(small_wine):
@@ -153,9 +150,6 @@ def test_bad_input_is_named(small_wine):
         PenaltyDisplay.from_estimator(GaussianBNLearner().fit(small_wine))
     for grid in ({"criterion": ["aic", "bic"]}, {"criterion": ["aic"], "penalty": [1, 2]}):
         search = GridSearchCV(GaussianBNLearner(), grid, cv=2).fit(small_wine)
-        with pytest.raises(ValueError, match="must vary a penalty and nothing else"):
-            PenaltyDisplay.from_estimator(search)
-    with pytest.raises(ValueError, match="means must have one value per penalty, 2"):
-        PenaltyDisplay([1, 2], [1], [1, 2])
-    with pytest.raises(ValueError, match="penalties must be a list of one or more"):
-        PenaltyDisplay([], [], [])
+        raises("must vary a penalty and nothing else", PenaltyDisplay.from_estimator, search)
+    raises("means must have one value per penalty, 2", PenaltyDisplay, [1, 2], [1], [1, 2])
+    raises("penalties must be a list of one or more", PenaltyDisplay, [], [], [])

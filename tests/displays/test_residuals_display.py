@@ -1,6 +1,7 @@
 import networkx as nx
 import numpy as np
 import pytest
+from agreement import raises
 from drawn import weighted
 from scipy.stats import norm
 from sklearn.exceptions import NotFittedError
@@ -8,12 +9,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skbn import (
-    GaussianBayesianNetwork,
-    GaussianBNLearner,
-    LocalScoreTransformer,
-    ResidualsDisplay,
-)
+from skbn import GaussianBayesianNetwork, GaussianBNLearner, LocalScoreTransformer, ResidualsDisplay
 
 
 def points(ax):
@@ -145,10 +141,8 @@ def test_given_axes_are_drawn_on(wine, learner):
     display = ResidualsDisplay.from_estimator(learner, wine, columns="hue", axes=[axes])
     assert display.figure_ is axes[0].figure
     assert list(display.axes_[0]) == list(axes)
-    with pytest.raises(ValueError, match=r"axes must be of shape \(1, 2\).*got \(2,\)"):
-        display.plot(axes=axes)
-    with pytest.raises(TypeError, match=r"must be one matplotlib\.axes\.Axes"):
-        display.plot(axes=[[axes[0], "x"]])
+    raises(r"axes must be of shape \(1, 2\).*got \(2,\)", display.plot, axes=axes)
+    raises(r"be one matplotlib\.axes\.Axes", display.plot, kind=TypeError, axes=[[axes[0], "x"]])
 
 
 def test_odd_names_and_few_rows_are_drawn():
@@ -171,7 +165,6 @@ def test_bad_input_is_named(wine, learner):
     with pytest.raises(ValueError, match=r"X has no columns \['ash'\]"):
         ResidualsDisplay.from_estimator(learner, wine.drop(columns="ash"))
     held = learner.network_.do({"ash": 2.0})
-    with pytest.raises(ValueError, match="'ash' has no noise"):
-        ResidualsDisplay.from_estimator(held, wine)
+    raises("'ash' has no noise", ResidualsDisplay.from_estimator, held, wine)
     others = [column for column in wine if column != "ash"]
     assert ResidualsDisplay.from_estimator(held, wine, columns=others).columns == others

@@ -53,8 +53,8 @@ def greedy(score, environments, targets):
     return score.full_score(network)
 
 
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("m", [5, 6, 7, 8])
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("m", [5, 8])
 def test_on_its_score(m, seed):
     _, _, environments, targets = simulated(m, seed)
     score = GaussIntL0Pen(environments, targets)
@@ -67,8 +67,8 @@ def test_on_its_score(m, seed):
     assert greedy(score, environments, targets) <= best.network_score_ + 1e-8
 
 
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("m", [5, 6, 7, 8])
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("m", [5, 8])
 def test_on_our_score(m, seed):
     rows, is_set, environments, targets = simulated(m, seed)
     scores = LocalScoreTransformer().fit_transform(rows, interventions=is_set)

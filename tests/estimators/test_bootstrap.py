@@ -8,6 +8,7 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
+from agreement import raises
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from joblib import parallel_config
@@ -123,13 +124,6 @@ def test_it_equals_refits_by_hand(wine, learner):
         getattr(bootstrap.estimator_, "best_estimator_", bootstrap.estimator_).dag_.edges,
         getattr(fitted := clone(learner).fit(wine), "best_estimator_", fitted).dag_.edges,
     )
-
-
-def test_a_resample_is_a_table_of_its_rows(wine):
-    networks = BootstrapBNLearner(n_resamples=4, random_state=0).fit(wine).networks_
-    for network, weight in zip(networks, weights_by_hand(len(wine), 4, seed=0), strict=True):
-        table = wine.loc[wine.index.repeat(weight.astype(int))]
-        np.testing.assert_allclose(network.coef_, GaussianBNLearner().fit(table).network_.coef_)
 
 
 def test_rows_without_replacement(wine):
@@ -324,11 +318,7 @@ NOISE = np.random.default_rng(1).normal(size=(240, 60))
 @pytest.mark.parametrize(
     ("X", "settings", "message"),
     [
-        (
-            NOISE[:, :15],
-            {},
-            r"Resamples have 1\d edges, on average, and all rows 3: they make edges",
-        ),
+        (NOISE[:, :15], {}, r"Resamples have 1\d edges, .* and all rows 3: they make edges"),
         (NOISE[:, :15], {"labels": [*range(120)] * 2}, r"Resamples have"),
         (NOISE[:, :50], {"learner": Edgeless()}, "With 50 columns, resamples make edges of chance"),
         (NOISE[:, :50], {"learner": Edgeless(), "replace": False, "sample_fraction": 0.5}, ""),
@@ -360,8 +350,7 @@ def test_a_resample_without_a_value_of_a_column(wine):
         GaussianBNLearnerCV(cv=all_rows, forbidden_edges=forbidden),
     ):
         bootstrap = BootstrapBNLearner(each, n_resamples=10, random_state=0)
-        with pytest.raises(ValueError, match=message):
-            bootstrap.fit(rare)
+        raises(message, bootstrap.fit, rare)
         assert not hasattr(bootstrap, "networks_")
     # The remedies.
     bootstrap.set_params(estimator=learner)
@@ -417,8 +406,7 @@ def test_learners_that_cannot_be_resampled(wine):
 
     with pytest.raises(TypeError, match="The fit of Unweighted takes no sample_weight"):
         BootstrapBNLearner(Unweighted()).fit(wine)
-    with pytest.raises(ValueError, match=r"The network of Renaming has the nodes .*'cinders'"):
-        BootstrapBNLearner(Renaming()).fit(wine)
+    raises(r"of Renaming has the nodes .*'cinders'", BootstrapBNLearner(Renaming()).fit, wine)
 
 
 # Progress, and ends
@@ -466,7 +454,7 @@ def test_ctrl_c_keeps_the_resamples_that_are_done(wine, n_jobs, learner, monkeyp
     assert_same_networks(bootstrap.networks_, full.networks_[: bootstrap.n_resamples_])
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("n_jobs", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_a_time_limit_keeps_the_resamples_that_are_done(wine, n_jobs):
     bootstrap = BootstrapBNLearner(n_resamples=10_000, n_jobs=n_jobs, random_state=0)
     with pytest.warns(ConvergenceWarning, match="time_limit ended .* of 10000 resamples") as told:
@@ -484,8 +472,7 @@ def test_a_time_limit_keeps_the_resamples_that_are_done(wine, n_jobs):
 def test_advice_is_not_repeated_after_it_was_followed(wine):
     table = wine.assign(hue=wine.ash + (np.arange(len(wine)) == 0))
     bootstrap = BootstrapBNLearner(n_resamples=100, random_state=0)
-    with pytest.raises(ValueError, match=r"replace=False and sample_fraction=0\.9"):
-        bootstrap.fit(table)
+    raises(r"replace=False and sample_fraction=0\.9", bootstrap.fit, table)
     bootstrap.set_params(replace=False, sample_fraction=0.9)
     with pytest.raises(ValueError, match="is collinear with others") as refused:
         bootstrap.fit(table)
@@ -522,8 +509,7 @@ def test_a_pipeline_that_imputes_is_given_the_rows_as_they_are(wine, named):
     dag = bootstrap.network_.dag
     expected = GaussianBayesianNetwork(nx.DiGraph(dag)).fit(filled)
     np.testing.assert_allclose(bootstrap.network_.coef_, expected.coef_)
-    with pytest.raises(ValueError, match=r"missing values \(NaN\) in 5 of its 5 columns"):
-        BootstrapBNLearner(n_resamples=5).fit(holes)
+    raises(r"values \(NaN\) in 5 of its 5 columns", BootstrapBNLearner(n_resamples=5).fit, holes)
 
 
 def test_a_threshold_can_be_a_parameter(wine):
@@ -535,8 +521,7 @@ def test_a_threshold_can_be_a_parameter(wine):
     search = GridSearchCV(free, {"threshold": [0.2, 0.99]}, cv=2).fit(wine)
     assert search.best_estimator_.threshold_ in (0.2, 0.99)
     for wrong in (-0.1, 1.1, np.nan, "0.5"):
-        with pytest.raises(ValueError, match="threshold must be a number from 0 to 1; got"):
-            free.averaged_network(wrong)
+        raises("threshold must be a number from 0 to 1; got", free.averaged_network, wrong)
 
 
 @pytest.mark.parametrize("time_limit", [None, 0.05])
@@ -675,7 +660,5 @@ def test_labels_of_a_series_go_to_the_rows_with_its_index(rows):
     np.testing.assert_array_equal(
         bootstrap.fit(scores, stratify=labels[::-1]).edge_support_, expected
     )
-    with pytest.raises(ValueError, match="stratify must have a value for each of the 60 rows"):
-        bootstrap.fit(X, stratify=[0, 1])
-    with pytest.raises(ValueError, match=r"stratify has no value .* 'row 59'"):
-        bootstrap.fit(X, stratify=labels[:-1])
+    raises("stratify must have a value for each of the 60 rows", bootstrap.fit, X, stratify=[0, 1])
+    raises(r"stratify has no value .* 'row 59'", bootstrap.fit, X, stratify=labels[:-1])

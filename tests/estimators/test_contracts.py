@@ -1,6 +1,7 @@
 """What holds for every estimator: weights, kinds of tables, what is told, and fits that fail."""
 
 import re
+from itertools import product
 
 import networkx as nx
 import numpy as np
@@ -11,16 +12,7 @@ from recording_callbacks import Recorder, needs_callbacks
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from skbn import (
-    BootstrapBNLearner,
-    GaussianBayesianNetwork,
-    GaussianBNImputer,
-    GaussianBNLearner,
-    GaussianBNLearnerCV,
-    GaussianBNPosterior,
-    LocalScoreTransformer,
-    MarkovBlanketSelector,
-)
+import skbn
 from skbn.datasets import make_gaussian_network
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -33,37 +25,37 @@ PAIR = {"ab": ["a", "b"], "c": ["c"], "d": ["d"]}
 
 # Each with a function late in its fit, by whose failure much is done already.
 ESTIMATORS = {
-    "learner": (GaussianBNLearner, {}, "_estimators.fitting.warn_about_data"),
-    "EM": (GaussianBNLearner, {"missing": "em"}, "_estimators.fitting.warn_about_data"),
+    "learner": (skbn.GaussianBNLearner, {}, "_estimators.fitting.warn_about_data"),
+    "EM": (skbn.GaussianBNLearner, {"missing": "em"}, "_estimators.fitting.warn_about_data"),
     "order": (
-        GaussianBNLearner,
+        skbn.GaussianBNLearner,
         {"search": "order", "random_state": 0},
         "_estimators.fitting.network_of",
     ),
-    "CV": (GaussianBNLearnerCV, {"cv": 2}, "_estimators.fitting.warn_about_data"),
-    "posterior": (GaussianBNPosterior, {}, "_estimators.posterior.median_network"),
+    "CV": (skbn.GaussianBNLearnerCV, {"cv": 2}, "_estimators.fitting.warn_about_data"),
+    "posterior": (skbn.GaussianBNPosterior, {}, "_estimators.posterior.median_network"),
     "sampling": (
-        GaussianBNPosterior,
+        skbn.GaussianBNPosterior,
         {"method": "sampling", "n_samples": 100, "n_chains": 2, "random_state": 0},
         "_estimators.posterior.median_network",
     ),
     "augment": (
-        GaussianBNPosterior,
+        skbn.GaussianBNPosterior,
         {"missing": "augment", "n_imputations": 2, "random_state": 0},
         "_estimators.posterior.median_network",
     ),
     "bootstrap": (
-        BootstrapBNLearner,
+        skbn.BootstrapBNLearner,
         {"n_resamples": 3, "random_state": 0},
         "_estimators.bootstrap.edge_support",
     ),
-    "scores": (LocalScoreTransformer, {}, "_estimators.transformer.make_scores"),
-    "first chunk": (LocalScoreTransformer, {}, "_estimators.transformer.make_scores"),
-    "second chunk": (LocalScoreTransformer, {}, "_estimators.transformer.make_scores"),
-    "selector": (MarkovBlanketSelector, {}, "_estimators.markov_blanket_selector._partial_r2"),
-    "imputer": (GaussianBNImputer, {}, "_estimators.fitting.warn_about_data"),
+    "scores": (skbn.LocalScoreTransformer, {}, "_estimators.transformer.make_scores"),
+    "first chunk": (skbn.LocalScoreTransformer, {}, "_estimators.transformer.make_scores"),
+    "second chunk": (skbn.LocalScoreTransformer, {}, "_estimators.transformer.make_scores"),
+    "selector": (skbn.MarkovBlanketSelector, {}, "_estimators.markov_blanket_selector._partial_r2"),
+    "imputer": (skbn.GaussianBNImputer, {}, "_estimators.fitting.warn_about_data"),
     "network": (
-        GaussianBayesianNetwork,
+        skbn.GaussianBayesianNetwork,
         {"dag": nx.DiGraph([("a", "b"), ("b", "c"), ("b", "d")])},
         "_networks.network.graph_contents",
     ),
@@ -84,7 +76,7 @@ TABLES = {
 def made(name, table):
     """Return an estimator that is not fitted, but for the network of blocks."""
     kind, settings, _ = ESTIMATORS[name]
-    return kind(**settings) if kind else GaussianBNLearner(nodes=PAIR).fit(table).network_
+    return kind(**settings) if kind else skbn.GaussianBNLearner(nodes=PAIR).fit(table).network_
 
 
 def table_of(name):
@@ -102,7 +94,7 @@ def fit(name, estimator, table, weight=None):
 def numbers(estimator):
     """Return the numbers of the network, or of the scores, that a fit found."""
     check_is_fitted(estimator)
-    if isinstance(estimator, LocalScoreTransformer):
+    if isinstance(estimator, skbn.LocalScoreTransformer):
         return estimator.local_scores_.to_array()
     network = getattr(estimator, "median_network_", getattr(estimator, "network_", estimator))
     probabilities = getattr(estimator, "edge_probabilities_", np.zeros(0))
@@ -160,8 +152,15 @@ def test_plans_are_printed_where_they_are_asked_for(name, line, capsys):
     assert re.match(rf"\[{type(estimator).__name__}\] {line}", printed), printed
 
 
-@pytest.mark.parametrize("failure", [*TABLES, "weights", "memory", "Ctrl-C"])
-@pytest.mark.parametrize("name", ESTIMATORS)
+@pytest.mark.parametrize(
+    ("name", "failure"),
+    [
+        pytest.param(*case, marks=pytest.mark.slow)
+        if case[0] in ("augment", "sampling", "imputer") and case[1] in TABLES
+        else case
+        for case in product(ESTIMATORS, [*TABLES, "weights", "memory", "Ctrl-C"])
+    ],
+)
 def test_a_failed_refit_leaves_all_or_nothing(name, failure, monkeypatch):
     table = table_of(name)
     estimator = made(name, table)

@@ -90,20 +90,6 @@ def test_all_networks_of_four_columns(case):
     check(4, *case, "bic")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("criterion", ["aic", "loglik"])
-@pytest.mark.parametrize("case", ["overlapping", "both", "max_parents=2"])
-def test_other_criteria(case, criterion):
-    check(4, *CASES[case], criterion)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("case", ["max_parents=1", "exogenous", "two exogenous", "both"])
-def test_all_networks_of_five_columns(case):
-    targets, exogenous, settings = CASES[case]
-    check(5, [*targets, {4}] if targets else targets, exogenous, settings, "bic")
-
-
 def test_an_exogenous_column_may_be_set_in_all_rows():
     rows, is_set = experiment(4, [{0}, {1, 2}])
     is_set[:, 3] = True
@@ -112,26 +98,6 @@ def test_an_exogenous_column_may_be_set_in_all_rows():
     assert learner.network_score_ == pytest.approx(expected[0][0], abs=1e-8)
     check_lists(learner, expected, [{0}, {1, 2}])
     assert learner.targets_ == [(0,), (1, 2)]
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("case", ["max_parents=1", "two exogenous", "both and max_parents"])
-def test_frequencies_are_averages_over_networks(case, weighted):
-    targets, exogenous, settings = CASES[case]
-    rows, is_set = experiment(4, targets, n=6)
-    learner = GaussianBNLearner(exogenous=exogenous or None, **settings)
-    learner.fit(rows[:, :4], interventions=is_set)
-    networks = learner.near_optimal(10**6, equivalence_classes=False)
-    classes = learner.near_optimal(10**6)
-    expected = networks.edge_frequencies(weighted=weighted)
-    share = np.exp(networks.scores - networks.scores[0]) if weighted else np.ones(len(networks))
-    by_hand = np.zeros((4, 4))
-    for network, weight in zip(networks, share / share.sum(), strict=True):
-        for edge in network.dag.edges:
-            by_hand[edge] += weight
-    assert_allclose(expected, by_hand, atol=1e-12)
-    if weighted:
-        assert_allclose(classes.edge_frequencies(), expected, atol=1e-7)
 
 
 @given(st.data())

@@ -1,13 +1,12 @@
 """Fits with interventions: by every route, and what is refused."""
 
 import pickle
-import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
 import reference
-from agreement import assert_same_bits
+from agreement import assert_same_bits, raises
 from experiment_tables import experiment
 from sklearn import config_context
 from sklearn.base import clone
@@ -121,10 +120,8 @@ def test_a_column_that_was_set_in_all_rows(kind):
         return found.to_array() if kind is LocalScoreTransformer else found
 
     for n, rows in ((0, "all 75 rows"), (1, "all but 1 of the 75 rows")):
-        with pytest.raises(ValueError, match=rf"\['a'\] in {rows}.*exogenous=\['a'\]"):
-            use(set_but(n))
-    with pytest.raises(ValueError, match=r"\['a', 'b', 'c', 'd'\] in all 75 rows"):
-        use(np.ones((N, 4), dtype=bool))
+        raises(rf"\['a'\] in {rows}.*exogenous=\['a'\]", use, set_but(n))
+    raises(r"\['a', 'b', 'c', 'd'\] in all 75 rows", use, np.ones((N, 4), dtype=bool))
 
 
 @pytest.mark.parametrize("n", [2, 3, 4])
@@ -169,8 +166,7 @@ def test_missing_values():
     ):
         with pytest.raises(ValueError, match="interventions and missing values cannot be combined"):
             fit(table, interventions=IS_SET)
-    with pytest.raises(ValueError, match="missing"):
-        GaussianBNLearner().fit(table, interventions=IS_SET)
+    raises("missing", GaussianBNLearner().fit, table, interventions=IS_SET)
 
 
 def test_scores_and_tables_that_cannot_have_interventions(fitted):
@@ -178,14 +174,12 @@ def test_scores_and_tables_that_cannot_have_interventions(fitted):
     with pytest.raises(TypeError, match="interventions need rows; ParentSetScores have none"):
         GaussianBNLearner().fit(listed, interventions=IS_SET)
     summary = LocalScoreTransformer().fit(TABLE).local_scores_
-    with pytest.raises(TypeError, match="have no rows"):
-        GaussianBNLearner().fit(summary, interventions=IS_SET)
+    raises("have no rows", GaussianBNLearner().fit, summary, kind=TypeError, interventions=IS_SET)
     made = LocalScoreTransformer().fit_transform(TABLE, interventions=IS_SET)
     dask_array = pytest.importorskip("dask.array")
     with pytest.raises(TypeError, match=r"X\.compute\(\)"):
         GaussianBNLearner().fit(dask_array.from_array(ROWS), interventions=IS_SET)
-    with pytest.raises(ValueError, match="There is no column 'x'"):
-        GaussianBNLearner().fit(TABLE, interventions=["x"] * N)
+    raises("There is no column 'x'", GaussianBNLearner().fit, TABLE, interventions=["x"] * N)
     assert "4 columns" in repr(made)
 
 
@@ -195,8 +189,7 @@ def test_scores_without_rows():
     found = GaussianBNLearner().fit(kept)
     assert {*found.dag_.edges} == {*expected.dag_.edges}
     assert found.network_score_ == pytest.approx(expected.network_score_)
-    with pytest.raises(ValueError, match="no rows that say which values were set"):
-        expected.score(kept)
+    raises("no rows that say which values were set", expected.score, kept)
     # Columns that are exogenous may have been set, also in all rows.
     everywhere = IS_SET | [False, False, False, True]
     for exogenous, is_set in ((["a"], IS_SET), (["d"], everywhere), (["a", "d"], everywhere)):
@@ -218,8 +211,7 @@ def test_rows_of_scores_with_interventions(fitted):
     assert fitted.score(made) == pytest.approx(np.mean(expected))
     network = GaussianBayesianNetwork(fitted.network_.dag)
     for ask in (network.fit, fitted.network_.score, GaussianBNPosterior().fit(TABLE).score):
-        with pytest.raises(ValueError, match="LocalScores have interventions"):
-            ask(made)
+        raises("LocalScores have interventions", ask, made)
 
 
 # Warnings
@@ -243,9 +235,7 @@ def test_set_values_cause_no_warnings():
     is_set[400:420, 1] = False
     rows[419, 1] = 90.0
     is_set[419, 2] = True
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        GaussianBNLearner().fit(rows, interventions=is_set)
+    GaussianBNLearner().fit(rows, interventions=is_set)
     is_set[420:460, 1] = False
     with pytest.warns(SkewedResidualsWarning, match=r"'?1'? \(skewness"):
         GaussianBNLearner().fit(rows, interventions=is_set)

@@ -8,7 +8,7 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
-from agreement import assert_same_bits
+from agreement import assert_same_bits, raises
 from problems import problem, resources
 from recording_callbacks import Interrupter, Recorder, Stopper, needs_callbacks
 from sklearn import config_context
@@ -217,8 +217,7 @@ def test_groups_go_to_the_splitter(wine):
     ],
 )
 def test_penalties_that_are_refused(wine, penalties, message):
-    with pytest.raises(ValueError, match=message):
-        GaussianBNLearnerCV(penalties).fit(wine)
+    raises(message, GaussianBNLearnerCV(penalties).fit, wine)
 
 
 def test_what_else_is_refused(wine):
@@ -227,8 +226,7 @@ def test_what_else_is_refused(wine):
     parents = np.empty((1, 0), dtype=np.int16)
     with pytest.raises(TypeError, match="ParentSetScores have no rows"):
         GaussianBNLearnerCV().fit(ParentSetScores(["a", "b"], [(parents, [0.0])] * 2))
-    with pytest.raises(ValueError, match="collinear"):
-        GaussianBNLearnerCV().fit(wine.assign(again=wine["ash"]))
+    raises("collinear", GaussianBNLearnerCV().fit, wine.assign(again=wine["ash"]))
 
 
 def test_small_tables_are_not_worth_threads(wine, monkeypatch, capsys):
@@ -331,8 +329,7 @@ def test_splitters_are_given_the_table_itself(wine):
     ],
 )
 def test_splits_that_are_refused(wine, cv, message):
-    with pytest.raises(ValueError, match=message):
-        GaussianBNLearnerCV(cv=cv).fit(wine)
+    raises(message, GaussianBNLearnerCV(cv=cv).fit, wine)
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])

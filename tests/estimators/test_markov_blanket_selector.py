@@ -3,6 +3,7 @@
 import networkx as nx
 import numpy as np
 import pytest
+from agreement import raises
 from numpy.testing import assert_allclose
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -123,10 +124,7 @@ def test_in_a_pipeline_and_a_grid():
 
 def test_refusals():
     X, y = table(50)
-    with pytest.raises(ValueError, match="requires y"):
-        MarkovBlanketSelector().fit(X, None)
-    with pytest.raises(ValueError, match="'n_features' parameter"):
-        MarkovBlanketSelector(n_features=0).fit(X, y)
+    raises("requires y", MarkovBlanketSelector().fit, X, None)
+    raises("'n_features' parameter", MarkovBlanketSelector(n_features=0).fit, X, y)
     fixed = GaussianBayesianNetwork(nx.DiGraph([("far", "target")]))
-    with pytest.raises(ValueError, match="The estimator must keep the columns"):
-        MarkovBlanketSelector(fixed).fit(X, y)
+    raises("The estimator must keep the columns", MarkovBlanketSelector(fixed).fit, X, y)

@@ -6,6 +6,7 @@ import networkx as nx
 import numpy as np
 import pytest
 import reference
+from agreement import raises
 from enumerated_networks import check_lists, parents_of, ranking
 from numpy.testing import assert_allclose
 from sklearn.datasets import load_diabetes, load_iris, load_wine
@@ -93,8 +94,7 @@ def test_listed_families_with_ties(seed):
     for score, parents in expected:  # the best of a class comes first
         best.setdefault(reference.equivalence_class(parents), score)
     assert_allclose(classes.scores, [*best.values()])
-    with pytest.raises(ValueError, match="may rule out some members"):
-        classes.edge_frequencies(weighted=False)
+    raises("may rule out some members", classes.edge_frequencies, weighted=False)
     assert "n_members" not in classes.to_frame()
 
 
@@ -267,9 +267,7 @@ def test_the_list_is_shown_with_its_length():
 )
 def test_bounds_are_checked(arguments, message):
     learner = GaussianBNLearner().fit(ROWS)
-    with pytest.raises(ValueError, match=message):
-        learner.near_optimal(**arguments)
-    with pytest.raises(TypeError, match="n must be an integer"):
-        learner.near_optimal(2.5)
+    raises(message, learner.near_optimal, **arguments)
+    raises("n must be an integer", learner.near_optimal, 2.5, kind=TypeError)
     with pytest.raises(TypeError, match="equivalence_classes must be True or False; got 'no'"):
         learner.near_optimal(2, equivalence_classes="no")

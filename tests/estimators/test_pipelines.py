@@ -11,17 +11,14 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_array_equal
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 from sklearn.model_selection import KFold
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import (
-    PowerTransformer,
-    QuantileTransformer,
-    StandardScaler,
-)
+from sklearn.preprocessing import PowerTransformer, QuantileTransformer, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from skbn import (
@@ -62,12 +59,12 @@ def test_a_pipeline_finds_what_the_learner_finds(table, learner):
     assert piped[-1].network_score_ == alone.network_score_
     assert list(piped[:-1].get_feature_names_out()) == list(TABLES[table])
     assert piped.score(TABLES[table]) == alone.score(rows)
-    np.testing.assert_array_equal(piped.score_samples(TABLES[table]), alone.score_samples(rows))
+    assert_array_equal(piped.score_samples(TABLES[table]), alone.score_samples(rows))
     again = clone(pipeline).fit_predict(TABLES[table])
     assert list(again.edges(data=True)) == edges(alone)
     if learner is CV:
         assert piped[-1].penalty_ == alone.penalty_
-        np.testing.assert_array_equal(
+        assert_array_equal(
             piped[-1].cv_results_["mean_test_score"], alone.cv_results_["mean_test_score"]
         )
 
@@ -230,22 +227,18 @@ def test_copies_of_scores_and_their_transformer(wine, copied):
     other = copied(transformer)
     for each in (transformer, other):
         each.partial_fit(wine[90:])
-    np.testing.assert_array_equal(
-        other.local_scores_.to_array(), transformer.local_scores_.to_array()
-    )
-    np.testing.assert_array_equal(
-        other.transform(wine).to_array(), transformer.transform(wine).to_array()
-    )
+    assert_array_equal(other.local_scores_.to_array(), transformer.local_scores_.to_array())
+    assert_array_equal(other.transform(wine).to_array(), transformer.transform(wine).to_array())
     weight = np.arange(len(wine)) % 10
     scores = transformer.transform(wine, sample_weight=weight)
     for is_computed in (False, True):
         again = copied(scores)
         assert repr(again) == repr(scores)
-        np.testing.assert_array_equal(np.asarray(again), wine)
-        np.testing.assert_array_equal(again.sample.weight, weight)
+        assert_array_equal(np.asarray(again), wine)
+        assert_array_equal(again.sample.weight, weight)
         assert again.local_score("hue", ["ash"]) == scores.local_score("hue", ["ash"])
         if not is_computed:
-            np.testing.assert_array_equal(again.to_array(), scores.to_array())
+            assert_array_equal(again.to_array(), scores.to_array())
 
 
 @pytest.mark.parametrize("copied", COPIES.values(), ids=COPIES)

@@ -92,10 +92,7 @@ def assert_weighted_search(search, wine, weight):
 @pytest.mark.usefixtures("_routing")
 @pytest.mark.parametrize("asking", ["learner", "transformer", "both"])
 def test_weights_go_to_those_who_ask(wine, weight, repeated, asking):
-    steps = [
-        transformer(weighted=asking != "learner"),
-        learner(weighted=asking != "transformer"),
-    ]
+    steps = [transformer(weighted=asking != "learner"), learner(weighted=asking != "transformer")]
     expected = GaussianBNLearner().fit(repeated)
     piped = make_pipeline(*steps).fit(wine, sample_weight=weight)
     assert_same_network(piped[-1], expected)

@@ -6,7 +6,7 @@ import shutil
 from collections import namedtuple
 
 import pytest
-from agreement import assert_same_bits
+from agreement import assert_same_bits, raises
 
 from skbn import GaussianBNLearner, LocalScoreTransformer
 from skbn._exact import recurrences
@@ -133,16 +133,14 @@ def test_a_folder_with_too_little_space(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("scratch", [3, True, ["folder"], b"folder"])
 def test_scratch_of_a_wrong_type(scratch):
-    with pytest.raises(ValueError, match=r"'scratch' parameter .* must be"):
-        GaussianBNLearner(scratch=scratch).fit(table(3))
+    raises(r"'scratch' parameter .* must be", GaussianBNLearner(scratch=scratch).fit, table(3))
 
 
 def test_scratch_that_is_no_folder(tmp_path):
     file = tmp_path / "file"
     file.write_text("", encoding="utf-8")
     for name in (file, tmp_path / "missing", ""):
-        with pytest.raises(ValueError, match=r"scratch must be a folder; there is none at '"):
-            GaussianBNLearner(scratch=name).fit(table(3))
+        raises(r"be a folder; there is none at '", GaussianBNLearner(scratch=name).fit, table(3))
 
 
 def test_lists_of_networks_need_memory(tmp_path, stores):

@@ -6,39 +6,29 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import skbn
-from skbn import (
-    BGe,
-    BootstrapBNLearner,
-    GaussianBNImputer,
-    GaussianBNLearner,
-    GaussianBNLearnerCV,
-    GaussianBNPosterior,
-    LocalScoreTransformer,
-    MarkovBlanketSelector,
-)
 
 CONFIGURATIONS = [
-    LocalScoreTransformer(),
-    GaussianBNLearner(),
-    GaussianBNLearnerCV([1, 3], cv=3, rule="one-standard-error", criterion="aic", n_jobs=2),
-    GaussianBNPosterior(),
-    BootstrapBNLearner(n_resamples=3, random_state=0),
-    GaussianBNImputer(),
-    MarkovBlanketSelector(),
+    skbn.LocalScoreTransformer(),
+    skbn.GaussianBNLearner(),
+    skbn.GaussianBNLearnerCV([1, 3], cv=3, rule="one-standard-error", criterion="aic", n_jobs=2),
+    skbn.GaussianBNPosterior(),
+    skbn.BootstrapBNLearner(n_resamples=3, random_state=0),
+    skbn.GaussianBNImputer(),
+    skbn.MarkovBlanketSelector(),
 ]
 SLOW_CONFIGURATIONS = [
-    LocalScoreTransformer("aic", penalty=2.0, n_jobs=2),
-    LocalScoreTransformer("bge", max_parents=2),
-    GaussianBNLearner("loglik", penalty=0.5, n_jobs=2),
-    GaussianBNLearner(BGe(alpha_mu=0.1), tol=1e-3, time_limit=60.0, max_memory=1e9),
-    GaussianBNLearner(search="order", random_state=0),
-    GaussianBNLearner(nodes="auto"),
-    LocalScoreTransformer(nodes="auto"),
-    GaussianBNLearner(missing="em", n_candidates=3),
-    LocalScoreTransformer(missing="em"),
-    MarkovBlanketSelector(GaussianBNLearner("bge"), n_features=1),
-    GaussianBNLearnerCV(),
-    GaussianBNLearnerCV([1, 3], cv=3, search="order", time_limit=5.0, random_state=0),
+    skbn.LocalScoreTransformer("aic", penalty=2.0, n_jobs=2),
+    skbn.LocalScoreTransformer("bge", max_parents=2),
+    skbn.GaussianBNLearner("loglik", penalty=0.5, n_jobs=2),
+    skbn.GaussianBNLearner(skbn.BGe(alpha_mu=0.1), tol=1e-3, time_limit=60.0, max_memory=1e9),
+    skbn.GaussianBNLearner(search="order", random_state=0),
+    skbn.GaussianBNLearner(nodes="auto"),
+    skbn.LocalScoreTransformer(nodes="auto"),
+    skbn.GaussianBNLearner(missing="em", n_candidates=3),
+    skbn.LocalScoreTransformer(missing="em"),
+    skbn.MarkovBlanketSelector(skbn.GaussianBNLearner("bge"), n_features=1),
+    skbn.GaussianBNLearnerCV(),
+    skbn.GaussianBNLearnerCV([1, 3], cv=3, search="order", time_limit=5.0, random_state=0),
 ]
 RETURNS_A_GRAPH = "predict returns one graph, and not a value for each row"
 UNBOUNDED = "the check's table has 15 rows of 30 columns, on which the likelihood is unbounded"
@@ -46,16 +36,16 @@ TOO_MANY = "the check's table has 30 columns, whose search takes more than 8 GB"
 
 
 def expected_failures(estimator):
-    if isinstance(estimator, LocalScoreTransformer):
+    if isinstance(estimator, skbn.LocalScoreTransformer):
         no_rows = "expected rows are a summary, which is no array"
         name = "check_estimators_pickle"
         return {name: no_rows} if estimator.missing == "em" else {}
-    if isinstance(estimator, GaussianBNImputer):
+    if isinstance(estimator, skbn.GaussianBNImputer):
         return {"check_sample_weight_equivalence_on_dense_data": UNBOUNDED}
-    if isinstance(estimator, MarkovBlanketSelector):
+    if isinstance(estimator, skbn.MarkovBlanketSelector):
         return {}
     criterion = getattr(estimator, "criterion", None)
-    is_bge = isinstance(criterion, BGe) or isinstance(estimator, GaussianBNPosterior)
+    is_bge = isinstance(criterion, skbn.BGe) or isinstance(estimator, skbn.GaussianBNPosterior)
     return {
         "check_methods_sample_order_invariance": RETURNS_A_GRAPH,
         "check_methods_subset_invariance": RETURNS_A_GRAPH,

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import reference
+from agreement import raises
 
 from skbn import EffectPosterior, GaussianBNPosterior
 
@@ -92,10 +93,7 @@ def test_effects_under_knowledge(table, most_in_one_group, monkeypatch):
 def test_effects_along_a_known_chain(prior):
     """There is one network, and the mean is the product of its two coefficients."""
     table = chain()
-    knowledge = {
-        "required_edges": [("a", "b"), ("b", "c")],
-        "forbidden_edges": [("a", "c")],
-    }
+    knowledge = {"required_edges": [("a", "b"), ("b", "c")], "forbidden_edges": [("a", "c")]}
     posterior = GaussianBNPosterior(structure_prior=prior, **knowledge).fit(table)
     effect = posterior.effect("a", "c", random_state=0)
     matrix, freedom = bge_matrix(table)
@@ -176,8 +174,7 @@ def test_moments_that_do_not_exist():
 
 def test_effects_need_memory(table):
     posterior = GaussianBNPosterior().fit(table)
-    with pytest.raises(ValueError, match=r"needs .* of memory.* draw fewer"):
-        posterior.effects(n_samples=10**13)
+    raises(r"needs .* of memory.* draw fewer", posterior.effects, n_samples=10**13)
 
 
 @pytest.mark.parametrize(
@@ -189,7 +186,5 @@ def test_effects_need_memory(table):
 )
 def test_bad_options(table, options, error, message):
     posterior = GaussianBNPosterior().fit(table)
-    with pytest.raises(error, match=message):
-        posterior.effect("a", "b", **options)
-    with pytest.raises(error, match=message):
-        posterior.effects(**options)
+    raises(message, posterior.effect, "a", "b", kind=error, **options)
+    raises(message, posterior.effects, kind=error, **options)

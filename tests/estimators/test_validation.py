@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from agreement import raises
 from scipy.sparse import csr_array
 from sklearn.exceptions import NotFittedError
 
@@ -85,8 +86,7 @@ WITH_COMPLEX = pd.DataFrame({"a": [1.0, 2, 4, 3], "b": np.array([1, 2j, 0, 1], d
     ],
 )
 def test_tables_that_are_refused(estimator, X, error, message):
-    with pytest.raises(error, match=message):
-        estimator().fit(X)
+    raises(message, estimator().fit, X, kind=error)
 
 
 @each_estimator
@@ -98,13 +98,11 @@ def test_missing_values_are_counted_and_the_first_is_named(estimator):
         r"missing values \(NaN\) in 2 of its 8 columns \({}\) and in 3 of its 20 rows; the first "
         r"is in column {}, row 4\. GaussianBNLearner\(missing='em'\) .* Or impute .*; dropping"
     )
-    with pytest.raises(ValueError, match=message.format("1, 2", 1)):
-        estimator().fit(rows)
+    raises(message.format("1, 2", 1), estimator().fit, rows)
     with pytest.raises(ValueError, match=message.format("'b', 'c'", "'b'")):
         estimator().fit(pd.DataFrame(rows, columns=list("abcdefgh")))
     rows[0] = np.nan
-    with pytest.raises(ValueError, match=r"in 8 of its 8 columns \(0, 1, 2, 3, 4, \.\.\.\)"):
-        estimator().fit(rows)
+    raises(r"in 8 of its 8 columns \(0, 1, 2, 3, 4, \.\.\.\)", estimator().fit, rows)
 
 
 @each_estimator
@@ -113,11 +111,9 @@ def test_infinite_values_are_told_from_missing_ones(estimator, value):
     rows = table()
     rows[[4, 7], 1] = value
     where = r"infinite values in 1 of its 3 columns \(1\) and in 2 of its 20 rows; .* row 4"
-    with pytest.raises(ValueError, match=rf"^X has {where}\. Drop these rows or replace"):
-        estimator().fit(rows)
+    raises(rf"^X has {where}\. Drop these rows or replace", estimator().fit, rows)
     rows[3, 2] = np.nan
-    with pytest.raises(ValueError, match=rf"^X has missing .* It has {where}; drop or replace"):
-        estimator().fit(rows)
+    raises(rf"^X has missing .* It has {where}; drop or replace", estimator().fit, rows)
 
 
 @each_estimator
@@ -128,19 +124,16 @@ def test_labels_that_would_be_lost(estimator, labels):
     """Constraints and nodes are of positions then, and labels say otherwise."""
     frame = pd.DataFrame(table())
     frame.columns = labels
-    with pytest.raises(ValueError, match=r"labelled .*, which are not strings.*Name them"):
-        estimator().fit(frame)
+    raises(r"labelled .*, which are not strings.*Name them", estimator().fit, frame)
     fitted = estimator().fit(table())
     method = fitted.transform if hasattr(fitted, "transform") else fitted.score
-    with pytest.raises(ValueError, match=r"labelled .*, which are not strings"):
-        method(frame)
+    raises(r"labelled .*, which are not strings", method, frame)
 
 
 def test_noise_below_the_smallest_number():
     rows = table(m=2)
     rows[:, 1] = rows[:, 0] + 1e-5 * rows[:, 1]
-    with pytest.raises(ValueError, match="Column 1 has noise of a variance below float64's range"):
-        GaussianBNLearner().fit(rows * 1e-151)
+    raises("has noise of a variance below float64's range", GaussianBNLearner().fit, rows * 1e-151)
 
 
 def test_one_column_of_local_scores():
@@ -149,33 +142,20 @@ def test_one_column_of_local_scores():
     for alone in (one, ParentSetScores(["a"], [([[-1]], [0.0])])):
         message = f"needs at least 2 columns; the {type(alone).__name__} have 1"
         for search in ("exact", "order"):
-            with pytest.raises(ValueError, match=message):
-                GaussianBNLearner(search=search).fit(alone)
+            raises(message, GaussianBNLearner(search=search).fit, alone)
 
 
 @each_estimator
 @pytest.mark.parametrize(
     ("X", "error", "message"),
     [
-        (
-            np.zeros(5),
-            ValueError,
-            r"two dimensions.*shape \(5,\)\. Reshape your data.*two or more of each",
-        ),
+        (np.zeros(5), ValueError, r"two dimensions.*shape \(5,\)\. Reshape .*two or more of each"),
         (pd.Series(np.zeros(5)), ValueError, r"two dimensions.*Series of shape \(5,\)"),
         (np.zeros((2, 3, 4)), ValueError, r"two dimensions.*shape \(2, 3, 4\)"),
         (7, TypeError, "must be a data frame or an array .* got int"),
         (None, TypeError, "must be a data frame or an array .* got NoneType"),
-        (
-            "table.csv",
-            TypeError,
-            r"got str\. Read the file first, .* pandas\.read_csv\(X\)",
-        ),
-        (
-            {"a": [1.0, 2, 4], "b": [3.0, 1, 5]},
-            TypeError,
-            r"got dict\. Pass pandas\.DataFrame\(X\)",
-        ),
+        ("table.csv", TypeError, r"got str\. Read the file first, .* pandas\.read_csv\(X\)"),
+        ({"a": [1.0, 2, 4], "b": [3.0, 1, 5]}, TypeError, r"got dict\. Pass pandas\.DataFrame"),
         ([{"a": 1.0, "b": 3.0}] * 3, TypeError, r"a list of dict, .* pass pandas\.DataFrame\(X\)"),
         (iter([[1.0, 2.0], [2.0, 4.0]]), TypeError, r"list_iterator\. Pass list\(X\)"),
         (np.eye(3).view(np.matrix), TypeError, r"pass numpy\.asarray\(X\)"),
@@ -183,11 +163,9 @@ def test_one_column_of_local_scores():
     ],
 )
 def test_no_table(estimator, X, error, message):
-    with pytest.raises(error, match=message):
-        estimator().fit(X)
+    raises(message, estimator().fit, X, kind=error)
     reading = GaussianBayesianNetwork(nx.DiGraph([("a", "b")])).fit
-    with pytest.raises(error, match=message):
-        reading(X)
+    raises(message, reading, X, kind=error)
 
 
 @each_estimator
@@ -218,8 +196,7 @@ def test_no_error_prints_a_table(estimator):
     ],
 )
 def test_parameters(estimator, parameters, message):
-    with pytest.raises(ValueError, match=message):
-        estimator(**parameters).fit(table())
+    raises(message, estimator(**parameters).fit, table())
 
 
 @pytest.mark.parametrize("parameter", ["n_jobs", "max_parents", "max_memory", "verbose"])
@@ -254,10 +231,7 @@ def test_as_many_top_parents_as_there_are(k):
         (lambda s: s.top_parents(0, np.float64(2.0)), r"k must be an integer; got 2\.0\."),
         (lambda s: s.best_parents(np.int64(0), [0]), "Column 0 cannot be a candidate"),
         (lambda s: GaussianBNLearner(penalty=np.float64(3)).fit(s), r"penalty=3\.0 was asked for"),
-        (
-            lambda s: GaussianBNLearnerCV(penalties=np.array([1.0, -2.0])).fit(s),
-            r"from 0 to 1e\+100; got -2\.0\.",
-        ),
+        (lambda s: GaussianBNLearnerCV(penalties=np.array([1.0, -2.0])).fit(s), r"got -2\.0\."),
         (
             lambda s: GaussianBNLearnerCV(cv=[(np.arange(300), np.arange(9))]).fit(s),
             r"got ndarray of shape \(300,\)\.",
@@ -284,10 +258,8 @@ def test_what_a_transformer_refuses():
     transformer = LocalScoreTransformer()
     with pytest.raises(NotFittedError, match="LocalScoreTransformer instance is not fitted yet"):
         transformer.transform(table())
-    with pytest.raises(ValueError, match="must be in the same order"):
-        transformer.fit(frame()).transform(frame()[["b", "a", "c"]])
-    with pytest.raises(ValueError, match="'penalty' parameter"):
-        transformer.set_params(penalty=-1).transform(frame())
+    raises("be in the same order", transformer.fit(frame()).transform, frame()[["b", "a", "c"]])
+    raises("'penalty' parameter", transformer.set_params(penalty=-1).transform, frame())
 
 
 @pytest.mark.parametrize("method", ["predict", "score", "score_samples"])
@@ -305,13 +277,11 @@ def test_other_tables_than_that_of_fit(method):
         (scores_of(frame()[["a", "b"]]), "- c\nGive all columns of fit"),
         (scores_of(frame()[["b", "a", "c"]]), "must be in the same order"),
     ):
-        with pytest.raises(ValueError, match=message):
-            named(X)
+        raises(message, named, X)
     assert named(scores_of(frame())) is not None
     unnamed = getattr(GaussianBNLearner().fit(table()), method)
     for X in (table(m=2), scores_of(table(m=2))):
-        with pytest.raises(ValueError, match=r"X has 2 features, but .* expecting 3"):
-            unnamed(X)
+        raises(r"X has 2 features, but .* expecting 3", unnamed, X)
 
 
 def test_criterion_of_the_local_scores_is_not_overruled():
@@ -329,8 +299,7 @@ def test_criterion_of_the_local_scores_is_not_overruled():
         )
     with pytest.raises(ValueError, match=r"criterion='bic' was asked for.*criterion=AIC\(\)"):
         GaussianBNLearner("bic").fit(scores)
-    with pytest.raises(ValueError, match=r"penalty=1\.0 was asked for.*penalty=2\.0"):
-        GaussianBNLearner(penalty=1.0).fit(scores)
+    raises(r"penalty=1\.0 was asked for.*penalty=2\.0", GaussianBNLearner(penalty=1.0).fit, scores)
 
 
 def test_memory_is_asked_for_before_the_search(monkeypatch):
@@ -338,5 +307,4 @@ def test_memory_is_asked_for_before_the_search(monkeypatch):
     monkeypatch.setattr("skbn._scores.families.log_determinants", None)
     monkeypatch.setattr("skbn._scores.scorer.set_functions", None)
     rows = table(m=32, n=40)
-    with pytest.raises(ValueError, match=r"over 32 columns needs 37\.3 GB.* and 1\.0 GB are"):
-        GaussianBNLearner().fit(rows)
+    raises(r"over 32 columns needs 37\.3 GB.* and 1\.0 GB are", GaussianBNLearner().fit, rows)

@@ -74,10 +74,7 @@ def random_case(m, n_others=0, has_offsets=False, is_constrained=False, seed=0):
 
 def search_of(plan, families, n_jobs=1):
     """F of all sets, each column's best local score, and the network, all by one search."""
-    with (
-        Threads(n_jobs, plan.n_columns + plan.n_others) as threads,
-        open_store(plan) as store,
-    ):
+    with Threads(n_jobs, plan.n_columns + plan.n_others) as threads, open_store(plan) as store:
         local = best_scores(families, plan, store, threads, Progress())
         slabs = [store.slab(fixed).copy() for fixed in range(1 << plan.n_outer)]
         network = best_network(families, plan, store.values, local, threads, Progress())

@@ -7,6 +7,7 @@ import sys
 
 import numpy as np
 import pytest
+from agreement import raises
 from families_of_factors import network_of, random_case
 
 from skbn import GaussianBNLearner
@@ -135,8 +136,7 @@ def test_a_cluster_with_too_little_memory_says_so(client):
 
 def test_without_a_client():
     learner = GaussianBNLearner(scheduler="dask")
-    with pytest.raises(ValueError, match="needs a client of dask"):
-        learner.fit(np.random.default_rng(0).normal(size=(20, 3)))
+    raises("needs a client of dask", learner.fit, np.random.default_rng(0).normal(size=(20, 3)))
 
 
 def test_an_order_search_needs_no_client():
@@ -156,8 +156,7 @@ def test_what_stays_here_has_the_memory_of_this_process(client):
 def test_without_distributed(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     rows = np.random.default_rng(0).normal(size=(20, 3))
-    with pytest.raises(ImportError, match="pip install distributed"):
-        GaussianBNLearner(scheduler="dask").fit(rows)
+    raises("install distributed", GaussianBNLearner(scheduler="dask").fit, rows, kind=ImportError)
 
 
 @pytest.mark.slow

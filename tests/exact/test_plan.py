@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from agreement import raises
 from families_of_factors import network_of, random_case
 
 from skbn._core.resources import Progress
@@ -68,8 +69,7 @@ def test_memory_then_windows_then_a_file(m, folder):
         (windows - 1, {}),
         (with_file - 1, {"scratch": folder}),
     ]:
-        with pytest.raises(TooLargeError, match=f"over {m} columns needs"):
-            plan_search(m, n_bytes, **options)
+        raises(f"over {m} columns needs", plan_search, m, n_bytes, kind=TooLargeError, **options)
 
 
 def test_more_memory_never_takes_longer(folder):
@@ -125,8 +125,7 @@ def test_workers_share_the_best_scores():
     assert alone.work_of_workers == alone.work
     assert few.work / 2 <= few.work_of_workers < few.work
     message = r"its part of the 2\*\*24 states, and 1.* MB are there on each of 2 workers"
-    with pytest.raises(TooLargeError, match=message):
-        plan_on_workers(m, 0, 2, 1_000_000, "are there", PLENTY)
+    raises(message, plan_on_workers, m, 0, 2, 1_000_000, "are there", PLENTY, kind=TooLargeError)
 
 
 def test_the_window_of_the_walk_back_fits_in_this_process():
@@ -151,11 +150,7 @@ def test_plans_in_words(folder):
 
 @pytest.mark.parametrize(
     ("n_outer", "n_varying", "is_file"),
-    [
-        (1, 1, False),
-        (2, 2, True),
-        pytest.param(3, 3, True, marks=pytest.mark.slow),
-    ],
+    [(1, 1, False), (2, 2, True), pytest.param(3, 3, True, marks=pytest.mark.slow)],
 )
 def test_the_memory_and_the_progress_are_those_of_the_plan(n_outer, n_varying, is_file, tmp_path):
     case = random_case(17)

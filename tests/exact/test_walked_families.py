@@ -38,11 +38,7 @@ def expected_of(m, kind):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
     ("m", "n_outer", "n_varying"),
-    [
-        (15, 1, 1),
-        (16, 2, 1),
-        pytest.param(17, 3, 2, marks=pytest.mark.slow),
-    ],
+    [(15, 1, 1), (16, 2, 1), pytest.param(17, 3, 2, marks=pytest.mark.slow)],
 )
 def test_windows_change_no_bit(m, n_outer, n_varying, kind):
     best, local, network = expected_of(m, kind)
@@ -171,10 +167,7 @@ def in_pairs(m, seed):
 @pytest.mark.parametrize("make", [near_zero, nearly_collinear, tied, in_pairs])
 @pytest.mark.parametrize(
     ("m", "n_outer", "n_varying", "seed"),
-    [
-        (15, 1, 1, 0),
-        pytest.param(17, 3, 3, 1, marks=pytest.mark.slow),
-    ],
+    [(15, 1, 1, 0), pytest.param(17, 3, 3, 1, marks=pytest.mark.slow)],
 )
 def test_rounding_and_ties_change_no_network(make, m, n_outer, n_varying, seed):
     """A walk through few columns rounds in other ways than the one that filled the tables."""

@@ -7,9 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from incomplete_tables import correlated_rows, with_holes
 
-from skbn._core.compile import compile_kernels
 from skbn._missing.em import UnboundedError, estimate, saturated, start
-from skbn._missing.em_kernels import Moments, maximise_likelihood
 from skbn._missing.incomplete_rows import incomplete_rows
 
 
@@ -82,29 +80,6 @@ def test_no_parameters_nearby_are_better(seed):
         other = reference.covariance_of_network(other, parents)
         shifted = mean + 0.02 * rng.normal(size=4)
         assert reference.observed_log_likelihood(table, shifted, other) < best + 1e-6
-
-
-@given(st.integers(0, 10**6))
-def test_the_likelihood_never_falls(seed):
-    table, rng = table_with_holes(seed, m=5, n=30)
-    rows = incomplete_rows(table)
-    m = rows.n_columns
-    compile_kernels([maximise_likelihood])
-    _, masks = random_parents(m, rng)
-    is_parent = np.array([[bool(mask >> j & 1) for j in range(m)] for mask in masks])
-    order = np.argsort([_depth(x, masks) for x in range(m)], kind="stable")
-    begin = start(rows)
-    moments = Moments(
-        begin.expected_mean.copy(), begin.scatter.copy(), np.empty(m), np.empty((m, m))
-    )
-    path = []
-    for _ in range(20):
-        log_likelihood, _, _, column = maximise_likelihood(
-            rows.patterned, order, is_parent, 0.0, 0.0, -np.inf, 1, moments
-        )
-        assert column == -2  # it still rises
-        path.append(log_likelihood)
-    assert np.diff(path).min() > -1e-9
 
 
 def test_short_calls_of_the_kernel_change_no_bit(monkeypatch):

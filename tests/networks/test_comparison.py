@@ -4,6 +4,7 @@ import sys
 
 import networkx as nx
 import pytest
+from agreement import raises
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -75,10 +76,8 @@ def test_it_draws_the_other_first():
 
 
 def test_refusals():
-    with pytest.raises(ValueError, match=r"other must have the network's nodes"):
-        random_network(0).compare(nx.DiGraph([(0, 1)]))
-    with pytest.raises(TypeError, match="other must be"):
-        random_network(0).compare("a -> b")
+    raises(r"other must have the network's nodes", random_network(0).compare, nx.DiGraph([(0, 1)]))
+    raises("other must be", random_network(0).compare, "a -> b", kind=TypeError)
     with pytest.raises(TypeError, match="such as network_ of a GaussianBNLearner"):
         random_network(0).compare(GaussianBNLearner())
 

@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+from agreement import raises
 from sklearn.model_selection import StratifiedKFold
 
 from skbn import (
@@ -66,11 +67,9 @@ def test_evidence_on_a_level_that_never_occurred_is_refused():
     ]
     for ask in asked:
         for level in "zq":
-            with pytest.raises(ValueError, match=f"level.*'{level}'"):
-                ask(level)
+            raises(f"level.*'{level}'", ask, level)
     for score in (learner.score, learner.score_samples):
-        with pytest.raises(ValueError, match="level 'q', which fit did not see"):
-            score(scores)
+        raises("level 'q', which fit did not see", score, scores)
     assert np.isfinite(learner.score(unseen("q"), sample_weight=np.arange(N)))
 
 

@@ -6,13 +6,10 @@ import networkx as nx
 import numpy as np
 import pytest
 import reference
-from hypothesis import given
-from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.stats import t
 
 from skbn import BGe, GaussianBayesianNetwork, GaussianBNLearner
-from skbn.datasets import make_gaussian_network
 
 pd = pytest.importorskip("pandas")
 pytestmark = pytest.mark.filterwarnings("ignore::skbn.exceptions.DataWarning")
@@ -44,32 +41,6 @@ def test_errors_of_statsmodels(weight):
             [fitted.bse, fitted.tvalues, fitted.pvalues, fitted.conf_int(alpha=0.1)]
         )
         assert_allclose(of_child[COLUMNS], expected[1:], rtol=1e-8)
-
-
-@given(st.integers(0, 10**6), st.integers(12, 30))
-def test_half_the_level_is_beside_the_weight_and_rows_twice_shrink_the_errors(seed, n):
-    rows = table(n, seed)
-    network = GaussianBayesianNetwork(DAG).fit(rows)
-    frame = network.to_frame()
-    assert_allclose((frame["ci_low"] + frame["ci_high"]) / 2, frame["weight"], atol=1e-9)
-    excludes_zero = frame["ci_low"] * frame["ci_high"] > 0
-    assert list(excludes_zero) == list(frame["p_value"] < 0.05)
-    twice = network.fit(rows, sample_weight=np.full(n, 2.0)).to_frame()
-    used = np.array([4, 4, 4, 3, 3])
-    assert_allclose(twice["std_err"] / frame["std_err"], np.sqrt((n - used) / (2 * n - used)))
-
-
-@pytest.mark.slow
-def test_given_the_structure_intervals_cover_the_true_weights_as_often_as_they_say():
-    _, truth = make_gaussian_network(5, n_samples=1, random_state=0)
-    weights = truth.to_frame()["weight"].to_numpy()
-    network, covered = GaussianBayesianNetwork(truth.dag), []
-    rows = truth.sample(12 * 600, random_state=0).reshape(600, 12, 5)
-    for table_of_12 in rows:
-        frame = network.fit(table_of_12).to_frame(confidence=0.9)
-        low, high = (frame[end].to_numpy() for end in ("ci_low", "ci_high"))
-        covered.append((low < weights) & (weights < high))
-    assert_allclose(np.mean(covered, axis=0), 0.9, atol=4 * np.sqrt(0.9 * 0.1 / 600))
 
 
 def test_a_learner_knows_the_errors_until_its_graph_changes():

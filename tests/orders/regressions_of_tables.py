@@ -26,13 +26,7 @@ def correlated_rows(rng, n, m):
 def bic_tables(n, m, penalty=1.0):
     """c, a0 and a1 of the log-likelihood less half a logarithm of n for each parent."""
     n_parents = np.arange(m)
-    return np.array(
-        [
-            -penalty * n_parents * np.log(n) / 2,
-            np.full(m, n / 2),
-            np.full(m, -n / 2),
-        ]
-    )
+    return np.array([-penalty * n_parents * np.log(n) / 2, np.full(m, n / 2), np.full(m, -n / 2)])
 
 
 class Table:

@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 import reference
+from agreement import raises
 from sklearn import config_context
 
 from skbn import EffectPosterior, TotalEffects
@@ -96,10 +97,8 @@ def test_distribution_function_and_quantiles():
     for effect in (NEVER, UNSEEN):
         assert effect.quantile([0, 0.5, 1]).tolist() == [0, 0, 0]
         assert effect.cdf([-1e-300, 0]).tolist() == [0, 1]
-    with pytest.raises(ValueError, match=r"q must be from 0 to 1; got 1.5"):
-        MIXED.quantile([0.5, 1.5])
-    with pytest.raises(ValueError, match=r"level must be from 0 to 1; got -1"):
-        MIXED.interval(-1)
+    raises(r"q must be from 0 to 1; got 1.5", MIXED.quantile, [0.5, 1.5])
+    raises(r"level must be from 0 to 1; got -1", MIXED.interval, -1)
 
 
 def test_how_an_effect_is_shown():
@@ -163,5 +162,4 @@ def test_pairs_that_do_not_exist(effects, pair, error, message):
 
 
 def test_level_of_the_table(effects):
-    with pytest.raises(ValueError, match=r"level must be from 0 to 1; got 2"):
-        effects.to_frame(level=2)
+    raises(r"level must be from 0 to 1; got 2", effects.to_frame, level=2)

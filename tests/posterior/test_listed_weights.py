@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 import reference
-from enumerated import enumerated, rows_of, scores_of
+from enumerated import rows_of, scores_of
 from hypothesis import given
 from hypothesis import strategies as st
 from problems import PLENTY, problem, resources
@@ -24,17 +24,6 @@ from skbn._solver.problem import Shape
 from skbn.datasets import make_gaussian_network
 
 PRIORS = ["uniform", "order"]
-KNOWLEDGE = [
-    {"max_parents": 0},
-    {"max_parents": 1},
-    {"max_parents": 2},
-    {"max_parents": 4},
-    {"max_parents": 2, "required_edges": [(0, 1)]},
-    {"max_parents": 2, "required_edges": [(0, 2), (1, 2)]},
-    {"max_parents": 3, "forbidden_edges": [(2, 1), (0, 2)]},
-    {"max_parents": 2, "tiers": [[2], [0], [1], ...]},
-    {"max_parents": 2, "tiers": [[0, 1], ...], "forbidden_edges": [(0, 2)]},
-]
 
 
 def posterior_of(scores, prior, is_listed=True, log_odds=None, n_jobs=None, **knowledge):
@@ -70,19 +59,6 @@ def assert_same(found, expected, tolerance=1e-12):
         assert listed.keys() <= all_sets.keys()
         for mask, probability in all_sets.items():
             assert listed.get(mask, 0.0) == pytest.approx(probability, abs=tolerance)
-
-
-@pytest.mark.parametrize("prior", PRIORS)
-@pytest.mark.parametrize("knowledge", KNOWLEDGE)
-def test_networks_are_those_of_enumeration(prior, knowledge):
-    scores = scores_of(5)
-    found = posterior_of(scores, prior, **knowledge)
-    expected = enumerated(scores, prior, **knowledge)
-    np.testing.assert_allclose(found.edges, expected.edges, rtol=0, atol=1e-12)
-    assert found.log_sum == pytest.approx(expected.log_evidence, rel=1e-13)
-    for x, of_child in enumerate(expected.parent_sets):
-        for mask, probability in parent_sets(found, x).items():
-            assert probability == pytest.approx(of_child[mask], abs=1e-12)
 
 
 @pytest.mark.parametrize("prior", PRIORS)

@@ -164,16 +164,6 @@ def test_edges_and_paths_have_their_frequencies(prior, m, knowledge):
         assert_shares(is_path.mean(axis=0), posterior.paths, n_samples)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("prior", PRIORS)
-def test_edges_of_twenty_columns_have_their_frequencies(prior):
-    posterior = posterior_of(scores_of(20, n_rows=1000), prior)
-    samples = sampled(posterior, 5000, n_jobs=2)
-    is_edge = np.stack([samples >> p & 1 for p in range(20)], axis=1)
-    assert_shares(is_edge.mean(axis=0), posterior.edges, 5000)
-    assert np.array_equal(sampled(posterior, 5000), samples)
-
-
 @pytest.mark.parametrize("prior", PRIORS)
 def test_no_samples(prior):
     assert sampled(posterior_of(scores_of(4), prior), 0).shape == (0, 4)

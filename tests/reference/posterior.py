@@ -431,11 +431,6 @@ def weight_of_dags(m, odds=1):
     return weights[m]
 
 
-def weight_of_ordered_dags(m, odds=1):
-    """The same sum with each DAG counted once per order: in an order, all edges are free."""
-    return math.factorial(m) * (1 + odds) ** (m * (m - 1) // 2)
-
-
 # Effects, in networks with parameters from their posterior
 
 

@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 import reference
+from agreement import raises
 from scipy.special import comb
 from scipy.stats import norm
 from sklearn.base import clone
 from sklearn.datasets import load_wine
-from sklearn.model_selection import GridSearchCV
 
 from skbn import (
     AIC,
@@ -28,7 +28,7 @@ from skbn import (
     LogLikelihood,
 )
 from skbn._data.statistics import Prior
-from skbn._scores.criteria import CRITERIA, is_score_equivalent, same_criterion
+from skbn._scores.criteria import CRITERIA, same_criterion
 from skbn.datasets import make_gaussian_network
 
 M = 5
@@ -227,16 +227,14 @@ def test_a_labelled_nu_of_columns_without_names_goes_by_their_numbers(rows):
 )
 def test_labels_that_are_not_those_of_the_columns_are_named(rows, nu, message):
     for estimator in (GaussianBNLearner(BGe(nu=nu)), LocalScoreTransformer(BGe(nu=nu))):
-        with pytest.raises(ValueError, match=message):
-            estimator.fit(labelled_table(rows))
+        raises(message, estimator.fit, labelled_table(rows))
 
 
 def test_a_labelled_nu_without_a_table_goes_by_numbers():
     mean = np.zeros(2)
     by_number = BGe(nu={1: 3.0, 0: 1.0}).prior(10, mean)
     np.testing.assert_array_equal(by_number.mean, BGe(nu=[1.0, 3.0]).prior(10, mean).mean)
-    with pytest.raises(ValueError, match=r"nu: .*'a'"):
-        BGe(nu=pd.Series({"a": 1.0, "b": 3.0})).prior(10, mean)
+    raises(r"nu: .*'a'", BGe(nu=pd.Series({"a": 1.0, "b": 3.0})).prior, 10, mean)
     criterion = BGe(nu={"b": 3.0, "a": 1.0}).for_columns(["a", "b"])
     np.testing.assert_array_equal(criterion.prior(10, mean).mean, by_number.mean)
 
@@ -250,11 +248,6 @@ def test_a_labelled_nu_is_a_parameter_like_any_other(rows, nu):
     assert "BGe(nu=" in repr(fitted.criterion_)
     assert learner._repr_html_()
     assert "\n" not in repr(scores_of(table, BGe(nu=nu)))
-    search = GridSearchCV(GaussianBNLearner(BGe()), {"criterion__nu": [nu, None]}, cv=2)
-    scores = search.fit(table).cv_results_["mean_test_score"]
-    values = {"criterion__nu": [list(NU.values()), None]}
-    expected = GridSearchCV(GaussianBNLearner(BGe()), values, cv=2).fit(table)
-    np.testing.assert_array_equal(scores, expected.cv_results_["mean_test_score"])
 
 
 def test_labels_are_part_of_what_makes_criteria_the_same(rows):
@@ -268,8 +261,7 @@ def test_labels_are_part_of_what_makes_criteria_the_same(rows):
     for nu in (*LABELLED, list(NU.values())):  # the same for these columns
         assert GaussianBNLearner(BGe(nu=nu)).fit(scores).network_score_ == score
     for nu in (renamed, LABELLED[1].to_numpy()):
-        with pytest.raises(ValueError, match="was asked for, but the LocalScores were made with"):
-            GaussianBNLearner(BGe(nu=nu)).fit(scores)
+        raises("for, but the LocalScores were made with", GaussianBNLearner(BGe(nu=nu)).fit, scores)
 
 
 class ByColumn(BIC):
@@ -304,8 +296,7 @@ def test_a_users_criterion_is_told_the_columns(rows):
 def test_bge_refuses_what_its_prior_cannot_carry():
     rows = np.random.default_rng(0).normal(size=(20, 2)) * 1e12
     message = r"too small relative to the columns' spread .* standardise"
-    with pytest.raises(ValueError, match=message):
-        scores_of(np.column_stack([rows, rows[:, 0]]), "bge").local_score(0, [2])
+    raises(message, scores_of(np.column_stack([rows, rows[:, 0]]), "bge").local_score, 0, [2])
 
 
 # What criteria share
@@ -402,10 +393,7 @@ def test_the_given_object_stays_as_it_is(rows):
         (EBIC(form="bic"), "'form' parameter of EBIC must be a str among"),
         (BGe(alpha_mu=0), "'alpha_mu' parameter of BGe"),
         (BGe(alpha_w=6), r"alpha_w must be larger than m \+ 1 = 6 .* got 6"),
-        (
-            BGe(nu=[1.0, 2.0]),
-            r"nu must hold a finite prior mean for each of the 5 .*\[1\.0, 2\.0\]",
-        ),
+        (BGe(nu=[1.0, 2.0]), r"nu must hold .* for each of the 5 .*\[1\.0, 2\.0\]"),
         (BGe(nu=[1.0, 2.0, 3, 4, np.nan]), r"nu must hold .*got \[1\.0, 2\.0, 3\.0, 4\.0, nan\]"),
         (BGe(nu=np.full(5, 1e160)), r"nu must hold .*at most 1e\+150 in magnitude; got \[1e\+160,"),
         (BGe(nu=np.zeros((5, 5))), r"nu must hold .*got ndarray of shape \(5, 5\)"),
@@ -415,8 +403,7 @@ def test_the_given_object_stays_as_it_is(rows):
     ],
 )
 def test_bad_parameters(rows, criterion, message):
-    with pytest.raises(ValueError, match=message):
-        GaussianBNLearner(criterion).fit(rows)
+    raises(message, GaussianBNLearner(criterion).fit, rows)
 
 
 def test_bge_has_no_penalty(rows):
@@ -437,15 +424,12 @@ def test_bad_tables(rows, tables, message):
         def tables(self, n_samples, m):
             return tables
 
-    with pytest.raises(ValueError, match=message):
-        GaussianBNLearner(Bad()).fit(rows)
+    raises(message, GaussianBNLearner(Bad()).fit, rows)
 
 
 def test_a_criterion_without_tables_cannot_be_made():
-    with pytest.raises(TypeError, match=r"abstract class Criterion .*tables"):
-        Criterion()
-    with pytest.raises(TypeError, match=r"abstract class InformationCriterion .*complexity"):
-        InformationCriterion()
+    raises(r"abstract class Criterion .*tables", Criterion, kind=TypeError)
+    raises(r"class InformationCriterion .*complexity", InformationCriterion, kind=TypeError)
 
 
 # What a search must not take for a tie, nor for a network
@@ -476,8 +460,7 @@ def test_a_constant_that_all_families_share_does_not_matter(shift, max_parents, 
 @pytest.mark.parametrize("shift", [1e13, 1e15, -1e15, 1e90])
 def test_a_constant_that_hides_differences_is_refused(rows, shift):
     message = r"Shifted\.tables\(.*, 5\) has .*e\+.* in its first row .*Leave out a constant"
-    with pytest.raises(ValueError, match=message):
-        GaussianBNLearner(Shifted(shift)).fit(rows)
+    raises(message, GaussianBNLearner(Shifted(shift)).fit, rows)
     GaussianBNLearner(Shifted()).fit(rows)
 
 
@@ -525,8 +508,7 @@ class RulesOut(Criterion):
 )
 def test_a_search_without_a_network_is_an_error(numbers, settings):
     rows = np.random.default_rng(0).normal(size=(50, 3))
-    with pytest.raises(ValueError, match=r"No acyclic network of the columns \["):
-        GaussianBNLearner(RulesOut(numbers), **settings).fit(rows)
+    raises(r"network of the columns \[", GaussianBNLearner(RulesOut(numbers), **settings).fit, rows)
 
 
 @pytest.mark.parametrize("cost", [-1e13, -1e99])
@@ -560,17 +542,6 @@ def test_ties_are_broken_alike_however_the_search_goes(work, fewest, monkeypatch
     assert 3 not in dag.predecessors(7)
 
 
-def test_bge_of_strong_priors():
-    rows = make_gaussian_network(3, n_samples=20, random_state=0)[0]
-    for alpha_w in (14.1, 1e4, 1e8):
-        criterion = BGe(alpha_w=alpha_w)
-        assert is_score_equivalent(criterion.tables(20, 3))
-        scores = scores_of(rows, criterion)
-        for x, parents in reference.families(3):
-            expected = reference.bge_local_score(rows, x, parents, alpha_w=alpha_w)
-            assert scores.local_score(x, parents) == pytest.approx(expected, abs=1e-6)
-
-
 # Both ends of the documented ranges
 
 
@@ -598,16 +569,7 @@ def test_a_large_penalty_leaves_required_edges_alone_or_is_refused(wine, criteri
     learner = GaussianBNLearner(criterion, penalty=1e8, required_edges=edges).fit(wine)
     assert list(learner.dag_.edges) == edges
     assert learner.optimality_gap_ < 1e-5
-    with pytest.raises(ValueError, match=r"known only to .* nats.*lower the penalty"):
-        learner.set_params(penalty=1e100).fit(wine)
-
-
-@pytest.mark.parametrize("form", ["foygel-drton", "chen-chen", "bnlearn"])
-def test_the_largest_gamma_leaves_no_edge(wine, form):
-    dag = GaussianBNLearner(EBIC(1e100, form=form), max_parents=2).fit(wine).dag_
-    assert not dag.edges
-    none = GaussianBNLearner(EBIC(0, form=form)).fit(wine)
-    assert none.network_score_ == GaussianBNLearner("bic").fit(wine).network_score_
+    raises(r"known only to .* nats.*lower the penalty", learner.set_params(penalty=1e100).fit, wine)
 
 
 @may_be_rounded
@@ -700,8 +662,7 @@ class BadParts(BIC):
     ],
 )
 def test_parts_of_criteria_that_are_no_good(rows, criterion, message):
-    with pytest.raises(ValueError, match=message):
-        GaussianBNLearner(criterion).fit(rows)
+    raises(message, GaussianBNLearner(criterion).fit, rows)
 
 
 def test_a_noise_that_cannot_be_estimated(rows):
@@ -727,11 +688,9 @@ def test_nested_criteria_are_compared_by_their_parameters(rows):
     assert GaussianBNLearner(Twice(BIC())).fit(scores).network_score_ == pytest.approx(
         2 * GaussianBNLearner("bic").fit(rows).network_score_
     )
-    with pytest.raises(ValueError, match="was asked for, but the LocalScores were made with"):
-        GaussianBNLearner(Twice(AIC())).fit(scores)
+    raises("for, but the LocalScores were made with", GaussianBNLearner(Twice(AIC())).fit, scores)
 
 
 def test_scores_of_no_rows(rows):
     for criterion in ("bic", "bge"):
-        with pytest.raises(ValueError, match="There are no rows"):
-            scores_of(rows, criterion)[:0].local_score(0)
+        raises("There are no rows", scores_of(rows, criterion)[:0].local_score, 0)

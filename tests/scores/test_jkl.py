@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import reference
+from agreement import raises
 
 from skbn import GaussianBNLearner, LocalScores, LocalScoreTransformer, ParentSetScores
 from skbn._exact.plan import plan_search
@@ -125,8 +126,7 @@ def check_jkl(path, data):
     expected = plainly_read_jkl(data)
     if expected is None:
         message = re.escape(f"{path}, line ") + r"\d+: .{1,400}\.$"
-        with pytest.raises(ValueError, match=message):
-            ParentSetScores.from_jkl(path)
+        raises(message, ParentSetScores.from_jkl, path)
         return False
     scores = ParentSetScores.from_jkl(path)
     assert scores.columns == list(expected)
@@ -157,8 +157,7 @@ def test_local_scores_that_end_anywhere(path, line_end):
 def test_the_rest_of_a_name_may_be_missing(path):
     lines = ["2", "x 1", "-1 0", "x1 1", "-1 1 x"]
     path.write_text("\n".join(lines), encoding="utf-8")
-    with pytest.raises(ValueError, match=r"line 5: .* cut off: it ends .* with 'x', .* 'x1'"):
-        ParentSetScores.from_jkl(path)
+    raises(r"line 5: .* cut off: it ends .* with 'x', .* 'x1'", ParentSetScores.from_jkl, path)
     path.write_text("\n".join(lines) + " ", encoding="utf-8")
     assert ParentSetScores.from_jkl(path).local_score("x1", ["x"]) == -1
     path.write_text("\n".join([lines[0], *lines[3:], *lines[1:3]]), encoding="utf-8")
@@ -178,8 +177,7 @@ def test_more_columns_than_a_dynamic_program_can_have(path, n_columns):
 
 
 def test_more_columns_than_python_has_digits_for():
-    with pytest.raises(ValueError, match=r"over 15000 columns needs 7\.1e\+4499 EB"):
-        plan_search(15_000, 1)
+    raises(r"over 15000 columns needs 7\.1e\+4499 EB", plan_search, 15_000, 1)
 
 
 def test_many_columns_in_tiers(path):
@@ -224,15 +222,13 @@ def test_many_columns_in_tiers(path):
     ],
 )
 def test_files_of_another_format(tmp_path, text, message):
-    with pytest.raises(ValueError, match=message):
-        ParentSetScores.from_jkl(written(tmp_path, text))
+    raises(message, ParentSetScores.from_jkl, written(tmp_path, text))
 
 
 def test_names_that_the_format_cannot_hold(tmp_path):
     frame = pd.DataFrame({"a b": [1.0, 2, 4, 3], "c": [2.0, 1, 5, 9]})
     scores = LocalScoreTransformer().fit_transform(frame)
-    with pytest.raises(ValueError, match="Column 'a b' cannot be written"):
-        scores.to_jkl(tmp_path / "scores.jkl")
+    raises("Column 'a b' cannot be written", scores.to_jkl, tmp_path / "scores.jkl")
     assert not list(tmp_path.iterdir())
 
 
@@ -308,8 +304,7 @@ def test_listed_families_are_written_as_they_are_or_refused(path, columns, data)
     scores = ParentSetScores(columns, families)
     path.write_text("old", encoding="utf-8")
     if any(re.search(r"[\s\0-\x1f\x7f-\x9f]|^$", name) for name in columns):
-        with pytest.raises(ValueError, match="cannot be written"):
-            scores.to_jkl(path)
+        raises("cannot be written", scores.to_jkl, path)
         assert path.read_text(encoding="utf-8") == "old"
         return
     scores.to_jkl(path)

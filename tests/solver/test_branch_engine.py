@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from agreement import raises
 from branch_and_cut_alone import (
     best_by_subsets,
     random_lists,
@@ -60,10 +61,7 @@ def test_the_network_scores_as_that_of_dynamic_programming(monkeypatch, seed):
     m = int(rng.integers(6, 9))
     scores = scores_of(m, int(rng.integers(2, 5)), seed, ["bic", "bge", "aic"][seed % 3])
     knowledge = random_constraints(rng, m) if seed % 4 else {}
-    needed = max(
-        (sum(b == x for _, b in read_edges(knowledge)) for x in range(m)),
-        default=0,
-    )
+    needed = max((sum(b == x for _, b in read_edges(knowledge)) for x in range(m)), default=0)
     most = min(knowledge.get("max_parents", m), scores.max_parents)
     knowledge["max_parents"] = max(most, needed)
     if knowledge["max_parents"] > scores.max_parents:
@@ -161,8 +159,7 @@ def test_a_bound_that_the_climb_reaches_is_a_proof(monkeypatch):
 def test_no_network_has_a_finite_score(monkeypatch):
     both = [([[1]], [0.0]), ([[0]], [0.0])]  # each column needs the other
     without_dynamic_programs(monkeypatch)
-    with pytest.raises(ValueError, match=r"No acyclic network of the columns \['a', 'b'\]"):
-        solved(ParentSetScores(["a", "b"], both))
+    raises(r"network of the columns \['a', 'b'\]", solved, ParentSetScores(["a", "b"], both))
 
 
 def test_the_only_network_is_found_where_the_order_search_finds_none(monkeypatch):
@@ -204,21 +201,18 @@ def test_more_undominated_families_than_expected(monkeypatch):
     monkeypatch.setattr(branch_engine, "_SHARE_UNDOMINATED", 0.0)
     scores = scores_of(13, 4, criterion="loglik")
     n_bytes = plan_searches(problem(scores).read(), resources()).searches[0].n_bytes
-    with pytest.raises(ValueError, match=r"over 13 columns runs short of memory .* max_parents"):
-        solved(scores, given=resources(n_bytes))
+    raises(r"columns runs short of memory .* max_parents", solved, scores, given=resources(n_bytes))
 
 
 def test_all_sets_of_parents_are_not_listed(monkeypatch):
     without_dynamic_programs(monkeypatch)
-    with pytest.raises(ValueError, match=r"over 6 columns needs .* its states"):
-        solved(scores_of(6, None))
+    raises(r"over 6 columns needs .* its states", solved, scores_of(6, None))
 
 
 def test_without_highspy_it_says_how_to_install_it(monkeypatch):
     scores = scores_of(40, 2)
     monkeypatch.setattr(branch_engine, "find_spec", lambda name: None)
-    with pytest.raises(ImportError, match=r"requires highspy\. .* `pip install highspy`"):
-        solved(scores)
+    raises(r"requires highspy\. .* `pip install highspy`", solved, scores, kind=ImportError)
     assert solved(scores_of(8)).is_optimal
 
 

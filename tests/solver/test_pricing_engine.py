@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from agreement import raises
 from branch_and_cut_alone import without_dynamic_programs
 from random_learners import random_learner
 from sklearn.exceptions import ConvergenceWarning
@@ -29,8 +30,13 @@ def rows_of(m, seed, n=120):
     [
         ("bic", {}),
         ("ebic", {"exogenous": [0, 3]}),
-        ("aic", {"penalty": 2.0, "required_edges": [(0, 1), (2, 1)]}),
-        ("bic", {"forbidden_edges": [(0, 1), (1, 0), (2, 3)]}),
+        *(
+            pytest.param(*case, marks=pytest.mark.slow)
+            for case in (
+                ("aic", {"penalty": 2.0, "required_edges": [(0, 1), (2, 1)]}),
+                ("bic", {"forbidden_edges": [(0, 1), (1, 0), (2, 3)]}),
+            )
+        ),
         ("bic", {"tiers": [[0, 1, 2, 3], [4, 5, 6, 7]]}),
     ],
 )
@@ -83,7 +89,7 @@ def test_forty_columns_are_proven_without_a_limit_on_parents():
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [pytest.param(0, marks=pytest.mark.slow), 1])
 def test_a_bound_without_lists_holds(seed, alone, monkeypatch):
     monkeypatch.setattr(ColumnGeneration, "_list", lambda _: None)
     X = rows_of(9, seed, 60)
@@ -109,16 +115,11 @@ def test_lists_that_take_all_memory_end_the_search_with_its_gap(alone, monkeypat
 
 def test_without_a_time_limit_the_refusal_names_it():
     X = np.random.default_rng(0).normal(size=(60, 40))
-    with pytest.raises(ValueError, match="Set time_limit, to 600 seconds for example"):
-        GaussianBNLearner().fit(X)
-    with pytest.raises(ValueError, match=r"^((?!time_limit).)*$"):
-        GaussianBNLearner("bge").fit(X)
+    raises("Set time_limit, to 600 seconds for example", GaussianBNLearner().fit, X)
+    raises(r"^((?!time_limit).)*$", GaussianBNLearner("bge").fit, X)
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [{"criterion": "bge"}, {"nodes": {"pair": [0, 1]}}],
-)
+@pytest.mark.parametrize("settings", [{"criterion": "bge"}, {"nodes": {"pair": [0, 1]}}])
 def test_what_cannot_be_priced_is_named(settings):
     X = np.random.default_rng(0).normal(size=(60, 40))
     with pytest.raises(ValueError, match="A time_limit alone is enough for the BIC, AIC, EBIC or"):

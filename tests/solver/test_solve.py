@@ -4,12 +4,19 @@ import itertools
 
 import numpy as np
 import pytest
+import reference
+from block_tables import block_sample, mixed_blocks
+from branch_and_cut_alone import without_dynamic_programs
+from experiment_tables import experiment
+from numpy.testing import assert_allclose
 from problems import problem, resources
 
-from skbn import BIC, GaussianBNLearner, LocalScoreTransformer
-from skbn._core.subsets import mask_of
+from skbn import BIC, BGe, GaussianBNLearner, LocalScoreTransformer
+from skbn._core.subsets import mask_of, members_of
+from skbn._scores.local_scores import LocalScores
 from skbn._solver import planner
-from skbn._solver.engines import GroupSearch, Optimum
+from skbn._solver.engines import GroupSearch, Optimum, SearchSettings
+from skbn._solver.near_optimal import near_optimal
 from skbn._solver.planner import plan_searches
 from skbn._solver.solve import solve
 from skbn.datasets import make_gaussian_network
@@ -85,3 +92,130 @@ def test_penalties_are_solved_as_one_by_one():
         assert solution.score == alone.network_score_
         parents = [mask_of(alone.dag_.predecessors(x)) for x in range(6)]
         assert solution.parents == parents
+
+
+# Engines and lists of problems with interventions and exogenous columns, against each other
+
+
+M = 6
+KNOWLEDGE = {
+    "interventions": ([{0}, {1, 2}, {4}], []),
+    "exogenous": ([], [1, 4]),
+    "both": ([{0}, {1, 2}, {4}], [2, 3]),
+}
+
+
+def scores_of(targets, max_parents, criterion="bic", seed=0):
+    rows, is_set = experiment(M, targets, n=40, seed=seed)
+    transformer = LocalScoreTransformer(criterion, max_parents=max_parents)
+    return transformer.fit_transform(rows, interventions=is_set)
+
+
+def solution_of(scores, settings=None, **knowledge):
+    return solve(problem(scores, **knowledge), resources(), settings or SearchSettings())[0]
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("kind", KNOWLEDGE)
+def test_engines_agree(monkeypatch, kind, seed):
+    targets, exogenous = KNOWLEDGE[kind]
+    few = scores_of(targets, 2, seed=seed)
+    expected = solution_of(few, exogenous=exogenous)
+    assert expected.score == pytest.approx(
+        solution_of(scores_of(targets, None, seed=seed), exogenous=exogenous, max_parents=2).score
+    )
+    order = SearchSettings(is_exact=False)
+    assert solution_of(few, order, exogenous=exogenous).score <= expected.score + 1e-9
+    without_dynamic_programs(monkeypatch)
+    found = solution_of(few, exogenous=exogenous)
+    assert found.score == pytest.approx(expected.score)
+    assert found.is_optimal
+
+
+@pytest.mark.parametrize("criterion", ["bic", "bge"])
+@pytest.mark.parametrize("n_exogenous", range(1, M))
+def test_exogenous_columns_are_a_first_tier_without_a_score(criterion, n_exogenous):
+    outside = np.random.default_rng(n_exogenous).permutation(M)[:n_exogenous].tolist()
+    scores = scores_of([], None, criterion)
+    rest = [x for x in range(M) if x not in outside]
+    among = [(a, b) for a in outside for b in outside if a != b]
+    tiers = solution_of(scores, tiers=[outside, rest], forbidden_edges=among)
+    own = sum(scores.local_score(x) for x in outside)
+    found = solution_of(scores, exogenous=outside)
+    assert found.score == pytest.approx(tiers.score - own, rel=1e-10)
+    assert found.parents == tiers.parents
+
+
+# Searches for the best network of nodes that have several columns each
+
+
+def tables(seed, m=4, n=60):
+    return mixed_blocks(m, n, np.random.default_rng(seed))
+
+
+def network_scores(blocks, criterion="bic"):
+    m = len(blocks)
+    local = {
+        family: reference.block_score(blocks, *family, criterion)
+        for family in reference.families(m)
+    }
+    return {
+        parents: sum(local[x, ps] for x, ps in enumerate(parents))
+        for parents in reference.all_dags(m)
+    }
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("max_parents", [None, 1])
+@pytest.mark.parametrize("constrained", [False, True])
+def test_the_best_network_is_that_of_the_enumeration(seed, max_parents, constrained):
+    blocks = tables(seed)
+    known = {"required_edges": [("v2", "v3")], "forbidden_edges": [("v0", "v1"), ("v3", "v0")]}
+    scores = LocalScores._from_sample(block_sample(blocks), BIC(), max_parents=max_parents)
+    (found,) = solve(problem(scores, **(known if constrained else {})), resources())
+    best = max(
+        score
+        for parents, score in network_scores(blocks).items()
+        if all(len(ps) <= (max_parents or 3) for ps in parents)
+        and not (constrained and (2 not in parents[3] or 0 in parents[1] or 3 in parents[0]))
+    )
+    assert_allclose(found.score, best, rtol=1e-10)
+    members = tuple(tuple(members_of(mask)) for mask in found.parents)
+    assert_allclose(network_scores(blocks)[members], best, rtol=1e-10)
+    assert found.is_optimal
+    # The losses are those of leaving single edges out.
+    for x, parents in enumerate(members):
+        for p in parents:
+            rest = [v for v in parents if v != p]
+            loss = reference.block_score(blocks, x, parents) - reference.block_score(
+                blocks, x, rest
+            )
+            assert_allclose(found.score_losses[p, x], loss, atol=1e-7)
+
+
+def test_a_list_has_the_classes_of_the_enumeration():
+    blocks = tables(7)
+    classes = {}
+    for parents, score in network_scores(blocks, "bge").items():
+        classes.setdefault(reference.equivalence_class(parents), []).append(score)
+    for members in classes.values():  # score-equivalence
+        assert np.ptp(members) < 1e-8
+    expected = sorted((members[0] for members in classes.values()), reverse=True)[:12]
+    scores = LocalScores._from_sample(block_sample(blocks), BGe())
+    found = near_optimal(problem(scores), resources(), n=12, within=None, equivalence_classes=True)
+    assert_allclose(found.scores, expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize("max_parents", [2, None])
+def test_searches_in_little_memory_and_by_orders_find_the_same(max_parents):
+    blocks = tables(3, m=9, n=80)
+    scores = LocalScores._from_sample(block_sample(blocks), BIC(), max_parents=max_parents)
+    (best,) = solve(problem(scores), resources())
+    if max_parents is None:
+        with pytest.raises(ValueError, match="Set max_parents"):
+            solve(problem(scores), resources(), SearchSettings(is_exact=False))
+    else:
+        (by_orders,) = solve(problem(scores), resources(), SearchSettings(is_exact=False))
+        assert_allclose(by_orders.score, best.score, rtol=1e-12)
+    masks = [mask_of(members_of(mask)) for mask in best.parents]
+    assert_allclose(scores.scorer.network_terms(masks).sum(), best.score, rtol=1e-12)

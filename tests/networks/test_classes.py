@@ -1,0 +1,250 @@
+"""Equivalence under interventions, against its definition for all networks of four columns."""
+
+from itertools import combinations, product
+from math import factorial
+
+import networkx as nx
+import numpy as np
+import pytest
+import reference
+from agreement import raises
+from experiment_tables import TARGETS, experiment
+from hypothesis import given
+from hypothesis import strategies as st
+
+from skbn import GaussianBayesianNetwork
+from skbn._core.subsets import bits_of, mask_of
+from skbn._networks.class_members import edge_shares, number_of_members
+from skbn.datasets import make_gaussian_network
+
+
+def network_of(parents):
+    return GaussianBayesianNetwork(reference.graph_of(parents))
+
+
+def classes_of(m, targets):
+    return reference.classes_of_dags(m, tuple(map(frozenset, targets)))
+
+
+def edges_of(pattern):
+    """The directed edges, and the undirected pairs, of a CPDAG."""
+    edges = list(pattern.edges(data="undirected"))
+    directed = {(a, b) for a, b, is_undirected in edges if not is_undirected}
+    return directed, {frozenset((a, b)) for a, b, is_undirected in edges if is_undirected}
+
+
+def check_cpdags(m, targets):
+    for members in classes_of(m, targets):
+        shared, joined = reference.essential_edges(members)
+        undirected = joined - {frozenset(edge) for edge in shared}
+        for parents in members:
+            found = network_of(parents).cpdag(targets=[tuple(target) for target in targets])
+            assert edges_of(found) == (shared, undirected)
+
+
+@pytest.mark.parametrize(
+    "targets", [*TARGETS[:3], pytest.param(TARGETS[5], marks=pytest.mark.slow)]
+)
+def test_essential_graphs_of_four_columns(targets):
+    assert sum(map(len, classes_of(4, targets))) == 543
+    check_cpdags(4, targets)
+
+
+def distance(one, other):
+    """How many pairs of columns two classes join differently, by the edges of their members."""
+    edges = []
+    for members in (one, other):
+        shared, joined = reference.essential_edges(members)
+        own = {frozenset(edge): edge for edge in shared}
+        edges.append({pair: own.get(pair, "undirected") for pair in joined})
+    a, b = edges
+    return sum(a.get(pair) != b.get(pair) for pair in a.keys() | b.keys())
+
+
+@pytest.mark.parametrize("targets", TARGETS)
+def test_equivalence_and_distances(targets):
+    rng = np.random.default_rng(0)
+    classes = classes_of(4, targets)
+    large = [members for members in classes if len(members) > 1]
+    named = [[*target] for target in targets]
+    for _ in range(40):
+        one, other = classes[rng.integers(len(classes))], classes[rng.integers(len(classes))]
+        same = large[rng.integers(len(large))] if large else one
+        for a, b in ((one, other), (same, same)):
+            left, right = (network_of(each[rng.integers(len(each))]) for each in (a, b))
+            assert left.is_equivalent(right, targets=named) == (a is b)
+            found = left.structural_hamming_distance(right, cpdag=True, targets=named)
+            assert found == distance(a, b)
+    # Networks that observations alone do not tell apart.
+    for members in classes_of(4, [])[::20]:
+        left, right = members[0], members[-1]
+        is_same = reference.interventional_class(left, targets) == reference.interventional_class(
+            right, targets
+        )
+        nets = network_of(left), network_of(right)
+        assert nets[0].is_equivalent(nets[1])
+        assert nets[0].is_equivalent(nets[1], targets=named) == is_same
+
+
+@pytest.mark.parametrize("criterion", ["bic", "aic", "loglik"])
+@pytest.mark.parametrize("targets", TARGETS)
+def test_members_of_a_class_have_one_score(targets, criterion):
+    rows, is_set = experiment(4, targets)
+    scores = reference.all_experimental_scores(rows, is_set, criterion)
+    for members in classes_of(4, targets):
+        of_members = [sum(scores[x, p] for x, p in enumerate(each)) for each in members]
+        assert np.ptp(of_members) < 1e-7
+
+
+def test_targets_name_nodes():
+    network = GaussianBayesianNetwork(nx.DiGraph([("a", "b"), ("b", "c")]))
+    expected = edges_of(network.cpdag(targets=[("b", "a"), "b"]))
+    assert expected == ({("a", "b"), ("b", "c")}, set())
+    assert edges_of(network.cpdag(targets=["b", ("a", "b"), "b"])) == expected
+    assert edges_of(network.cpdag(targets=[])) == edges_of(network.cpdag())
+    assert edges_of(network.cpdag(targets=[["a", "b", "c"]])) == edges_of(network.cpdag())
+    raises(r"targets.*'x'", network.cpdag, targets=["x"])
+    raises("targets", network.is_equivalent, network, targets=[("a", "x")])
+    # Observations are an intervention on nothing.
+    assert edges_of(network.cpdag(targets=[(), "b", []])) == expected
+    for wrong in ("a", 3, iter(["a"])):
+        with pytest.raises(TypeError, match="targets must be a list"):
+            network.structural_hamming_distance(network, cpdag=True, targets=wrong)
+    raises("Set cpdag=True", network.structural_hamming_distance, network, targets=["a"])
+
+
+# Numbers of networks in equivalence classes, against an enumeration
+
+
+def classes(m, allowed):
+    """The networks of allowed edges of each equivalence class, as lists of masks."""
+    for members in reference.classes_of_dags(m):
+        masks = [list(map(mask_of, dag)) for dag in members]
+        found = [each for each in masks if not any(map(beyond, each, allowed))]
+        if found:
+            yield found
+
+
+def beyond(mask, allowed):
+    return mask & ~allowed
+
+
+@pytest.mark.parametrize("m", [3, 4])
+@pytest.mark.parametrize("seed", [None, 0, 1, 2])
+def test_members_are_counted(m, seed):
+    allowed = [(1 << m) - 1] * m
+    if seed is not None:
+        forbidden = np.random.default_rng(seed).random((m, m)) < 0.3
+        allowed = [mask & ~mask_of(np.flatnonzero(forbidden[x])) for x, mask in enumerate(allowed)]
+    for members in classes(m, allowed):
+        shares = np.mean([bits_of(masks, m).T for masks in members], axis=0)
+        for masks in members[:2]:
+            assert number_of_members(masks, allowed) == len(members)
+            np.testing.assert_allclose(edge_shares(masks, allowed), shares, atol=1e-15)
+
+
+def test_members_of_large_classes_are_counted():
+    m = 20
+    chain = [0, *(1 << x for x in range(m - 1))]
+    assert number_of_members(chain) == m  # one for each source
+    complete = [(1 << x) - 1 for x in range(m)]
+    assert number_of_members(complete) == factorial(m)
+
+
+# Networks of the class of a partially directed graph, against all ways to direct it
+
+
+NONE, THERE, BACK, UNDIRECTED = range(4)
+
+
+def partially_directed(m, kinds):
+    """A graph whose pairs are joined in these ways, undirected edges as edges both ways."""
+    graph = nx.empty_graph(m, nx.DiGraph)
+    for (a, b), kind in zip(combinations(range(m), 2), kinds, strict=True):
+        graph.add_edges_from([(a, b)] if kind in (THERE, UNDIRECTED) else [])
+        graph.add_edges_from([(b, a)] if kind in (BACK, UNDIRECTED) else [])
+    return graph
+
+
+def colliders(graph, edges):
+    """The pairs of unjoined parents, with their child."""
+    return {
+        (frozenset((a, b)), c)
+        for (a, c), (b, d) in combinations(edges, 2)
+        if c == d and not (graph.has_edge(a, b) or graph.has_edge(b, a))
+    }
+
+
+def extensions(graph):
+    """All acyclic graphs that direct the undirected edges without a new collider."""
+    directed = [(a, b) for a, b in graph.edges if not graph.has_edge(b, a)]
+    pairs = [(a, b) for a, b in graph.edges if graph.has_edge(b, a) and a < b]
+    for turned in product([False, True], repeat=len(pairs)):
+        edges = directed + [p[::-1] if turn else p for p, turn in zip(pairs, turned, strict=True)]
+        is_acyclic = nx.is_directed_acyclic_graph(nx.DiGraph(edges))
+        if is_acyclic and colliders(graph, edges) == colliders(graph, directed):
+            yield {*edges}
+
+
+def check(graph):
+    expected = list(extensions(graph))
+    if not expected:
+        raises(r"directed cycle|no consistent extension", GaussianBayesianNetwork.from_cpdag, graph)
+        return
+    found = GaussianBayesianNetwork.from_cpdag(graph)
+    assert {*found.dag.edges} in expected
+    pattern = found.cpdag()
+    for a, b, undirected in pattern.edges(data="undirected"):  # what all extensions share
+        assert undirected != all((a, b) in edges for edges in expected)
+
+
+@pytest.mark.parametrize("m", [1, 2, 3])
+def test_all_small_graphs(m):
+    for kinds in product(range(4), repeat=m * (m - 1) // 2):
+        check(partially_directed(m, kinds))
+
+
+@given(st.lists(st.integers(0, 3), min_size=10, max_size=10))
+def test_graphs_of_five_nodes(kinds):
+    check(partially_directed(5, kinds))
+
+
+@given(st.integers(0, 10**6), st.integers(0, 2**20 - 1))
+def test_there_and_back(seed, which):
+    """A CPDAG, with knowledge or without, is that of its extension."""
+    dag = make_gaussian_network(7, mean_degree=2.5, random_state=seed).dag
+    for i, edge in enumerate(dag.edges):
+        dag.edges[edge]["fixed"] = bool(which >> i & 1)
+    network = GaussianBayesianNetwork(dag)
+    for knowledge in (True, False):
+        pattern = network.cpdag(knowledge=knowledge)
+        found = GaussianBayesianNetwork.from_cpdag(pattern)
+        assert found.is_equivalent(network)
+        assert nx.utils.graphs_equal(found.cpdag(), pattern)
+
+
+def test_undirected_graphs_and_the_attribute_fixed():
+    chain = GaussianBayesianNetwork.from_cpdag(nx.path_graph(4))
+    assert chain.cpdag().number_of_edges() == 3
+    assert all(undirected for _, _, undirected in chain.cpdag().edges(data="undirected"))
+    pattern = nx.DiGraph([("a", "c", {"fixed": True}), ("b", "c")])
+    found = GaussianBayesianNetwork.from_cpdag(pattern)
+    assert found.dag.edges["a", "c"] == {"fixed": True}
+    assert found.dag.edges["b", "c"] == {}
+
+
+def test_why_there_is_no_extension():
+    def refusal(graph, message, kind=ValueError):
+        with pytest.raises(kind, match=message):
+            GaussianBayesianNetwork.from_cpdag(graph)
+
+    refusal(nx.cycle_graph("abcd"), r"\['a', 'b', 'c', 'd'\] .* If 'a' came last .* 'b' and 'd'")
+    refusal(nx.DiGraph(["ab", "bc", "ca", "cd"]), r"directed cycle \['a', 'b', 'c'\]")
+    refusal(nx.DiGraph(["aa"]), "joins 'a' to itself")
+    refusal(nx.DiGraph(), "at least one node")
+    refusal([("a", "b")], "must be a networkx", TypeError)
+    refusal(nx.MultiDiGraph(["ab"]), "got MultiDiGraph", TypeError)
+    with pytest.raises(ValueError, match=r"GaussianBayesianNetwork\.from_cpdag"):
+        GaussianBayesianNetwork(GaussianBayesianNetwork(nx.DiGraph(["ab"])).cpdag()).markov_blanket(
+            "a"
+        )
