@@ -77,17 +77,6 @@ def test_chunks_make_the_whole(seed, sizes, kind):
     assert merged.n_rows == n
 
 
-def test_many_blocks_make_the_whole():
-    rows = table(0, 3 * _ROWS_A_BLOCK + 17)
-    summary = summarise(rows)
-    centred = rows - rows.mean(axis=0)
-    factor = np.ldexp(summary.factor, summary.exponent)
-    scatter = centred.T @ centred
-    scale = np.sqrt(np.outer(np.diag(scatter), np.diag(scatter)))
-    assert_allclose(factor.T @ factor / scale, scatter / scale, atol=1e-9)
-    assert_allclose(summary.column_means, rows.mean(axis=0), rtol=1e-14)
-
-
 def test_weights_of_many_blocks_stay_with_their_rows():
     n = 2 * _ROWS_A_BLOCK + 17
     rows, weight = table(1, n), np.random.default_rng(1).integers(0, 4, n)

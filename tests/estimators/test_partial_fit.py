@@ -6,8 +6,6 @@ import pytest
 from agreement import assert_same_network, raises
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.exceptions import NotFittedError
-from sklearn.utils.validation import check_is_fitted
 
 from skbn import EBIC, BGe, GaussianBNLearner, LocalScoreTransformer
 from skbn.datasets import make_gaussian_network
@@ -85,24 +83,6 @@ def test_fit_begins_anew(wine):
     transformer = fed(LocalScoreTransformer(), wine[:100] * 2).fit(wine)
     assert len(transformer.local_scores_) == len(wine)
     assert_same(transformer, GaussianBNLearner().fit(wine))
-
-
-def test_a_chunk_that_is_refused_changes_nothing(wine):
-    transformer = fed(LocalScoreTransformer(), wine[:100])
-    bad = wine[100:].copy()
-    bad.iloc[3, 2] = np.nan
-    raises(rf"column '{wine.columns[2]}', row 3", transformer.partial_fit, bad)
-    raises("feature", transformer.partial_fit, wine.iloc[:, :5])
-    raises("not negative", transformer.partial_fit, wine[100:], sample_weight=-np.ones(78))
-    assert_same(fed(transformer, wine[100:]), GaussianBNLearner().fit(wine))
-
-
-def test_a_first_chunk_that_is_refused_leaves_it_unfitted():
-    transformer = LocalScoreTransformer()
-    raises("column 1, row 1", transformer.partial_fit, [[1, 2], [3, np.inf]])
-    with pytest.raises(NotFittedError):
-        check_is_fitted(transformer)
-    fed(transformer, [[1, 2, 3]])  # of other columns
 
 
 def test_too_few_rows_so_far_are_refused_by_the_learner():
