@@ -254,11 +254,3 @@ def test_near_optimal_networks_need_a_proof(rows):
 
 
 # Scores, constraints and scikit-learn
-
-
-@pytest.mark.parametrize("criterion", ["bic", "aic", "ebic", "bge", "loglik"])
-def test_every_criterion(rows, criterion):
-    learner = order_learner(criterion=criterion).fit(rows)
-    scores = LocalScoreTransformer(criterion).fit_transform(rows)
-    assert learner.network_score_ == pytest.approx(scores.network_score(learner.dag_), abs=1e-6)
-    assert list(order_learner().fit(scores).dag_.edges) == list(learner.dag_.edges)
