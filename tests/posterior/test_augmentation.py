@@ -9,7 +9,7 @@ from agreement import raises
 from incomplete_tables import correlated_rows, with_holes
 from numpy.testing import assert_allclose
 
-from skbn import GaussianBNPosterior
+from skbn import BGe, GaussianBNPosterior
 from skbn.exceptions import ApproximateEvidenceWarning, MissingValuesWarning
 
 
