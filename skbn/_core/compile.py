@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -111,7 +112,7 @@ def compile_kernels(kernels: Iterable[Any], *, silently: bool = False) -> None:
 
 def _compile(kernels: list[Any], silently: bool) -> None:
     announcer = _Announcer(is_told=silently)
-    with event.install_listener("numba:compile", announcer):
+    with event.install_listener("numba:compile", announcer), _without_garbage_collection():
         for i, each in enumerate(kernels):
             announcer.seconds_left = sum(_seconds[other] for other in kernels[i:])
             with suppress(OSError):  # the disk is full: compiled all the same, but not cached
@@ -140,6 +141,18 @@ class _Announcer(event.Listener):
 
     def on_end(self, event: event.Event) -> None:
         """Do nothing."""
+
+
+@contextmanager
+def _without_garbage_collection() -> Iterator[None]:
+    """Do not look for cycles among numba's many objects: a tenth of the time to compile."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 @contextmanager
