@@ -290,21 +290,15 @@ def max_zeta(table, first_bit, last_bit):
         The bits are `first_bit`, ..., `last_bit - 1`. Kernels pass ``np.int64(0)``, since for a
         literal 0 numba would compile all this again.
     """
-    zeta_transform(table, first_bit, last_bit, join_larger, max_within_vector, None)
+    zeta_transform(table, first_bit, last_bit, larger, max_within_vector, None)
 
 
-# These are not kernels: numba does not cache a kernel that takes other kernels as arguments.
-@register_jitable
-def join_larger(a, b, wide):
-    """Return the larger of two float64, or of two vectors' entries; see `zeta_transform`."""
-    return larger(a, b)
-
-
+# This is no kernel: numba does not cache a kernel that takes other kernels as arguments.
 @register_jitable
 def max_within_vector(x, wide):
     """Return the maxima over subsets of two bits, of which the four entries are the subsets."""
-    x = larger(x, without_bit_0(x, x))
-    return larger(x, without_bit_1(x, x))
+    x = larger(x, without_bit_0(x, x), wide)
+    return larger(x, without_bit_1(x, x), wide)
 
 
 @inner_kernel

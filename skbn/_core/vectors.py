@@ -122,6 +122,17 @@ over = _entrywise("fdiv", "Return a quotient, or vectors' quotients entry by ent
 
 
 @intrinsic
+def float_sum(typing_context, a, b, wide):
+    """Return ``plus(a, b)``, where a sum of extended floats would take its format `wide`."""
+    kind = FOUR if a == FOUR else types.float64
+
+    def codegen(context, builder, signature, arguments):
+        return builder.fadd(*arguments[:2])
+
+    return kind(kind, kind, wide), codegen
+
+
+@intrinsic
 def repeated(typing_context, x):
     """Return a vector with the same number in all four entries."""
 
@@ -222,20 +233,21 @@ def logarithm(typing_context, a):
 
 
 @intrinsic
-def larger(typing_context, a, b):
+def larger(typing_context, a, b, wide):
     """Return the larger of two float64, or of the entries of two vectors; none may be NaN.
 
-    Scores may be infinite but are never NaN, which the flag `nnan` says. If this were written as
-    ``b if b > a else a``, LLVM would turn ``t[i] = larger(t[i], s[i])`` into masked stores, which
-    double the time of the whole loop.
+    `wide` is not used: sums of extended floats, in the same place, take their format. Scores may be
+    infinite but are never NaN, which the flag `nnan` says. If this were written as ``b if b > a
+    else a``, LLVM would turn ``t[i] = larger(t[i], s[i])`` into masked stores, which double the
+    time of the whole loop.
     """
     kind = FOUR if a == FOUR else types.float64
 
     def codegen(context, builder, signature, arguments):
         name = "llvm.maxnum.v4f64" if kind == FOUR else "llvm.maxnum.f64"
-        return call_llvm(builder, name, *arguments, fastmath=("nnan",))
+        return call_llvm(builder, name, *arguments[:2], fastmath=("nnan",))
 
-    return kind(kind, kind), codegen
+    return kind(kind, kind, wide), codegen
 
 
 def _choice(entries: list[int], docstring: str) -> Any:

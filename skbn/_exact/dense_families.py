@@ -25,13 +25,13 @@ from skbn._core.compile import inner_kernel, kernel, tuple_type
 from skbn._core.resources import Threads
 from skbn._core.subsets import (
     insert_zero_bit,
-    join_larger,
     mask_of,
     members_of,
     popcount,
     remove_bit,
     subsets_of,
 )
+from skbn._core.vectors import larger
 from skbn._exact.family_sources import BestScores, RankedParentSets
 from skbn._exact.fill_kernels import (
     BlockFamilies,
@@ -84,7 +84,7 @@ class ParentSets(NamedTuple):
 _PARENT_SETS = tuple_type(ParentSets, float64[::1], float64[::1], *[int64] * 6)
 
 
-@kernel(_PARENT_SETS, int64[::1], float64, seconds=1.4)
+@kernel(_PARENT_SETS, int64[::1], float64)
 def first_parents_that_reach(sets, numbers, threshold):
     """Return the first parent set whose local score reaches a threshold, or -1.
 
@@ -104,7 +104,7 @@ def first_parents_that_reach(sets, numbers, threshold):
     """
     width = _row_width(sets)
     scores = np.empty(_row_size(sets.child, width))
-    places, zeros = np.empty(1, np.int64), np.zeros(scores.size)
+    places = np.empty(1, np.int64)
     chosen = np.int64(-1)
     chosen_size = numbers.size + 1
     threshold = max(threshold, LEAST_SCORE)
@@ -112,7 +112,7 @@ def first_parents_that_reach(sets, numbers, threshold):
     above = np.int64(0)
     while True:
         base = sets.outer | above
-        _score_row(sets, base, places, zeros, scores)
+        _score_row(sets, base, places, scores)
         n_reached = 0
         for i in range(scores.size):
             n_reached += scores[i] >= threshold
@@ -154,14 +154,14 @@ def best_parents(sets):
     """
     width = _row_width(sets)
     scores = np.empty(_row_size(sets.child, width))
-    places, zeros = np.empty(1, np.int64), np.zeros(scores.size)
+    places = np.empty(1, np.int64)
     best = LEAST_SCORE
     chosen = np.int64(-1)
     high = sets.candidates & -width
     above = np.int64(0)
     while True:
         base = sets.outer | above
-        _score_row(sets, base, places, zeros, scores)
+        _score_row(sets, base, places, scores)
         for i in range(scores.size):
             if scores[i] > best:
                 parents = _parents_at(i, base, sets.child, width)
@@ -188,14 +188,14 @@ def parents_that_reach(sets, threshold, reached, their_scores):
     """
     width = _row_width(sets)
     scores = np.empty(_row_size(sets.child, width))
-    places, zeros = np.empty(1, np.int64), np.zeros(scores.size)
+    places = np.empty(1, np.int64)
     threshold = max(threshold, LEAST_SCORE)
     n_reached = 0
     high = sets.candidates & -width
     above = np.int64(0)
     while True:
         base = sets.outer | above
-        _score_row(sets, base, places, zeros, scores)
+        _score_row(sets, base, places, scores)
         for i in range(scores.size):
             if scores[i] >= threshold:
                 parents = _parents_at(i, base, sets.child, width)
@@ -210,16 +210,17 @@ def parents_that_reach(sets, threshold, reached, their_scores):
 
 
 @inner_kernel
-def _score_row(sets, base, places, zeros, scores):
+def _score_row(sets, base, places, scores):
     """Set `scores` to the local scores of a row's parent sets, without those that have the child.
 
-    `places` and `zeros` are memory for what `fill_values` asks for.
+    `places` is memory that `fill_values` asks for; scores do not depend on odds.
     """
     places[0] = base + sets.shift
     families = BlockFamilies(
-        sets.of_family, sets.of_parents, places, 1, sets.step, sets.child, zeros, zeros
+        *(sets.of_family, sets.of_parents, places, places.size),
+        *(sets.step, sets.child, scores, scores),
     )
-    fill_values(scores, families, True, -math.inf, join_larger, score_itself, None)
+    fill_values(scores, families, np.int64(1), -math.inf, larger, score_itself, None)
 
 
 @inner_kernel

@@ -23,13 +23,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 from numba import float64, int64
-from numba.extending import register_jitable
+from numba.extending import intrinsic
 
 from skbn._core.compile import inner_kernel, kernel, tuple_type
 from skbn._core.subsets import (
     bit_length,
     insert_zero_bit,
-    join_larger,
     max_within_vector,
     popcount,
     remove_bit,
@@ -38,6 +37,7 @@ from skbn._core.subsets import (
 from skbn._core.vectors import (
     even_entries,
     first_halves,
+    larger,
     load,
     minus,
     odd_entries,
@@ -148,10 +148,14 @@ class BlockFamilies(NamedTuple):
     odds: npt.NDArray[np.float64]
 
 
-@register_jitable
-def score_itself(score, odds, wide):
+@intrinsic
+def score_itself(typing_context, score, odds, wide):
     """Return the score: what `weigh` is in a search for the best network."""
-    return score
+
+    def codegen(context, builder, signature, arguments):
+        return arguments[0]
+
+    return score(score, odds, wide), codegen
 
 
 @kernel(PIECES, PARENT_RULES, int64[::1], int64, int64, int64[::1], BLOCK_TABLES, seconds=1.6)
@@ -171,7 +175,7 @@ def fill_blocks(pieces, rules, children, begins, ends, blocks, tables):
     tables : BlockTables
     """
     places = np.empty(1 << popcount(pieces.chosen), np.int64)
-    no_odds = np.zeros(places.size)
+    no_odds = np.empty(places.size)  # scores do not depend on them
     for block in blocks:
         first = block << tables.block_bits
         for child in children:
@@ -189,13 +193,13 @@ def fill_blocks(pieces, rules, children, begins, ends, blocks, tables):
                 no_odds,
                 no_odds,
             )
-            fill_values(values, families, begins, -math.inf, join_larger, score_itself, None)
+            fill_values(values, families, begins, -math.inf, larger, score_itself, None)
             if ends:
                 if pieces.has_ruled_out:
                     forget_ruled_out(values)
-                finish_values(
-                    values, rules, tables, child, -math.inf, join_larger, max_within_vector, None
-                )
+                rule_out(values, rules, child, tables.block_bits, -math.inf)
+                n_bits = bit_length(values.size - 1)
+                zeta_transform(values, np.int64(0), n_bits, larger, max_within_vector, None)
 
 
 @inner_kernel
@@ -286,14 +290,6 @@ def forget_ruled_out(scores):
     for i in range(scores.size):
         if scores[i] < LEAST_SCORE:
             scores[i] = -math.inf
-
-
-@inner_kernel
-def finish_values(values, rules, tables, child, nothing, join, join_within_vector, wide):
-    """Rule out what the constraints do not allow, and transform a block over its bits."""
-    rule_out(values, rules, child, tables.block_bits, nothing)
-    n_bits = bit_length(values.size - 1)
-    zeta_transform(values, np.int64(0), n_bits, join, join_within_vector, wide)
 
 
 @inner_kernel

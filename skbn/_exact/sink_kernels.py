@@ -13,11 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 from numba import float64, int64
-from numba.extending import register_jitable
 
 from skbn._core.compile import inner_kernel, kernel, tuple_type
-from skbn._core.subsets import bit_length, join_larger, remove_bit
-from skbn._core.vectors import load, plus, store
+from skbn._core.subsets import bit_length, remove_bit
+from skbn._core.vectors import float_sum, larger, load, store
 
 
 class Tables(NamedTuple):
@@ -37,11 +36,6 @@ class Tables(NamedTuple):
 
 
 _TABLES = tuple_type(Tables, float64[::1], int64[::1])
-
-
-@register_jitable
-def _sum_of_scores(a, b, wide):
-    return plus(a, b)
 
 
 @kernel(float64[::1], float64[::1], float64[::1], int64, int64, int64, int64)
@@ -68,7 +62,7 @@ def extend_by_sink(F, G, B, start, first, length, begins):
             F[i] = G[i] + B[start + i]
         return
     with_sink = B, start + first
-    add_column((F, first), (G, first), with_sink, length, join_larger, _sum_of_scores, None)
+    add_column((F, first), (G, first), with_sink, length, larger, float_sum, None)
 
 
 @kernel(float64[::1], _TABLES, int64, int64, int64[::1])
@@ -91,7 +85,7 @@ def extend_blocks(F, B, n_inner, block_bits, blocks):
     """
     for block in blocks:
         first = block << block_bits
-        extend_block(F, B, n_inner, first, 1 << block_bits, join_larger, _sum_of_scores, None)
+        extend_block(F, B, n_inner, first, 1 << block_bits, larger, float_sum, None)
 
 
 @inner_kernel
@@ -149,7 +143,10 @@ def _extend_within_block(F, first, B, length, join, product, wide):
     """
     run = min(8, length)
     for low in range(0, length, run):
-        _extend_run(F, first + low, B, run, join, product, wide)
+        if run == 8:
+            _extend_eight(F, first + low, B, join, product, wide)
+        else:
+            _extend_run(F, first + low, B, run, join, product, wide)
         end = low + run
         half = end & -end
         if half < length:
@@ -162,9 +159,6 @@ def _extend_within_block(F, first, B, length, join, product, wide):
 @inner_kernel
 def _extend_run(F, first, B, run, join, product, wide):
     """Recurse over the lowest three bits, set by set: their halves are shorter than a vector."""
-    if run == 8:
-        _extend_eight(F, first, B, join, product, wide)
-        return
     for i in range(1, run):
         value = F[first + i]
         for sink in range(3):

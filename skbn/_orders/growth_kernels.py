@@ -90,7 +90,6 @@ def grow_for_insertions(lists, state, growth, found, x):
     n_found : int
         0 also if rounding would decide the scores of all families with the required parents.
     """
-    # One function with few calls of `_grow`, which each function that calls it optimises again.
     is_open, members, changes = growth.is_open, growth.members, growth.changes
     is_parent = growth.family.is_parent
     may_be_parent = growth.regressions.may_be_parent
@@ -99,8 +98,7 @@ def grow_for_insertions(lists, state, growth, found, x):
     n = _begin(lists, state.position, state.chosen[x], growth, x)
     if n < 0:
         return 0
-    n_members, score = _grow(growth, x, n)
-    n_found = _report(lists, growth, found, x, n_members, score, np.int64(0))
+    n_members, n_found = _grow_and_report(lists, growth, found, x, n, np.int64(0))
 
     # With one later column in front of x, or one parent behind it.
     n_changes = _list_changes(state.order, where, growth, x, n_members)
@@ -111,8 +109,7 @@ def grow_for_insertions(lists, state, growth, found, x):
         if is_open[y]:
             add_parent(growth.regressions, growth.family, n, x, y)
             n += 1
-        n, score = _grow(growth, x, n)
-        n_found = _report(lists, growth, found, x, n, score, n_found)
+        n, n_found = _grow_and_report(lists, growth, found, x, n, n_found)
         is_open[y] = not is_open[y]
 
     # With x behind one more column at a time. In the end all columns are open.
@@ -121,8 +118,7 @@ def grow_for_insertions(lists, state, growth, found, x):
         y = state.order[k]
         is_open[y] = may_be_parent[x, y]
         if _gains_by(growth, x, n, y):
-            n, score = _grow(growth, x, n)
-            n_found = _report(lists, growth, found, x, n, score, n_found)
+            n, n_found = _grow_and_report(lists, growth, found, x, n, n_found)
 
     # With x in front of one more of its parents at a time.
     n = _restart(growth, x, members, n_members)
@@ -133,8 +129,7 @@ def grow_for_insertions(lists, state, growth, found, x):
             break
         if k < where and is_parent[y]:
             n = _restart(growth, x, growth.family.members, n)
-            n, score = _grow(growth, x, n)
-            n_found = _report(lists, growth, found, x, n, score, n_found)
+            n, n_found = _grow_and_report(lists, growth, found, x, n, n_found)
     return n_found
 
 
@@ -238,8 +233,15 @@ def _grow(growth, x, n):
 
 
 @inner_kernel
-def _report(lists, growth, found, x, n, score, n_found):
-    """Keep a family unless the lists or those found have one as good; return how many are kept."""
+def _grow_and_report(lists, growth, found, x, n, n_found):
+    """Grow a family, and keep it unless the lists or those found have one as good.
+
+    Returns
+    -------
+    n, n_found : int
+        How many parents it has, and how many families are kept.
+    """
+    n, score = _grow(growth, x, n)
     is_open, available = growth.is_open, found.available
     for word in range(available.shape[1]):
         available[0, word] = 0
@@ -251,12 +253,12 @@ def _report(lists, growth, found, x, n, score, n_found):
     is_new = score > listed + growth.least and n_found < found.scores.size
     for f in range(n_found):
         is_new &= found.scores[f] != score
-    if not is_new:
-        return n_found
-    for t in range(found.parents.shape[1]):
-        found.parents[n_found, t] = growth.family.members[t] if t < n else -1
-    found.scores[n_found] = score
-    return n_found + 1
+    if is_new:
+        for t in range(found.parents.shape[1]):
+            found.parents[n_found, t] = growth.family.members[t] if t < n else -1
+        found.scores[n_found] = score
+        n_found += 1
+    return n, n_found
 
 
 @inner_kernel

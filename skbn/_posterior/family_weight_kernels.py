@@ -24,14 +24,13 @@ from skbn._core.extended_floats import (
     wide_product,
     wide_sum,
 )
-from skbn._core.subsets import bit_length, join_larger, popcount, remove_bit
-from skbn._core.vectors import load, plus, reversed_entries, store
+from skbn._core.subsets import bit_length, popcount, remove_bit, zeta_transform
+from skbn._core.vectors import float_sum, larger, load, plus, reversed_entries, store
 from skbn._exact.fill_kernels import (
     PIECES,
     BlockFamilies,
     BlockTables,
     fill_values,
-    finish_values,
     places_of,
     rule_out,
     values_of_block,
@@ -74,11 +73,6 @@ _BLOCK_TABLES = tuple_type(BlockTables, int64[::1], int64[::1], int64, int64)
 
 
 @register_jitable
-def _score_with_odds(score, odds, wide):
-    return plus(score, odds)
-
-
-@register_jitable
 def _weight(score, odds, wide):
     return wide_exp(plus(score, odds), wide)
 
@@ -103,8 +97,9 @@ def fill_sums(pieces, families, children, blocks, tables, wide, biases):
             of_block = _of_block(families, child, places, n_places, odds)
             own = WideFormat(wide.bits, biases[child])
             fill_values(values, of_block, True, np.int64(0), wide_sum, _weight, own)
-            zero = np.int64(0)
-            finish_values(values, families, tables, child, zero, wide_sum, sum_within_vector, wide)
+            rule_out(values, families, child, tables.block_bits, np.int64(0))
+            n_bits = bit_length(values.size - 1)
+            zeta_transform(values, np.int64(0), n_bits, wide_sum, sum_within_vector, wide)
 
 
 @inner_kernel
@@ -160,9 +155,7 @@ def score_range(families, child):
     for base in range(0, families.of_parents.size, 1 << families.block_bits):
         if base >> child & 1:
             continue
-        if _weigh_block(
-            families, child, base, values, join_larger, _score_with_odds, -math.inf, None
-        ):
+        if _weigh_block(families, child, base, values, larger, float_sum, -math.inf, None):
             for value in values:
                 if value >= LEAST_SCORE:  # else it is ruled out
                     best = max(best, value)

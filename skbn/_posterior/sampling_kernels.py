@@ -23,6 +23,7 @@ from skbn._core.random_numbers import uniform
 from skbn._core.subsets import bit_length, insert_zero_bit, popcount, remove_bit, zeta_transform
 from skbn._core.vectors import (
     filled,
+    float_sum,
     larger,
     load,
     plus,
@@ -378,12 +379,6 @@ def draw_layers(M, alpha, samples, most, walks, memory, wide):
 
 
 @register_jitable
-def _sum_of_doubles(a, b, wide):
-    """Return ``a + b``; see `zeta_transform`."""
-    return plus(a, b)
-
-
-@register_jitable
 def _sums_within_vector(x, wide):
     """Return the sums over subsets of two bits, of which the four entries are the subsets."""
     x = plus(x, raised_by_bit_0(x))
@@ -417,7 +412,7 @@ def _layer_weights(M, alpha, used, last, memory, cumulative, wide):
         others[k] = M[superset]
         superset = (superset + 1) | used
     _signed_products(memory, size, M[used] >> wide.bits, wide)
-    zeta_transform(terms[:size], np.int64(0), n, _sum_of_doubles, _sums_within_vector, wide)
+    zeta_transform(terms[:size], np.int64(0), n, float_sum, _sums_within_vector, wide)
     cumulative[0] = 1.0
     for j in range(n):
         share = -_share_with_parent_in(alpha, used, last, columns[j], wide)
@@ -462,7 +457,7 @@ def _signed_products(memory, size, exponent, wide):
     for i in range(0, size, 4):
         product = wide_product(load(products, i), load(others, i), wide)
         is_odd = popcount((size - 1 - i) >> 2) & 1
-        term = larger(wide_as_double(product, wide, exponent), filled(_LEAST_TERM))
+        term = larger(wide_as_double(product, wide, exponent), filled(_LEAST_TERM), wide)
         store(terms, i, times(load(_SIGNS, 4 * is_odd), term))
 
 

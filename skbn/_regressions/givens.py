@@ -162,12 +162,14 @@ def copy_block(source, target, n):
 
 
 @inner_kernel
-def move_last_in_front(factor, size):
-    """Project the last of `size` columns out of the others; return the log of its square."""
-    for i in range(size - 2, -1, -1):
-        swap_columns(factor, i, size)
-    log_square = 2.0 * math.log(abs(factor[0, 0]))
-    for row in range(size - 1):
-        for column in range(row, size - 1):
-            factor[row, column] = factor[row + 1, column + 1]
-    return log_square
+def move_last_in_front(factor, start, end):
+    """Project the columns from `start` on out of those before; return their log-determinant."""
+    log_det = 0.0
+    for size in range(end, start, -1):
+        for i in range(size - 2, -1, -1):
+            swap_columns(factor, i, size)
+        log_det += 2.0 * math.log(abs(factor[0, 0]))
+        for row in range(size - 1):
+            for column in range(row, size - 1):
+                factor[row, column] = factor[row + 1, column + 1]
+    return log_det

@@ -515,8 +515,9 @@ def _settle_lane_nodes(factors, starts, log_det):
     for node in range(starts.size - 2, -1, -1):
         size, chosen = starts[node + 1], 1 << node
         for lane in range(0, 1 << (starts.size - 1), 2 * chosen):
-            copy_block(factors[lane], factors[lane + chosen], size)
-            added = _move_last_node_in_front(factors[lane + chosen], starts[node], size)
+            factor = factors[lane + chosen]
+            copy_block(factors[lane], factor, size)
+            added = move_last_in_front(factor, starts[node], size)
             log_det[lane + chosen] = log_det[lane] + added
 
 
@@ -534,16 +535,7 @@ def _settle_last_nodes(factor, starts, chosen, log_det):
     """Drop the nodes, the chosen ones to the front; add their log-determinant."""
     for node in range(starts.size - 2, -1, -1):
         if chosen >> node & 1:
-            log_det += _move_last_node_in_front(factor, starts[node], starts[node + 1])
-    return log_det
-
-
-@inner_kernel
-def _move_last_node_in_front(factor, start, end):
-    """Project the columns from `start` on out of those before; return their log-determinant."""
-    log_det = 0.0
-    for size in range(end, start, -1):
-        log_det += move_last_in_front(factor, size)
+            log_det += move_last_in_front(factor, starts[node], starts[node + 1])
     return log_det
 
 
@@ -554,7 +546,7 @@ def _walk(factors, sums, swaps, prefixes, first_prefixes, log_det):
     ``sums[p, lane]`` is the log-determinant of the first p columns and those in front.
     """
     n, _, lanes = factors.shape
-    order = np.empty(n, dtype=np.int64)
+    order = np.empty(n, np.int64)
     cos = np.empty(lanes)
     sin = np.empty(lanes)
     squared = np.empty(lanes)

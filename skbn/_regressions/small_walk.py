@@ -114,10 +114,8 @@ def walk_small_sets(start, starts, offsets, last, most, binomials, set_starts, l
     copy_block(start, blocks[0], width)
     above = 0.0
     while True:
-        log_square = 0.0
-        for size in range(starts[node + 1], starts[node], -1):
-            log_square += move_last_in_front(blocks[depth], size)
-        sums[depth] = above + log_square + offsets[node]
+        log_det_of_node = move_last_in_front(blocks[depth], starts[node], starts[node + 1])
+        sums[depth] = above + log_det_of_node + offsets[node]
         chosen[depth] = node
         following[depth] = node
         size = depth + 2

@@ -19,7 +19,7 @@ def apply_binary(a, b, results):
         vectors.store(results[1], i, vectors.minus(x, y))
         vectors.store(results[2], i, vectors.times(x, y))
         vectors.store(results[3], i, vectors.over(x, y))
-        vectors.store(results[4], i, vectors.larger(x, y))
+        vectors.store(results[4], i, vectors.larger(x, y, None))
         vectors.store(results[5], i, vectors.even_entries(x, y))
         vectors.store(results[6], i, vectors.odd_entries(x, y))
         vectors.store(results[7], i, vectors.first_halves(x, y))
@@ -79,7 +79,8 @@ def test_operation_on_two_vectors(name):
 @pytest.mark.parametrize("name", ["plus", "minus", "times", "over", "larger"])
 def test_operation_on_two_numbers(name):
     operation = callable_from_python(getattr(vectors, name))
-    assert operation(1.5, -2.25) == BINARY[name](1.5, -2.25)
+    wide = (None,) if name == "larger" else ()
+    assert operation(1.5, -2.25, *wide) == BINARY[name](1.5, -2.25)
 
 
 @pytest.mark.parametrize("name", UNARY)
