@@ -11,6 +11,8 @@ from ._displays.residuals_display import ResidualsDisplay as ResidualsDisplay
 from ._estimators.best_network import BestNetwork as BestNetwork
 from ._estimators.best_network import best_network as best_network
 from ._estimators.bootstrap import BootstrapBNLearner as BootstrapBNLearner
+from ._estimators.forecasts import Forecast as Forecast
+from ._estimators.forecasts import ImpulseResponses as ImpulseResponses
 from ._estimators.imputer import GaussianBNImputer as GaussianBNImputer
 from ._estimators.lagged import LaggedTable as LaggedTable
 from ._estimators.lagged import lagged as lagged

@@ -52,6 +52,68 @@ def rows_of_lags(series: Integers, n_lags: int) -> Integers:
     return rows[:, np.argsort(rows[0])]
 
 
+def rows_before_the_next(series: Integers, parts: Integers, n_lags: int) -> Integers:
+    """Return which rows are the lags of the row that would follow each series.
+
+    Parameters
+    ----------
+    series : ndarray of shape (n,), int64
+        The number of the series of each row.
+    parts : ndarray of shape (n,), int64
+        The same, divided at gaps.
+    n_lags : int
+
+    Returns
+    -------
+    rows : ndarray of shape (n_lags, k), int64
+        From lag 1 on; for the series that end with so many rows without a gap, by their numbers.
+
+    Examples
+    --------
+    >>> rows_before_the_next(np.array([0, 1, 0, 0, 1]), np.array([0, 1, 0, 0, 1]), 2)
+    array([[3, 4],
+           [2, 1]])
+    """
+    rows = rows_of_lags(parts, n_lags - 1)
+    last = dict(zip(series.tolist(), range(len(series)), strict=True))
+    rows = rows[:, np.isin(rows[0], [*last.values()])]
+    return rows[:, np.argsort(series[rows[0]])]
+
+
+def labels_after(index: Any, last: Any, n: int) -> Any:
+    """Return the n labels that go on a pandas index of equal steps, or 1 to n in a list.
+
+    Parameters
+    ----------
+    index : pandas.Index or None
+    last : label
+        The one that they follow.
+    n : int
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> labels_after(pd.period_range("2020Q1", periods=3, freq="Q"), pd.Period("2020Q3"), 2)
+    PeriodIndex(['2020Q4', '2021Q1'], dtype='period[Q-DEC]')
+    >>> labels_after(None, None, 2)
+    [1, 2]
+    """
+    pandas: Any = sys.modules.get("pandas")
+    if pandas is not None and isinstance(index, pandas.PeriodIndex):
+        return pandas.period_range(last, periods=n + 1, freq=index.freq)[1:]
+    if pandas is not None and isinstance(index, pandas.DatetimeIndex) and len(index) > 2:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of what newer versions return
+            freq = index.freq or pandas.infer_freq(index)
+        if freq is not None:
+            return pandas.date_range(last, periods=n + 1, freq=freq)[1:]
+    elif index is not None and index.dtype.kind in "iu":
+        steps = np.unique(np.diff(index))
+        if len(steps) == 1 and steps[0] > 0:
+            return pandas.Index(last + steps[0] * np.arange(1, n + 1), name=index.name)
+    return [*range(1, n + 1)]
+
+
 def beside_lags(values: Any, rows: Integers, names: Sequence[Sequence[str]] | None) -> Any:
     """Return columns and their lagged copies, lag by lag from 0 on.
 
@@ -85,13 +147,13 @@ def beside_lags(values: Any, rows: Integers, names: Sequence[Sequence[str]] | No
         ]
         return pd.concat(lags, axis="columns")
     if hasattr(values, "hstack"):  # polars
-        table = values[rows[0]]
+        table = values[rows[0]].rename(dict(zip(values.columns, names[0], strict=True)))
         for each, own in zip(rows[1:], names[1:], strict=True):
-            lag = values[each].rename(dict(zip(names[0], own, strict=True)))
+            lag = values[each].rename(dict(zip(values.columns, own, strict=True)))
             table = table.hstack(lag.get_columns())
         return table
     if hasattr(values, "append_column"):  # pyarrow
-        table = values.take(rows[0])
+        table = values.take(rows[0]).rename_columns(list(names[0]))
         for each, own in zip(rows[1:], names[1:], strict=True):
             for number, name in enumerate(own):
                 table = table.append_column(name, values.column(number).take(each))

@@ -1,16 +1,16 @@
-"""Time series: a table with lagged copies of its columns, and pictures of networks of it."""
+"""Time series: a table with lagged copies of its columns, and what networks of it say in time."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import permutations
 from numbers import Integral
 from typing import Any, Literal, Unpack
 
 import numpy as np
 
-from skbn._core.arrays import Integers
-from skbn._core.estimator import Interval, StrOptions, check_values
+from skbn._core.arrays import Floats, Integers, as_integer
+from skbn._core.estimator import Interval, StrOptions, check_values, random_generator
 from skbn._core.text import readable_value, warn
 from skbn._data.containers import array_of, check_labels, frame_labels, is_dask, row_labels
 from skbn._data.lags import (
@@ -18,7 +18,9 @@ from skbn._data.lags import (
     beside_lags,
     column_values,
     has_unit_root,
+    labels_after,
     one_step_apart,
+    rows_before_the_next,
     rows_of_lags,
 )
 from skbn._data.row_values import read_row_groups
@@ -26,11 +28,20 @@ from skbn._data.sample import TableMixin
 from skbn._displays.fitted import fitted_graph
 from skbn._displays.network_display import NetworkDisplay
 from skbn._displays.plot_options import PlotOptions
+from skbn._estimators.dynamics import Dynamics, dynamics_of, held_values
+from skbn._estimators.forecasts import (
+    Forecast,
+    ImpulseResponses,
+    by_step,
+    networks_of,
+    quantile_of,
+)
 from skbn.exceptions import NonstationaryWarning
 
 _ALLOWED: dict[str, list[Any]] = {
     "n_lags": [Interval(Integral, 1, None, closed="left")],
     "gaps": [StrOptions({"break", "join"}), None],
+    "shock": [StrOptions({"unit", "deviation"})],
 }
 
 
@@ -58,6 +69,13 @@ class LaggedTable:
     dropped_groups : list
         The series that are not in the table, because they have no more than `n_lags` rows without
         a gap.
+    groups : list, optional
+        The series of each row of the table; None if X is a single one. As `groups` of
+        `BootstrapBNLearner.fit`, it draws whole series.
+    last : data frame or ndarray of shape (k, n_lags * m), optional
+        The copies in the row that would follow each of k series; `next_row` returns them.
+    last_groups : list of k hashables
+        These series; [None] for a single one.
 
     See Also
     --------
@@ -70,6 +88,9 @@ class LaggedTable:
     rows: Integers
     n_dropped: int
     dropped_groups: list[Any]
+    groups: list[Any] | None = None
+    last: Any = None
+    last_groups: list[Any] = field(default_factory=lambda: [None])
 
     @property
     def exogenous(self) -> list[str | int]:
@@ -155,6 +176,262 @@ BootstrapBNLearner or GaussianBayesianNetwork
             **options,
         }
         return NetworkDisplay.from_estimator(estimator, ax=ax, cpdag=cpdag, **by_lag)
+
+    def next_row(self) -> Any:
+        """Return the lagged copies in the row that follows the series.
+
+        ``network.predict(series.next_row())`` is the mean of that row. With columns of an array,
+        name them: ``network.predict(series.next_row(), given=series.exogenous)``.
+
+        Returns
+        -------
+        row : data frame or ndarray of shape (k, n_lags * m)
+            In the container of X, with the columns `exogenous`: a row for each series that ends
+            with `n_lags` rows without a gap. In pandas its index is the next time or number, or the
+            names of the series.
+
+        Raises
+        ------
+        ValueError
+            If no series ends with that many rows.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from skbn import lagged
+        >>> lagged(pd.DataFrame({"rain": [1, 5, 2], "river": [3, 2, 6]})).next_row()
+           rain.L1  river.L1
+        3        2         6
+        """
+        if self.last is None or not len(self.last):
+            raise ValueError(
+                f"No series ends with {self.n_lags} rows without a gap, which the next row needs. "
+                "Give later rows, or a smaller n_lags."
+            )
+        if not hasattr(self.last, "iloc"):
+            return self.last
+        is_one = self.last_groups == [None]
+        return self.last.set_axis(self._labels(1) if is_one else self.last_groups, axis="index")
+
+    def forecast(
+        self,
+        network: Any,
+        steps: int = 1,
+        level: float = 0.9,
+        *,
+        do: Any = None,
+        exogenous: Any = None,
+    ) -> Forecast:
+        """Return the distribution of the next steps, by a network of the table.
+
+        Parameters
+        ----------
+        network : GaussianBayesianNetwork, or an estimator that has a `network_`
+            With parameters, of `table` or of some of its columns.
+        steps : int, default=1
+        level : float, default=0.9
+            The probability of the intervals of the result, unless another is given there.
+        do : dict of column to float or list of floats, or data frame, optional
+            What modelled columns are set to from outside: one value for all steps, or one for each,
+            None where nothing is set. A dict by series gives each series its own.
+        exogenous : dict of column to value or list of values, or data frame, optional
+            The future of the columns that are not modelled and are no copies, such as a season, as
+            in `do`.
+
+        Returns
+        -------
+        forecast : Forecast
+            With `mean`, `std` and `interval`, data frames with a row for each step, for each series
+            if there are several; `to_frame` and `plot`. These are exact for Gaussian noise and the
+            weights as they are; that the weights are estimates, and the structure was searched for,
+            is not in them.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If the network has no parameters.
+        ValueError, TypeError
+            If `steps` is not a positive integer; if the last rows of a series miss values that the
+            network uses; if values of exogenous columns are lacking; if an edge leads back in time.
+
+        Notes
+        -----
+        With all edges it is the forecast of a vector autoregression that is estimated by least
+        squares, with the noise's variance by maximum likelihood (Lütkepohl 2005, "New introduction
+        to multiple time series analysis", section 2.2).
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> import pandas as pd
+        >>> from skbn import GaussianBayesianNetwork, lagged
+        >>> series = lagged(pd.DataFrame({"a": [8.0, 4, 2, 1]}))
+        >>> dag = nx.DiGraph([("a.L1", "a", {"weight": 0.5})])
+        >>> nx.set_node_attributes(dag, 0.0, "intercept")
+        >>> nx.set_node_attributes(dag, 1.0, "noise_variance")
+        >>> forecast = series.forecast(GaussianBayesianNetwork(dag), 3)
+        >>> forecast.mean["a"].tolist(), forecast.std["a"].round(3).tolist()
+        ([0.5, 0.25, 0.125], [1.0, 1.118, 1.146])
+        """
+        steps = as_integer(steps, "steps", least=1)
+        quantile_of(level)  # raises for no level
+        dynamics, past, held = self._future(network, steps, do, exogenous)
+        own, means = dynamics.modelled, dynamics.paths(past, held)
+        deviations = dynamics.standard_deviations(~np.isnan(held[0]))
+        columns = [dynamics.columns[v] for v in own]
+        labels = self._labels(steps)
+        return Forecast(
+            columns, means[..., own], deviations[:, own], self.last_groups, labels, level
+        )
+
+    def simulate(
+        self,
+        network: Any,
+        steps: int = 1,
+        n_samples: int = 1,
+        random_state: Any = None,
+        *,
+        do: Any = None,
+        exogenous: Any = None,
+    ) -> Any:
+        """Draw futures of the series from a network of the table.
+
+        Parameters
+        ----------
+        network, steps, do, exogenous
+            As in `forecast`.
+        n_samples : int, default=1
+            The number of futures.
+        random_state : int, RandomState, Generator or None, default=None
+
+        Returns
+        -------
+        futures : pandas.DataFrame
+            A row for each future and step, and for each series if there are several, by its index.
+            Without pandas, a dict of columns that is displayed as a table.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As `forecast`.
+        """
+        n, steps = as_integer(n_samples, "n_samples", least=1), as_integer(steps, "steps", least=1)
+        dynamics, past, held = self._future(network, steps, do, exogenous)
+        noise = random_generator(random_state).standard_normal((len(past) * n, *held.shape[1:]))
+        futures = dynamics.paths(past.repeat(n, axis=0), held.repeat(n, axis=0), noise)
+        own, outer = dynamics.modelled, {} if self.groups is None else {"series": self.last_groups}
+        columns = [dynamics.columns[v] for v in own]
+        shaped = futures[..., own].reshape(*map(len, outer.values()), n, steps, len(own))
+        return by_step(shaped, columns, outer | {"sample": [*range(n)]}, self._labels(steps))
+
+    def impulse_responses(
+        self,
+        network: Any,
+        steps: int = 10,
+        *,
+        shock: Literal["unit", "deviation"] = "unit",
+        n_samples: int = 1000,
+        random_state: Any = None,
+    ) -> ImpulseResponses:
+        """Return how the columns respond, step by step, if the noise of one is raised once.
+
+        Parameters
+        ----------
+        network : GaussianBayesianNetwork, GaussianBNPosterior, BootstrapBNLearner or list
+            Of `table`. A posterior is drawn from, and all networks of a bootstrap are taken: their
+            responses have intervals.
+        steps : int, default=10
+            How many steps after the shock.
+        shock : {"unit", "deviation"}, default="unit"
+            By how much it is raised: by one unit of the column, or by a standard deviation of its
+            noise, in each network. The latter are the orthogonalised responses of vector
+            autoregressions, if these take the network's order of the columns.
+        n_samples : int, default=1000
+            How many networks are drawn from a posterior.
+        random_state : int, RandomState, Generator or None, default=None
+
+        Returns
+        -------
+        responses : ImpulseResponses
+            ``responses[cause, effect]`` has `steps` + 1 responses. With `mean`; with `std` and
+            `interval` for several networks; `to_frame` and `plot`.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As `forecast`; if networks do not model the same columns.
+
+        Notes
+        -----
+        Sims (1980), "Macroeconomics and reality"; by the order of a graph, Swanson & Granger
+        (1997), "Impulse response functions based on a causal approach to residual
+        orthogonalization in vector autoregressions".
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> import pandas as pd
+        >>> from skbn import GaussianBayesianNetwork, lagged
+        >>> series = lagged(pd.DataFrame({"a": [8.0, 4, 2, 1], "b": [1.0, 0, 1, 1]}))
+        >>> edges = [("a.L1", "a", {"weight": 0.5}), ("a", "b", {"weight": 2.0})]
+        >>> dag = nx.DiGraph(edges)
+        >>> nx.set_node_attributes(dag, 0.0, "intercept")
+        >>> nx.set_node_attributes(dag, 1.0, "noise_variance")
+        >>> series.impulse_responses(GaussianBayesianNetwork(dag), 3)["a", "b"].tolist()
+        [2.0, 1.0, 0.5, 0.25]
+        """
+        check_values("impulse_responses", _ALLOWED, {"shock": shock})
+        steps, found = as_integer(steps, "steps", least=0), []
+        names: list[Any] = []
+        for each in networks_of(network, n_samples, random_state):
+            dynamics = self._dynamics(each)
+            own = dynamics.modelled
+            shocks = dynamics.deviation if shock == "deviation" else np.ones(len(dynamics.columns))
+            columns = [dynamics.columns[v] for v in own]
+            names = names or columns
+            if {*columns} != {*names}:
+                raise ValueError(
+                    f"The networks must model the same columns; got {readable_value(names)} and "
+                    f"{readable_value(columns)}."
+                )
+            order = [own[columns.index(name)] for name in names]
+            found.append(dynamics.responses(steps, shocks)[:, order][..., order])
+        return ImpulseResponses(names, np.array(found))
+
+    def _dynamics(self, network: Any) -> Dynamics:
+        lags = [self._of_lag(lag) for lag in range(1, self.n_lags + 1)]
+        return dynamics_of(network, self.columns, lags)
+
+    def _future(
+        self, network: Any, steps: int, do: Any, exogenous: Any
+    ) -> tuple[Dynamics, Floats, Floats]:
+        """Return a network as a process, its past, and what is given of its future."""
+        network = getattr(network, "network_", network)
+        dynamics, table = self._dynamics(network), self.next_row()
+        past = np.zeros((len(table), self.n_lags, len(dynamics.columns)))
+        for lag in range(1, self.n_lags + 1):
+            for column, copy in zip(self.columns, self._of_lag(lag), strict=True):
+                v = dynamics.columns.index(column) if column in dynamics.columns else None
+                if v is None or not dynamics.weights[lag, v].any():
+                    continue
+                place = copy if isinstance(copy, str) else copy - len(self.columns)
+                values = column_values(table, place)
+                if values is None or not np.isfinite(values).all():
+                    raise ValueError(
+                        f"Column {column!r} has no finite number {lag} steps before the first step "
+                        "to forecast, in some series. Fill the last rows of X, for example by "
+                        "GaussianBNImputer, or leave them out."
+                    )
+                past[:, lag - 1, v] = values
+        held = held_values(dynamics, network, steps, self.last_groups, do, exogenous)
+        return dynamics, past, held
+
+    def _labels(self, n: int) -> Any:
+        """Return what the next steps are called."""
+        index = row_labels(self.table)
+        if self.groups is not None or not hasattr(self.last, "iloc"):
+            index = None
+        return labels_after(index, None if index is None else self.last.index[0], n)
 
     def _of_lag(self, lag: int) -> list[Any]:
         """Return the columns of the table that are so many steps back."""
@@ -291,12 +568,27 @@ def lagged(
     rows = rows_of_lags(parts, n_lags)
     kept = {*numbers[rows[0]].tolist()}
     short = [name for number, name in enumerate(names) if number not in kept]
-    series = LaggedTable(None, columns, n_lags, rows[0], n_rows - rows.shape[1], short)
+    of_rows = None if groups is None else [names[number] for number in numbers[rows[0]]]
+    before_next = rows_before_the_next(numbers, parts, n_lags)
+    going_on = [names[number] for number in numbers[before_next[0]]]
+    counts = n_rows - rows.shape[1], short
+    series = LaggedTable(
+        None,
+        columns,
+        n_lags,
+        rows[0],
+        *counts,
+        of_rows,
+        None,
+        [None] if of_rows is None else going_on,
+    )
     by_lag = None if labels is None else [series._of_lag(lag) for lag in range(n_lags + 1)]
     if by_lag is not None:
         _check_new_names(by_lag)
     _warn_of_unit_roots(values, columns, numbers, parts, given)
-    return replace(series, table=beside_lags(values, rows, by_lag))
+    table = beside_lags(values, rows, by_lag)
+    last = beside_lags(values, before_next, None if by_lag is None else by_lag[1:])
+    return replace(series, table=table, last=last)
 
 
 def _too_short(n_lags: int, numbers: Integers, names: list[Any], gaps: Any) -> ValueError:

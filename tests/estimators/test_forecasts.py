@@ -1,0 +1,248 @@
+"""Forecasts and impulse responses: against statsmodels, simulations and the unrolled network."""
+
+from itertools import combinations
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from skbn import (
+    BootstrapBNLearner,
+    GaussianBayesianNetwork,
+    GaussianBNLearner,
+    GaussianBNPosterior,
+    lagged,
+)
+
+N_LAGS = 2
+
+
+def market(n=200, seed=0):
+    rng = np.random.default_rng(seed)
+    x = np.zeros((n, 3))
+    for t in range(2, n):
+        x[t] = 0.5 * x[t - 1] + 0.3 * x[t - 2][[1, 2, 0]] + rng.normal(size=3)
+        x[t, 1] += 0.8 * x[t, 0] + 2
+        x[t, 2] -= 0.5 * x[t, 1]
+    return pd.DataFrame(x, columns=["cold", "demand", "price"])
+
+
+def full_network(series):
+    """Return the network of all edges, in column order."""
+    dag = nx.DiGraph(combinations(series.columns, 2))
+    dag.add_edges_from((copy, child) for copy in series.exogenous for child in series.columns)
+    for copy in series.exogenous:
+        dag.nodes[copy]["exogenous"] = True
+    return GaussianBayesianNetwork(dag).fit(series.table)
+
+
+@pytest.fixture(scope="module")
+def series():
+    return lagged(market(), N_LAGS)
+
+
+@pytest.fixture(scope="module")
+def found(series):
+    return GaussianBNLearner(exogenous=series.exogenous).fit(series.table)
+
+
+def test_forecasts_of_statsmodels(series):
+    api = pytest.importorskip("statsmodels.tsa.api")
+    X, network = market(), full_network(series)
+    var = api.VAR(X).fit(N_LAGS)
+    forecast = series.forecast(network, 12)
+    np.testing.assert_allclose(forecast.mean, var.forecast(X.to_numpy()[-2:], 12), rtol=1e-8)
+    # statsmodels divides by the degrees of freedom, and fit by the rows.
+    ratio = var.df_resid / var.nobs
+    variances = np.diagonal(var.forecast_cov(12), axis1=1, axis2=2) * ratio
+    np.testing.assert_allclose(forecast.std**2, variances, rtol=1e-8)
+    low, high = forecast.interval(0.95)
+    width = 2 * 1.959963984540054 * np.sqrt(variances)
+    np.testing.assert_allclose(high - low, width, rtol=1e-8)
+    assert forecast.mean.index.tolist() == list(range(200, 212))
+    factor = np.linalg.cholesky(var.sigma_u_mle)
+    theirs = var.orth_ma_rep(12, P=factor).transpose(0, 2, 1)
+    ours = series.impulse_responses(network, 12, shock="deviation")
+    np.testing.assert_allclose(ours.mean, theirs, rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize("do", [{}, {"demand": 3.0}, {"demand": [None, 1.0, None, 2.0], "cold": 0}])
+def test_forecasts_are_those_of_simulations(series, found, do):
+    forecast = series.forecast(found, 4, do=do)
+    futures = series.simulate(found, 4, 20_000, random_state=0, do=do)
+    mean = futures.groupby(level="step").mean()
+    std = futures.groupby(level="step").std()
+    np.testing.assert_allclose(forecast.mean, mean, atol=0.06)
+    np.testing.assert_allclose(forecast.std, std, atol=0.03)
+    if do:
+        is_set = np.array([3.0] * 4 if "cold" not in do else [np.nan, 1, np.nan, 2])
+        given = ~np.isnan(is_set)
+        assert (forecast.mean["demand"].to_numpy()[given] == is_set[given]).all()
+        assert (forecast.std["demand"].to_numpy()[given] == 0).all()
+
+
+def test_steps_by_hand(series, found):
+    """The network's own prediction of a row, with the means before it for copies."""
+    network, X = found.network_, market()
+    forecast = series.forecast(network, 3).mean
+    for step in range(3):
+        some = lagged(X, N_LAGS)
+        np.testing.assert_allclose(
+            network.predict(some.next_row())[[*X]], forecast.iloc[[step]], rtol=1e-10
+        )
+        X.loc[len(X)] = forecast.iloc[step]
+    one = series.forecast(network).std.iloc[0]
+    given = network.condition(dict(series.next_row().iloc[0]))
+    np.testing.assert_allclose(one, given.standard_deviation, rtol=1e-10)
+
+
+def test_containers(found):
+    X = market()
+    expected = lagged(X, N_LAGS).forecast(found, 2)
+    array = lagged(X.to_numpy(), N_LAGS)
+    fitted = GaussianBNLearner(exogenous=array.exogenous).fit(array.table)
+    np.testing.assert_allclose(array.forecast(fitted, 2).mean, expected.mean)
+    assert array.forecast(fitted, 2).mean.index.tolist() == [1, 2]
+    assert array.next_row().shape == (1, 6)
+    polars = lagged(pl.from_pandas(X), N_LAGS)
+    assert polars.next_row().columns == polars.exogenous
+    np.testing.assert_allclose(polars.forecast(found, 2).mean, expected.mean)
+    quarters = X.set_axis(pd.period_range("1970Q1", periods=200, freq="Q"))
+    labels = lagged(quarters, N_LAGS).forecast(found, 2).mean.index
+    assert labels.astype(str).tolist() == ["2020Q1", "2020Q2"]
+    days = lagged(X.set_axis(pd.date_range("2024-01-01", periods=200)), N_LAGS)
+    assert str(days.next_row().index[0]) == "2024-07-19 00:00:00"
+
+
+def test_panels(found):
+    X = market()
+    plants = np.repeat(["A", "B"], 100)
+    panel = lagged(X, N_LAGS, plants)
+    assert panel.groups == list(plants[panel.rows])
+    assert panel.next_row().index.tolist() == ["A", "B"]
+    do = {"demand": {"A": 1.0, "B": [2.0, None, 3.0]}}
+    with pytest.raises(ValueError, match="the same steps of all series"):
+        panel.forecast(found, 3, do=do)
+    do["demand"]["B"] = [2.0, 4.0, 3.0]
+    together = panel.forecast(found, 3, do=do)
+    assert together.mean.index.names == ["series", "step"]
+    for name in "AB":
+        alone = lagged(X[plants == name], N_LAGS).forecast(
+            found, 3, do={"demand": do["demand"][name]}
+        )
+        np.testing.assert_allclose(together.mean.loc[name], alone.mean)
+        np.testing.assert_allclose(together.std.loc[name], alone.std)
+    assert {*together.to_frame()["series"]} == {"A", "B"}
+    futures = panel.simulate(found, 3, 4, random_state=0)
+    assert futures.shape == (24, 3)
+    assert futures.index.names == ["series", "sample", "step"]
+
+
+def test_exogenous_columns():
+    X = market()
+    X["season"] = np.arange(200) % 4 == 0
+    X["season"] = X["season"].astype(float)
+    X["demand"] += 3 * X["season"]
+    series = lagged(X[["cold", "demand", "price"]])
+    table = series.table.assign(season=X["season"].iloc[1:])
+    outside = [*series.exogenous, "season"]
+    learner = GaussianBNLearner(exogenous=outside, required_edges=[("season", "demand")]).fit(table)
+    with pytest.raises(ValueError, match=r"\['season'\] are exogenous.*Give 2 values"):
+        series.forecast(learner, 2)
+    path = series.forecast(learner, 2, exogenous={"season": [1, 0]})
+    assert path.columns == ["cold", "demand", "price"]
+    none = series.forecast(learner, 2, exogenous=pd.DataFrame({"season": [0.0, 0]}))
+    effect = learner.network_.total_effect("season", "demand")
+    np.testing.assert_allclose((path.mean - none.mean)["demand"].iloc[0], effect)
+    np.testing.assert_allclose(path.std, none.std)
+    levels = table.assign(season=np.where(table["season"] == 1, "high", "low"))
+    levels["season"] = pd.Categorical(levels["season"], ["low", "high"])
+    by_level = GaussianBNLearner(
+        exogenous=outside, nodes="auto", required_edges=[("season", "demand")]
+    ).fit(levels)
+    again = series.forecast(by_level, 2, exogenous={"season": ["high", "low"]})
+    np.testing.assert_allclose(again.mean, path.mean)
+
+
+def test_bands(series, found):
+    posterior = GaussianBNPosterior(exogenous=series.exogenous).fit(series.table)
+    responses = series.impulse_responses(posterior, 5, n_samples=200, random_state=0)
+    assert responses.mean.shape == (6, 3, 3)
+    low, high = responses.interval(0.9)
+    one = series.impulse_responses(found, 5)
+    inside = (low - 0.1 <= one.mean) & (one.mean <= high + 0.1)
+    assert inside.mean() > 0.9
+    assert (responses.std[0].diagonal() < 1e-12).all()
+    np.testing.assert_allclose(
+        one["cold", "price"][0], found.network_.total_effect("cold", "price")
+    )
+    bootstrap = BootstrapBNLearner(found, n_resamples=5, random_state=0).fit(series.table)
+    assert len(series.impulse_responses(bootstrap, 2).values) == 5
+    assert [*responses.to_frame()] == ["cause", "effect", "step", "response", "low", "high"]
+    assert [*one.to_frame()] == ["cause", "effect", "step", "response"]
+    with pytest.raises(ValueError, match="single network does not say"):
+        _ = one.std
+    assert repr(one) == "<ImpulseResponses of 3 columns, steps 0 to 5, by one network>"
+
+
+def test_pictures(series, found):
+    forecast = series.forecast(found, 4).plot()
+    assert len(forecast.figure_.axes) == 3
+    assert [ax.get_title() for ax in forecast.figure_.axes] == ["cold", "demand", "price"]
+    responses = series.impulse_responses(found, 4).plot(["cold"], ["price"])
+    assert responses.figure_.axes[0].get_title() == "cold on price"
+
+
+def test_frames_without_pandas(series, found, monkeypatch):
+    forecast = series.forecast(found, 2)
+    expected = forecast.mean
+    monkeypatch.setitem(__import__("sys").modules, "pandas", None)
+    plain = forecast.mean
+    assert plain["step"] == [200, 201]
+    assert plain["price"] == expected["price"].tolist()
+
+
+def test_a_gap_at_the_end():
+    X = market()
+    X.index = [*range(198), 300, 301]
+    joined = lagged(X, N_LAGS, gaps="break")
+    assert joined.next_row().index.tolist() == [302]
+    X.index = [*range(199), 300]
+    with pytest.raises(ValueError, match="No series ends with 2 rows without a gap"):
+        lagged(X, N_LAGS, gaps="break").next_row()
+
+
+def back(series):
+    dag = nx.DiGraph([("price", "cold.L1"), ("cold.L1", "cold")])
+    return GaussianBayesianNetwork(dag).fit(series.table)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"steps": 0}, "steps must be"),
+        ({"level": 1.5}, "level must be between 0 and 1"),
+        ({"do": {"q": 1}}, "do must name nodes; 'q'"),
+        ({"do": {"cold.L1": 1}}, "do must name nodes; 'cold.L1'"),
+        ({"do": {"cold": [1, 2]}}, "do of 'cold' must have 3 values, one for each step; got 2"),
+        ({"do": {"cold": "red"}}, "do of 'cold' must have numbers"),
+        ({"do": {"cold": np.inf}}, "do of 'cold' must have finite numbers"),
+        ({"exogenous": {"cold": 1}}, "exogenous must name nodes; 'cold'"),
+    ],
+)
+def test_refused(series, found, options, message):
+    with pytest.raises(ValueError, match=message):
+        series.forecast(found, **{"steps": 3} | options)
+
+
+def test_refused_networks(series, found):
+    with pytest.raises(ValueError, match=r"'price' -> 'cold.L1' leads back in time"):
+        series.forecast(back(series))
+    with pytest.raises(TypeError, match="do must be a dict or a data frame"):
+        series.forecast(found, do=[1])
+    holes = market()
+    holes.loc[199, "price"] = np.nan
+    with pytest.raises(ValueError, match="'price' has no finite number 1 steps before"):
+        lagged(holes, N_LAGS).forecast(full_network(lagged(market(), N_LAGS)))
