@@ -50,6 +50,7 @@ from skbn._displays.frames import frame_of
 from skbn._displays.notebook import DocLinkMixin, PlotMixin
 from skbn._networks import (
     adjustment,
+    anomalies,
     descriptions,
     effects,
     equivalence,
@@ -58,6 +59,7 @@ from skbn._networks import (
     partial_rows,
 )
 from skbn._networks.adjustment import AdjustmentSets
+from skbn._networks.anomalies import Anomalies
 from skbn._networks.comparison import NetworkComparison
 from skbn._networks.distribution import GaussianDistribution
 from skbn._networks.fit_indices import FitIndices, check_n, fit_indices
@@ -1064,6 +1066,68 @@ class GaussianBayesianNetwork(
                [ 1., -1.]])
         """
         return inference.residuals(self._model(), self._rows_of(X, may_miss=False), X)
+
+    def anomalies(self, X: Any, *, in_fit: bool = False) -> Anomalies:
+        """Return which rows, and which of their values, do not follow the network.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, m), or LocalScores
+            As in `logpdf`; values may be missing.
+        in_fit : bool, default=False
+            Whether the network was fitted to these rows. Each is then judged by a fit without it.
+            By default the rows are new ones.
+
+        Returns
+        -------
+        anomalies : Anomalies
+            Its `p_values` are those of each value given its parents, adjusted for the number of
+            values; `row_p_values` are of rows. `residuals`, `given_others` and `log_density` say
+            how far off they are, and `to_frame` lists those that stand out.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If there are no parameters.
+        ValueError, TypeError
+            If X is not such a table; if a node has no noise, as after `do`; if `in_fit` is True,
+            and the network does not know the rows of its fit by least squares.
+
+        Notes
+        -----
+        The p-values are right if the network is: its edges, linear equations and Gaussian noise.
+        After `fit`, and in networks of a learner without a prior, the errors of the weights are
+        taken into account, but not those of the structure. The adjustment is that of Šidák (1967),
+        "Rectangular confidence regions for the means of multivariate normal distributions".
+
+        A value that is wrong also puts off the residuals of its children. `given_others` tells
+        which column is wrong: of a row's values, that with the largest.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from skbn import GaussianBayesianNetwork
+        >>> dag = nx.DiGraph()
+        >>> dag.add_nodes_from("ab", intercept=0, noise_variance=1)
+        >>> dag.add_edge("a", "b", weight=2)
+        >>> found = GaussianBayesianNetwork(dag).anomalies([[0, 0.5], [1, 9], [0.1, -1]])
+        >>> found
+        <Anomalies: 1 of 6 cells, in 1 of 3 rows, have p-values up to 0.05>
+        >>> found.residuals
+        array([[ 0. ,  0.5],
+               [ 1. ,  7. ],
+               [ 0.1, -1.2]])
+        """
+        blocks = self._blocks
+        categories = [v for v, node in enumerate(blocks.names) if node in blocks.levels]
+        return anomalies.anomalies(
+            self._model(),
+            self._rows_of(X),
+            X,
+            self._statistics if self._is_learned_graph() else None,
+            in_fit=in_fit,
+            left_out=blocks.columns_of(categories),
+        )
 
     @overload
     def do(self, interventions: Mapping[Hashable, float | str | bool]) -> Self: ...

@@ -1,0 +1,256 @@
+"""Which rows, and which columns of a row, do not follow a network.
+
+A column's residual, its difference from what its parents predict, is divided by its standard
+deviation. If the network was fitted to other rows by least squares, the ratio has Student's
+distribution: its variance has the errors of the weights, too, by the leverage of the row. The
+ratios of a row are independent, because each has this distribution whatever the columns before it
+are. For a row of the fit it is the ratio by a fit without it (Cook & Weisberg 1982, "Residuals and
+influence in regression", section 2.2). Otherwise the parameters are taken for the true ones, and
+the ratios are normal.
+
+A wrong value also makes the residuals of its column's children large. To find the column, look at
+each value given *all* others of its row: there the wrong one stands out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import chdtrc, ndtr, ndtri, stdtr
+
+from skbn._core.arrays import Floats
+from skbn._core.subsets import bits_of, members_of
+from skbn._core.text import readable_value
+from skbn._data.statistics import GroupStatistics
+from skbn._displays.frames import frame_of
+from skbn._networks.gaussian import LinearGaussianModel
+from skbn._networks.inference import like_pandas
+from skbn._regressions.least_squares import solve_triangular
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Anomalies:
+    """How well rows and their values follow a network, as its method `anomalies` returns it.
+
+    Values are *cells*: (n, m) arrays, or data frames with the index of a pandas table, with a
+    column for each node, or for each column of a node of several. They are NaN where a value or one
+    of its parents is missing, and in exogenous columns and categories, whose noise is not
+    Gaussian.
+
+    Parameters
+    ----------
+    p_values : ndarray or pandas.DataFrame of shape (n, m)
+        Of each cell, given its parents, and adjusted for the number of cells: in a table that
+        follows the network, the smallest is below 0.05 with a probability of 5 %.
+    unadjusted_p_values : of the same shape
+        Of each cell on its own.
+    residuals : of the same shape
+        The differences from what the parents predict, in their standard deviations.
+    given_others : of the same shape
+        The differences from what all other values of the row predict, in their standard deviations
+        by the network's parameters. In exogenous columns, too; NaN if the row lacks values.
+    row_p_values : ndarray or pandas.Series of shape (n,)
+        Of each row, from the sum of its squared residuals, and adjusted for the number of rows.
+    log_density : ndarray or pandas.Series of shape (n,)
+        As `logpdf`, in nats.
+    values, expected : of shape (n, m)
+        The table, and what the parents predict.
+
+    See Also
+    --------
+    GaussianBayesianNetwork.anomalies : Makes one, and has an example.
+    """
+
+    p_values: Any
+    unadjusted_p_values: Any
+    residuals: Any
+    given_others: Any
+    row_p_values: Any
+    log_density: Any
+    values: Any
+    expected: Any
+
+    def to_frame(self, level: float = 0.05) -> Any:
+        """Return a table of the cells that do not follow the network, the least probable first.
+
+        Parameters
+        ----------
+        level : float, default=0.05
+            Cells with an adjusted p-value up to this are listed.
+
+        Returns
+        -------
+        table : pandas.DataFrame
+            With the columns `row` (its label in pandas, or its number), `column`, `value`,
+            `expected`, `residual`, `given_others`, `p_value` and `row_p_value`. Without pandas, a
+            dict of these that is displayed as a table.
+
+        Raises
+        ------
+        ValueError
+            If the level is not between 0 and 1.
+        """
+        if isinstance(level, bool) or not 0 < level <= 1:
+            raise ValueError(f"level must be above 0, up to 1; got {readable_value(level)}.")
+        cells = np.asarray(self.p_values)
+        rows, columns = (cells <= level).nonzero()
+        size = np.abs(np.asarray(self.residuals))[rows, columns]
+        order = np.lexsort([-size, cells[rows, columns]])
+        rows, columns = rows[order], columns[order]
+        n, m = cells.shape
+        labels, names = getattr(self.p_values, "index", range(n)), getattr(
+            self.p_values, "columns", range(m)
+        )  # fmt: skip
+        parts = {
+            "value": self.values,
+            "expected": self.expected,
+            "residual": self.residuals,
+            "given_others": self.given_others,
+            "p_value": self.p_values,
+        }
+        return frame_of(
+            {"row": [labels[i] for i in rows], "column": [names[j] for j in columns]}
+            | {name: np.asarray(part)[rows, columns] for name, part in parts.items()}
+            | {"row_p_value": np.asarray(self.row_p_values)[rows]}
+        )
+
+    def __repr__(self) -> str:
+        cells = np.asarray(self.p_values)
+        found = cells <= 0.05
+        n_rows = np.count_nonzero(found.any(axis=1))
+        return (
+            f"<Anomalies: {np.count_nonzero(found)} of {np.count_nonzero(~np.isnan(cells))} cells, "
+            f"in {n_rows} of {len(cells)} rows, have p-values up to 0.05>"
+        )
+
+
+def anomalies(
+    model: LinearGaussianModel,
+    rows: Floats,
+    X: Any,
+    groups: Sequence[GroupStatistics] | None,
+    *,
+    in_fit: bool,
+    left_out: Collection[int],
+) -> Anomalies:
+    """Return how well the rows of a table follow a network.
+
+    Parameters
+    ----------
+    model : LinearGaussianModel
+    rows : ndarray of shape (n, m)
+    X : object
+        The table, in whose container the results are.
+    groups : sequence of GroupStatistics or None
+        What the model was estimated from by least squares, if that is known.
+    in_fit : bool
+        Whether it was estimated from these rows.
+    left_out : collection of int
+        The columns that have no p-values.
+    """
+    log_density = model.log_density(rows)
+    differences = _differences(model, rows)
+    if groups is not None:
+        residuals, freedom = _studentised(model, rows, differences, groups, in_fit)
+    elif in_fit:
+        raise ValueError(
+            "in_fit=True takes a network that knows the rows of its fit by least squares, without "
+            "a prior. Fit it to them, by network.fit(X)."
+        )
+    else:
+        residuals = differences / np.sqrt(model.noise_variance)
+        freedom = np.full(rows.shape[1], np.inf)
+    residuals[:, [*{*left_out, *model.exogenous}]] = np.nan
+    size = -np.abs(residuals)
+    p_values = 2 * np.where(np.isinf(freedom), ndtr(size), stdtr(np.minimum(freedom, 1e9), size))
+    counts = np.count_nonzero(~np.isnan(p_values), axis=1)
+    sums = np.nansum(ndtri(p_values / 2) ** 2, axis=1)
+    of_rows = np.where(counts, chdtrc(np.maximum(counts, 1), sums), np.nan)
+
+    def cells(values: Floats) -> Any:
+        return like_pandas(values, X, model.nodes, is_single=False)
+
+    def by_row(values: Floats, name: str) -> Any:
+        return like_pandas(values[:, np.newaxis], X, [name], is_single=True)
+
+    return Anomalies(
+        cells(_adjusted(p_values)),
+        cells(p_values),
+        cells(residuals),
+        cells(_given_others(model, differences)),
+        by_row(_adjusted(of_rows), "p_value"),
+        by_row(log_density, "log_density"),
+        cells(rows),
+        cells(rows - differences),
+    )
+
+
+def _adjusted(p_values: Floats) -> Floats:
+    """Return p-values adjusted for their number (Šidák 1967): exact if they are independent."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(-np.expm1(np.count_nonzero(~np.isnan(p_values)) * np.log1p(-p_values)))
+
+
+def _differences(model: LinearGaussianModel, rows: Floats) -> Floats:
+    """Return the differences from what the parents predict; NaN only where these are missing."""
+    deviations = rows - model.mean
+    differences = deviations.copy()
+    for child, mask in enumerate(model.parents):
+        parents = members_of(mask)
+        differences[:, child] -= deviations[:, parents] @ model.coef[parents, child]
+    return differences
+
+
+def _given_others(model: LinearGaussianModel, differences: Floats) -> Floats:
+    """Return the differences from what all other values predict, in their standard deviations."""
+    own = 1 / model.noise_variance
+    own[list(model.exogenous)] = 0.0  # they have no density
+    scaled = differences * own
+    with np.errstate(divide="ignore", invalid="ignore"):
+        spread = np.sqrt(own + model.coef**2 @ own)
+        return np.asarray((scaled - scaled @ model.coef.T) / spread)
+
+
+def _studentised(
+    model: LinearGaussianModel,
+    rows: Floats,
+    differences: Floats,
+    groups: Sequence[GroupStatistics],
+    in_fit: bool,
+) -> tuple[Floats, Floats]:
+    """Return the residuals with Student's distribution, and its degrees of freedom by column."""
+    m = len(model.parents)
+    residuals, freedom = np.full(rows.shape, np.nan), np.empty(m)
+    for own, statistics in groups:
+        is_parent = bits_of([mask if x in own else 0 for x, mask in enumerate(model.parents)], m)
+        for families in statistics.families_of(is_parent):
+            places = zip(
+                families.children,
+                families.columns,
+                families.n_parents,
+                families.first_block(families.n_parents),
+                families.residual_norms(),
+                strict=True,
+            )
+            for child, columns, n_parents, block, norm in places:
+                if child not in own:
+                    continue
+                parents, factor = columns[:n_parents], block[:n_parents, :n_parents]
+                deviations = (rows[:, parents] - statistics.mean[parents]) / statistics.scale[
+                    parents
+                ]
+                along = solve_triangular(factor, deviations.T, transposed=True)
+                leverage = 1 / statistics.n_samples + (along**2).sum(axis=0)
+                left = statistics.n_samples - n_parents - 1
+                squares, spread = (norm * statistics.scale[child]) ** 2, 1 + leverage
+                if in_fit:
+                    left, spread = left - 1, 1 - leverage
+                    squares = squares - differences[:, child] ** 2 / spread
+                with np.errstate(divide="ignore", invalid="ignore"):
+                    variance = np.maximum(squares, 0.0) / left * spread
+                    residuals[:, child] = differences[:, child] / np.sqrt(variance)
+                freedom[child] = left
+    return residuals, freedom
