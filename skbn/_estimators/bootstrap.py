@@ -70,7 +70,8 @@ class BootstrapBNLearner(OneNetworkEstimator):
         be less than 1.
     block_length : int or None, default=None
         For rows in order of time that depend on their neighbours: how many consecutive rows are
-        drawn at once; at least 1, and less than the number of rows. None draws single rows.
+        drawn at once; at least 1, and less than the number of rows. None draws single rows, or the
+        whole `groups` of `fit`.
     time_limit : float or None, default=None
         After how many seconds `fit` ends with the resamples that are done, with a warning. The
         search of a resample by the learners of this library ends then, too; other estimators, and
@@ -149,7 +150,12 @@ class BootstrapBNLearner(OneNetworkEstimator):
     on each other, and much shorter than the table. ``round(n ** (1 / 3))`` for n rows is the usual
     rule of thumb: the best length for a variance grows with this power (Hall, Horowitz & Jing 1995,
     "On blocking rules for the bootstrap with dependent data"). See whether half and twice the
-    length give the same support. Blocks pay no heed to where one series of several ends.
+    length give the same support. With `groups`, no block goes from one series to another.
+
+    Rows of the same person, or of the same series in a panel, are not independent either. With
+    `groups` and no `block_length`, a resample draws as many whole groups as there are, times
+    `sample_fraction`: the cluster bootstrap (Davison & Hinkley 1997, "Bootstrap methods and their
+    application", section 3.8). It needs many groups, some twenty or more.
 
     Examples
     --------
@@ -214,6 +220,7 @@ class BootstrapBNLearner(OneNetworkEstimator):
         sample_weight: Any = None,
         interventions: Any = None,
         stratify: Any = None,
+        groups: Any = None,
     ) -> Self:
         """Fit the estimator to all rows and to each resample, and average the networks.
 
@@ -235,6 +242,10 @@ class BootstrapBNLearner(OneNetworkEstimator):
             A label for each row, such as the condition of an experiment that it comes from. Each
             resample then draws as many rows of each label as X has, times `sample_fraction`. Labels
             in a Series go to the rows with the same index, if X has one.
+        groups : array-like of shape (n_samples,), optional
+            The person, or the series, that each row belongs to. Resamples draw whole groups, in
+            which all rows have the same label of `stratify`; with `block_length`, they draw blocks
+            of rows within them. As in `stratify`, a Series is matched by its index.
 
         Returns
         -------
@@ -246,10 +257,10 @@ class BootstrapBNLearner(OneNetworkEstimator):
             As the `fit` of the estimator, for all rows or for a resample, whose error says which:
             a resample may have a constant column, or too few different rows; if a resample would
             draw fewer than two rows, none of a label, or, without replacement, all of them; if
-            `block_length` is not less than the number of rows, or is given with `stratify`,
-            ``replace=False`` or rows of weight 0; if the estimator does not take `sample_weight`,
-            or finds no network of the columns; if `time_limit` is over before two resamples are
-            done.
+            `block_length` is not less than the number of rows, of all or of a group, or is given
+            with `stratify`, ``replace=False`` or rows of weight 0; if there is a single group; if
+            the estimator does not take `sample_weight`, or finds no network of the columns; if
+            `time_limit` is over before two resamples are done.
         RuntimeError
             If a callback asks to stop before all resamples are fitted; if regressions that are
             independent of a search do not confirm its network.
@@ -285,6 +296,7 @@ class BootstrapBNLearner(OneNetworkEstimator):
             block_length=self.block_length,
             stratify=stratify,
             random_state=self.random_state,
+            groups=groups,
         )
         fitted = clone(learner).fit(table, **weighted)
         of_all = fitted_network(fitted, columns)  # raises now if there is none
@@ -337,7 +349,7 @@ class BootstrapBNLearner(OneNetworkEstimator):
     def _warn_of_repeats(self, draws: Draws, m: int, networks: Sequence[Any] = ()) -> None:
         """Advise half-samples: before the resamples if there are many columns, else by these."""
         # Half of the rows should be two for each column, and one of each label.
-        is_few = sum(map(len, draws.strata)) < 4 * m or min(map(len, draws.strata)) < 2
+        is_few = draws.n_rows < 4 * m or min(map(len, draws.strata)) < 2
         if is_few or not self.replace or self.block_length or (m >= _MANY) == bool(networks):
             return
         found = f"With {m} columns, resamples"

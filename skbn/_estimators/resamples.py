@@ -256,6 +256,7 @@ class Resamples:
     def _remedy(self, weight: Floats) -> str:
         """Say what may let all resamples be fitted that has not been done yet."""
         draws, rows, nodes = self.draws, self.sample.rows, self.sample.nodes
+        single_rows = draws.block_length == 1 and draws.groups is None
         drawn = rows[weight > 0]
         is_constant = np.fmin.reduce(drawn) == np.fmax.reduce(drawn)
         if is_constant.any():  # name those that are constant in other resamples, too
@@ -265,10 +266,10 @@ class Resamples:
             is_constant = np.logical_or.reduceat(is_constant, nodes.starts[:-1])
         columns = [self.columns[x] for x in np.flatnonzero(is_constant)]
         remedies = []
-        if columns and draws.block_length == 1:
+        if columns and single_rows:
             call = f"fit(X, stratify={self._labels_of(columns)})"
             remedies.append(f"{call} draws rows of each value of {', '.join(map(repr, columns))}")
-        elif draws.block_length == 1 and (draws.replace or draws.fraction < _LARGE_FRACTION):
+        elif single_rows and (draws.replace or draws.fraction < _LARGE_FRACTION):
             remedies.append(
                 "resamples with more of the rows, such as those of replace=False and "
                 f"sample_fraction={_LARGE_FRACTION}, fail less often"

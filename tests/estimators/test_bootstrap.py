@@ -625,6 +625,62 @@ def test_blocks_have_the_weights_of_their_rows(rows):
     np.testing.assert_array_equal(draws.weight(0, sample), counts * weight)
 
 
+# Groups
+
+
+@given(st.lists(st.sampled_from("abcdef"), min_size=8, max_size=30), st.integers(0, 99))
+def test_whole_groups_are_drawn(groups, seed):
+    assume(len({*groups}) > 1)
+    draws, sample = draws_of(len(groups), groups=groups, seed=seed)
+    weight = draws.weight(0, sample)
+    own = {group: weight[np.array(groups) == group] for group in groups}
+    assert all((each == each[0]).all() for each in own.values())
+    assert sum(each[0] for each in own.values()) == len(own)
+
+
+def test_half_of_the_groups_of_each_label():
+    groups, labels = np.repeat(np.arange(12), 5), np.repeat([*"uuuuuuuuvvvv"], 5)
+    draws, sample = draws_of(60, groups=groups, stratify=labels, fraction=0.5, replace=False)
+    weight = draws.weight(0, sample).reshape(12, 5)
+    assert {*weight.ravel()} == {0.0, 1.0}
+    assert (weight[:8].sum(), weight[8:].sum()) == (20, 10)
+
+
+def test_blocks_stay_within_groups():
+    groups = np.array([*"abc"])[np.arange(30) % 3]  # their rows alternate
+    draws, _ = draws_of(30, groups=groups, block_length=4)
+    rows = draws.rows(0)
+    assert len(rows) == 30
+    for start in range(0, 28, 4):
+        assert (np.diff(rows[start : start + 4]) == 3).all()
+
+
+def test_rows_of_weight_0_are_not_drawn_within_groups():
+    groups, weight = np.array([*"aabbcc"]), np.array([1, 0, 2, 1, 0, 0.0])
+    draws, sample = draws_of(6, weight=weight, groups=groups)
+    assert len(draws.groups) == 2
+    counts = draws.weight(0, sample)
+    assert counts[[1, 4, 5]].tolist() == [0, 0, 0]
+    assert counts[0] + counts[3] == 2
+
+
+def test_repeated_measures_are_no_new_persons(rows):
+    """Rows that come ten times are no further evidence, if their person is known."""
+    persons, X = np.repeat(np.arange(60), 10), np.repeat(rows[:, :2], 10, axis=0)
+    X[:, 1] += X[:, 0] + np.random.default_rng(0).normal(0, 1e-3, 600)
+    learner = GaussianBNLearner(required_edges=[(0, 1)])
+    bootstrap = BootstrapBNLearner(learner, n_resamples=100, random_state=0)
+
+    def spread(*args, **options):
+        return np.std([each.coef_[0, 1] for each in bootstrap.fit(*args, **options).networks_])
+
+    by_person = spread(X, groups=persons)
+    np.testing.assert_allclose(by_person, spread(X[::10]), rtol=0.3)
+    assert spread(X) < 0.5 * by_person
+    with pytest.raises(ValueError, match="groups must have a value for each of the 600 rows"):
+        bootstrap.fit(X, groups=persons[:-1])
+
+
 # Labels
 
 
