@@ -358,13 +358,6 @@ def test_a_network_shows_what_it_has():
     assert "covariance_" not in dir(network)
 
 
-@pytest.mark.needs_sklearn("1.9", "shows fitted attributes")
-def test_a_notebook_shows_what_a_network_has():
-    texts = Elements(out_of_range()._repr_html_()).texts
-    assert "noise_variance_" in texts
-    assert "covariance_" not in texts
-
-
 @pytest.mark.parametrize("dag", [None, nx.DiGraph(), nx.DiGraph([(0, 1), (1, 0)])])
 def test_a_broken_network_completes_names(dag):
     names = dir(skbn.GaussianBayesianNetwork(dag))

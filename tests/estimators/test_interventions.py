@@ -133,16 +133,6 @@ def test_too_few_rows(n):
     GaussianBNLearner(exogenous=["a"]).fit(TABLE, interventions=set_but(n))
 
 
-def test_just_enough_rows():
-    rows, is_set = ROWS[:, :3], set_but(4)[:, :3]
-    scores = reference.all_experimental_scores(rows, is_set)
-    best = max(
-        sum(scores[x, p] for x, p in enumerate(parents)) for parents in reference.all_dags(3)
-    )
-    found = GaussianBNLearner().fit(rows, interventions=is_set).network_score_
-    assert found == pytest.approx(best)
-
-
 def test_rows_of_weight_0_do_not_count():
     weight = np.where(IS_SET[:, 0], 1.0, 0.0)
     with pytest.raises(ValueError, match=r"In the 50 rows in which \['a'\] was not set.*weight"):

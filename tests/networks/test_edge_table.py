@@ -16,7 +16,7 @@ from sklearn.datasets import load_diabetes
 import skbn
 from skbn.datasets import make_gaussian_network
 
-pd = pytest.importorskip("pandas")
+pytest.importorskip("pandas")
 # fit warns of the two values of sex, and of skewed residuals.
 pytestmark = pytest.mark.filterwarnings("ignore::skbn.exceptions.DataWarning")
 

@@ -825,25 +825,6 @@ def test_networks_stand_for_their_graphs(wine, wine_dag):
     assert set(wine_dag.edges) <= set(learner.dag_.edges)
 
 
-def test_estimator_conventions(wine, wine_dag):
-    network = GaussianBayesianNetwork(wine_dag)
-    assert network.get_params() == {"dag": wine_dag}
-    assert network.dag is wine_dag
-    assert repr(network) == "GaussianBayesianNetwork(dag=<DiGraph with 4 nodes and 3 edges>)"
-    assert network.fit(wine) is network
-    with pytest.raises(NotFittedError):
-        check_is_fitted(clone(network))
-    revived = pickle.loads(pickle.dumps(network))
-    np.testing.assert_array_equal(revived.logpdf(wine), network.logpdf(wine))
-    with pytest.raises(NotFittedError):
-        clone(network).logpdf(wine)
-    other = nx.DiGraph([("hue", "ash")])
-    np.testing.assert_array_equal(
-        network.set_params(dag=other).fit(wine).covariance_,
-        GaussianBayesianNetwork(other).fit(wine).covariance_,
-    )
-
-
 def test_networks_without_parameters_say_so(wine_dag):
     network = GaussianBayesianNetwork(wine_dag)
     uses = [
