@@ -677,8 +677,7 @@ def test_repeated_measures_are_no_new_persons(rows):
     by_person = spread(X, groups=persons)
     np.testing.assert_allclose(by_person, spread(X[::10]), rtol=0.3)
     assert spread(X) < 0.5 * by_person
-    with pytest.raises(ValueError, match="groups must have a value for each of the 600 rows"):
-        bootstrap.fit(X, groups=persons[:-1])
+    raises("must have a value for each of the 600 rows", bootstrap.fit, X, groups=persons[:-1])
 
 
 # Labels

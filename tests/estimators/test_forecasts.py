@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from agreement import raises
 
 from skbn import (
     BootstrapBNLearner,
@@ -123,8 +124,7 @@ def test_panels(found):
     assert panel.groups == list(plants[panel.rows])
     assert panel.next_row().index.tolist() == ["A", "B"]
     do = {"demand": {"A": 1.0, "B": [2.0, None, 3.0]}}
-    with pytest.raises(ValueError, match="the same steps of all series"):
-        panel.forecast(found, 3, do=do)
+    raises("the same steps of all series", panel.forecast, found, 3, do=do)
     do["demand"]["B"] = [2.0, 4.0, 3.0]
     together = panel.forecast(found, 3, do=do)
     assert together.mean.index.names == ["series", "step"]
@@ -149,8 +149,7 @@ def test_exogenous_columns():
     table = series.table.assign(season=X["season"].iloc[1:])
     outside = [*series.exogenous, "season"]
     learner = GaussianBNLearner(exogenous=outside, required_edges=[("season", "demand")]).fit(table)
-    with pytest.raises(ValueError, match=r"\['season'\] are exogenous.*Give 2 values"):
-        series.forecast(learner, 2)
+    raises(r"\['season'\] are exogenous.*Give 2 values", series.forecast, learner, 2)
     path = series.forecast(learner, 2, exogenous={"season": [1, 0]})
     assert path.columns == ["cold", "demand", "price"]
     none = series.forecast(learner, 2, exogenous=pd.DataFrame({"season": [0.0, 0]}))
@@ -210,8 +209,7 @@ def test_a_gap_at_the_end():
     joined = lagged(X, N_LAGS, gaps="break")
     assert joined.next_row().index.tolist() == [302]
     X.index = [*range(199), 300]
-    with pytest.raises(ValueError, match="No series ends with 2 rows without a gap"):
-        lagged(X, N_LAGS, gaps="break").next_row()
+    raises("No series ends with 2 rows without a gap", lagged(X, N_LAGS, gaps="break").next_row)
 
 
 def back(series):
@@ -233,15 +231,12 @@ def back(series):
     ],
 )
 def test_refused(series, found, options, message):
-    with pytest.raises(ValueError, match=message):
-        series.forecast(found, **{"steps": 3} | options)
+    raises(message, series.forecast, found, **{"steps": 3} | options)
 
 
 def test_refused_networks(series, found):
-    with pytest.raises(ValueError, match=r"'price' -> 'cold.L1' leads back in time"):
-        series.forecast(back(series))
-    with pytest.raises(TypeError, match="do must be a dict or a data frame"):
-        series.forecast(found, do=[1])
+    raises(r"'price' -> 'cold.L1' leads back in time", series.forecast, back(series))
+    raises("do must be a dict or a data frame", series.forecast, found, kind=TypeError, do=[1])
     holes = market()
     holes.loc[199, "price"] = np.nan
     with pytest.raises(ValueError, match="'price' has no finite number 1 steps before"):

@@ -4,6 +4,7 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
+from agreement import raises
 from scipy.stats import kstest, norm
 
 from skbn import GaussianBayesianNetwork, GaussianBNLearner
@@ -121,7 +122,5 @@ def test_categories_have_no_p_values():
 def test_refused(drawn):
     with pytest.raises(ValueError, match="in_fit=True takes a network that knows the rows"):
         drawn.anomalies(drawn.sample(3), in_fit=True)
-    with pytest.raises(ValueError, match="has no noise"):
-        drawn.do({0: 1}).anomalies(drawn.sample(3))
-    with pytest.raises(ValueError, match="level must be above 0"):
-        drawn.anomalies(drawn.sample(3)).to_frame(level=0)
+    raises("has no noise", drawn.do({0: 1}).anomalies, drawn.sample(3))
+    raises("level must be above 0", drawn.anomalies(drawn.sample(3)).to_frame, level=0)

@@ -424,5 +424,4 @@ def test_a_posterior_is_about_nodes():
     assert_allclose(west.values, [mean for mean in means if mean], rtol=1e-9)
     with pytest.raises(ValueError, match=r"Ask posterior.effect\(\('site', 'south', 'west'\)"):
         effects[("site", "south", "west"), "y"]
-    with pytest.raises(ValueError, match="nodes of several columns"):
-        posterior.score(X)
+    raises("nodes of several columns", posterior.score, X)

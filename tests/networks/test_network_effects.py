@@ -149,8 +149,7 @@ def test_refusals(method):
         (("x", "site"), r"one of its levels .* outcome=\('site', 'w'\)"),
         ((("site", "n", "s"), "site=w"), "must differ; both are 'site'"),
     ]:
-        with pytest.raises(ValueError, match=message):
-            ask(*pair)
+        raises(message, ask, *pair)
 
 
 def test_nodes_without_noise_have_no_class_effects():
@@ -198,8 +197,7 @@ def test_contrasts_are_differences_of_interventions(mixed):
     held = [network.do({"age": age})["site"].mean for age in (0.0, 1.0)]
     for k, level in enumerate("sw"):
         assert network.total_effect("age", ("site", level)) == pytest.approx((held[1] - held[0])[k])
-    with pytest.raises(ValueError, match=r"'spline' has the columns \['x', 'x2'\]. Name one"):
-        network.total_effect("spline", "y")
+    raises(r"'spline' has the columns \['x', 'x2'\]. Name one", network.total_effect, "spline", "y")
 
 
 def test_tables_of_effects_name_contrasts(mixed):
@@ -254,8 +252,7 @@ def test_counterfactuals_of_categories_follow_the_columns(mixed):
         assert list(each.iloc[[row]]["y"]) == pytest.approx(list(alone["y"]))
     same = network.counterfactual(rows, {"site": rows["site"].tolist()})
     assert same.equals(rows)
-    with pytest.raises(ValueError, match="one for each of the 6 rows"):
-        network.counterfactual(rows, {"site": ["n", "w"]})
+    raises("one for each of the 6 rows", network.counterfactual, rows, {"site": ["n", "w"]})
 
 
 # Rows as they would have been, had nodes been set to other values
