@@ -12,7 +12,7 @@ import re
 from array import array
 from collections.abc import Iterable
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from skbn._scores.families import ScoredParentSets
 # Rows of parents are of int16. A sum of this many of the largest scores is finite.
 MOST_COLUMNS = np.iinfo(np.int16).max
 LARGEST_SCORE = 1e300
+# The families of a column, as they are read: their scores, their parents as rows of the numbers in
+# `_Reader.mentions`, padded with -1, and their lines.
+_Listed = tuple[Floats, Integers, "array[int]"]
 # No white space, no control characters, and no bytes that are not UTF-8.
 _NAME = re.compile(r"[^\s\x00-\x1f\x7f-\x9f\ud800-\udfff]+")
 
@@ -97,17 +100,6 @@ def read_jkl(path: str | os.PathLike[str]) -> tuple[list[str], list[ScoredParent
     return list(found), families
 
 
-class _Listed(NamedTuple):
-    """The families of a column, as they are read, and the line of each.
-
-    `mentioned` has the parents as rows of the numbers that `_Reader.mentions` has, padded with -1.
-    """
-
-    scores: Floats
-    mentioned: Integers
-    lines: array[int]
-
-
 class _Reader:
     """Lines of a file, their fields, and errors that name the line.
 
@@ -129,19 +121,16 @@ class _Reader:
     def error(self, what: str, line: int | None = None) -> ValueError:
         return ValueError(f"{self._path}, line {line or self._line}: {what}.")
 
-    def _next(self) -> list[str]:
-        """Return the fields of the next line that has any; none at the end of the file."""
+    def fields(self, what: str = "") -> list[str]:
+        """Return the fields of the next line that has any; none at the end, if none is expected."""
         for text in self._file:
             self._line, self._text = self._line + 1, text
             if fields := text.split():
+                self._fields = fields
                 return fields
-        return []
-
-    def fields(self, what: str) -> list[str]:
-        self._fields = self._next()
-        if not self._fields:
+        if what:
             raise self.error(f"the file ends; expected {what}")
-        return self._fields
+        return []
 
     def integer(self, text: str, least: int, most: int | None = None) -> int:
         if not text.isascii() or not text.isdigit() or len(text) > 18 or int(text) < least:
@@ -170,15 +159,15 @@ class _Reader:
         width = max(sizes, default=0)
         mentioned = np.full((n_sets, width), -1)
         mentioned[np.arange(width) < np.array(sizes)[:, np.newaxis]] = members
-        found[name] = _Listed(np.array(scores), mentioned, lines)
+        found[name] = np.array(scores), mentioned, lines
 
     def _family(self, child: int) -> tuple[float, list[int]]:
         """Return the score on the next line, and the parents by their numbers."""
-        fields = self.fields("a score, a number of parents and their names")
+        what = "a score, a number of parents and their names"
+        fields = self.fields(what)
         score, parents = self._score(fields[0]), fields[2:]
         n = len(parents)
         if len(fields) < 2 or (fields[1] != str(n) and self.integer(fields[1], 0) != n):
-            what = "a score, a number of parents and their names"
             raise self.error(f"expected {what}; {n} names follow")
         try:
             members = [self.mentions[name] for name in parents]
@@ -214,7 +203,7 @@ class _Reader:
     def require_end(self, names: Iterable[str]) -> None:
         """Raise if the file goes on, or may be cut off within a parent's name."""
         last = self._fields
-        if self._next():
+        if self.fields():
             raise self.error("the file goes on after the last column's parent sets")
         for name in names if len(last) > 2 and not self._text[-1].isspace() else []:
             if name.startswith(last[-1]) and name != last[-1]:
