@@ -36,6 +36,7 @@ from skbn._estimators.forecasts import (
     networks_of,
     quantile_of,
 )
+from skbn._networks.network import GaussianBayesianNetwork
 from skbn.exceptions import NonstationaryWarning
 
 _ALLOWED: dict[str, list[Any]] = {
@@ -399,6 +400,12 @@ BootstrapBNLearner or GaussianBayesianNetwork
         return ImpulseResponses(names, np.array(found))
 
     def _dynamics(self, network: Any) -> Dynamics:
+        if not isinstance(network, GaussianBayesianNetwork):
+            raise TypeError(
+                "network must be a GaussianBayesianNetwork, or a fitted estimator with a network_, "
+                f"such as GaussianBNLearner; got {type(network).__name__}. Of a posterior, pass "
+                "median_network_."
+            )
         lags = [self._of_lag(lag) for lag in range(1, self.n_lags + 1)]
         return dynamics_of(network, self.columns, lags)
 

@@ -212,6 +212,34 @@ def test_a_gap_at_the_end():
     raises("No series ends with 2 rows without a gap", lagged(X, N_LAGS, gaps="break").next_row)
 
 
+def test_copies_that_are_modelled(series, found):
+    """Only the equations of the present count, whatever the copies are."""
+    dag = nx.DiGraph(found.dag_.edges)
+    dag.add_edges_from([("cold.L2", "cold.L1"), ("price.L2", "demand.L1")])
+    network = GaussianBayesianNetwork(dag).fit(series.table)
+    expected = series.forecast(found, 3)
+    np.testing.assert_allclose(series.forecast(network, 3).mean[[*expected.mean]], expected.mean)
+
+
+def test_a_category_of_the_series_is_refused():
+    X = market(120).assign(regime=pd.Categorical(np.arange(120) // 7 % 2))
+    series = lagged(X)
+    learner = GaussianBNLearner(exogenous=series.exogenous, nodes="auto").fit(series.table)
+    raises("Column 'regime.*whose future the network does not say", series.forecast, learner, 2)
+
+
+def test_some_columns_of_the_table(series):
+    """A column with copies in the network, and none of its own, must be given."""
+    learner = GaussianBNLearner(
+        exogenous=["price.L2", "price.L1", "cold.L1"], required_edges=[("price.L1", "cold")]
+    ).fit(series.table[["price.L2", "price.L1", "cold.L1", "cold"]])
+    raises(r"\['price'\] are exogenous.*Give 2 values", series.forecast, learner, 2)
+    forecast = series.forecast(learner, 2, exogenous={"price": [5.0, 0.0]})
+    row = series.next_row().assign(**{"price.L1": 5.0, "cold.L1": forecast.mean["cold"].iloc[0]})
+    row["price.L2"] = series.table["price"].iloc[-1]
+    np.testing.assert_allclose(learner.network_.predict(row)["cold"], forecast.mean["cold"].iloc[1])
+
+
 def back(series):
     dag = nx.DiGraph([("price", "cold.L1"), ("cold.L1", "cold")])
     return GaussianBayesianNetwork(dag).fit(series.table)
@@ -236,6 +264,9 @@ def test_refused(series, found, options, message):
 
 def test_refused_networks(series, found):
     raises(r"'price' -> 'cold.L1' leads back in time", series.forecast, back(series))
+    for wrong in (GaussianBNLearner(), "network"):
+        expected = "must be a GaussianBayesianNetwork, or a fitted"
+        raises(expected, series.forecast, wrong, kind=TypeError)
     raises("do must be a dict or a data frame", series.forecast, found, kind=TypeError, do=[1])
     holes = market()
     holes.loc[199, "price"] = np.nan
