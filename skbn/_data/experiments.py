@@ -1,144 +1,24 @@
-"""Experiments: the columns that an experimenter set in each row.
-
-A value that was set says nothing about what the column depends on otherwise: the column's families
-are scored by the other rows (Cooper & Yoo 1999, "Causal discovery from a mixture of experimental
-and observational data"). Columns that were set in the same rows share these.
-"""
+"""Experiments: which columns an experimenter set in each row, as users say it."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Set
-from functools import cached_property
-from typing import Any, NamedTuple, Self
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Set
+from typing import Any
 
 import numpy as np
 
-from skbn._core.arrays import Booleans, Floats
+from skbn._core.arrays import Booleans
 from skbn._core.columns import column_number, column_numbers, is_missing, is_series
-from skbn._core.subsets import mask_of
 from skbn._core.text import readable_value
 from skbn._data.containers import is_dask
-from skbn._data.nodes import Nodes
 from skbn._data.row_values import in_order_of_rows
 from skbn._data.sample import Sample
 from skbn._data.table import Table
 
 
-class RowGroup(NamedTuple):
-    """Nodes, and the rows in which none of them was set.
-
-    Parameters
-    ----------
-    nodes : list of int
-        All that were set in the same rows.
-    sample : Sample
-        The other rows.
-    """
-
-    nodes: list[int]
-    sample: Sample
-
-
-class ExperimentalSample(Sample):
-    """Rows in which some columns were set by an experimenter.
-
-    Parameters
-    ----------
-    rows, weight, labels, nodes
-        As for `Sample`; no value is missing.
-    is_set : ndarray of shape (n, m), bool
-        Whether each node was set in each row.
-
-    Attributes
-    ----------
-    is_set : ndarray of shape (n, m), bool, or None
-        None if the rows were not kept.
-    groups : list of RowGroup
-        A group for each set of rows that some nodes share.
-    targets : list of int
-        The masks of the nodes that were set together in some row, each once; none is 0.
-    """
-
-    is_set: Booleans | None
-
-    def __init__(
-        self,
-        rows: Floats,
-        weight: Floats | None,
-        labels: Any,
-        nodes: Nodes | None,
-        is_set: Booleans,
-    ) -> None:
-        super().__init__(rows, weight, labels, nodes)
-        is_set.setflags(write=False)
-        self.is_set = is_set
-
-    @cached_property
-    def groups(self) -> list[RowGroup]:
-        """The nodes that share their rows, and these."""
-        assert self.is_set is not None
-        members: dict[bytes, list[int]] = {}
-        for node, was_set in enumerate(self.is_set.T):
-            members.setdefault(was_set.tobytes(), []).append(node)
-        return [
-            RowGroup(nodes, self.all_rows[~self.is_set[:, nodes[0]]]) for nodes in members.values()
-        ]
-
-    @cached_property
-    def targets(self) -> list[int]:
-        """The masks of the nodes that were set together."""
-        assert self.is_set is not None
-        counts = self.is_set if self.weight is None else self.is_set[self.weight > 0]
-        found = [np.frombuffer(row, bool) for row in {row.tobytes() for row in counts}]
-        return sorted({mask_of(np.flatnonzero(row).tolist()) for row in found} - {0})
-
-    @cached_property
-    def all_rows(self) -> Sample:
-        """The rows as if no column had been set."""
-        return Sample(self.rows, self.weight, self.labels, self.nodes)
-
-    def never_set(self, nodes: Sequence[int]) -> Sample:
-        """Return the rows as if some of the nodes had never been set."""
-        if self.is_set is None:
-            was_set = any(mask & mask_of(nodes) for mask in self.targets)
-            return self._groups_without(set(nodes)) if was_set else self
-        if not self.is_set[:, nodes].any():
-            return self
-        is_set = self.is_set.copy()
-        is_set[:, nodes] = False
-        if not is_set.any():
-            return self.all_rows
-        return type(self)(self.rows, self.weight, self.labels, self.nodes, is_set)
-
-    def _groups_without(self, nodes: set[int]) -> Sample:
-        """Return a sample without rows in which some of the nodes count in all rows."""
-        targets = {mask & ~mask_of(nodes) for mask in self.targets} - {0}
-        if not targets:
-            return self.all_rows
-        left = [([x for x in own if x not in nodes], sample) for own, sample in self.groups]
-        groups = [RowGroup(own, sample) for own, sample in left if own]
-        return self._of_groups([*groups, RowGroup(sorted(nodes), self.all_rows)], sorted(targets))
-
-    def without_rows(self) -> Self:
-        groups = [RowGroup(nodes, sample.without_rows()) for nodes, sample in self.groups]
-        return self._of_groups(groups, self.targets)
-
-    def _of_groups(self, groups: list[RowGroup], targets: list[int]) -> Self:
-        """Return a sample without rows that has these groups and targets."""
-        kept = type(self).of_summary(self.summary, self.nodes)
-        kept.is_set = None
-        kept.groups, kept.targets = groups, targets
-        kept.all_rows = Sample.of_summary(self.summary, self.nodes)
-        return kept
-
-    def _known_of(self, chosen: Any) -> dict[str, Any]:
-        assert self.is_set is not None
-        return {"is_set": self.is_set[chosen]}
-
-
 def require_no_interventions(table: Any, what: str) -> None:
     """Raise a ValueError if these are LocalScores of an experiment."""
-    if isinstance(getattr(table, "sample", None), ExperimentalSample):
+    if isinstance(sample := getattr(table, "sample", None), Sample) and sample.is_experiment:
         raise ValueError(
             f"These LocalScores have interventions, which {what} does not know. Pass the table, in "
             "which all values count then, or use a GaussianBNLearner."

@@ -13,13 +13,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from skbn._core.arrays import Booleans, Floats
 from skbn._core.resources import one_blas_thread, read_only
+from skbn._core.subsets import mask_of
 from skbn._data.containers import is_dask
 from skbn._data.nodes import Nodes
 from skbn._data.row_values import (
@@ -40,6 +41,11 @@ _LARGEST_EXPONENT = 1000
 class Sample:
     """The rows of a table and their weights, or only their summary.
 
+    A value that an experimenter set says nothing about what the node depends on otherwise: the
+    node's families are scored by the other rows (Cooper & Yoo 1999, "Causal discovery from a
+    mixture of experimental and observational data"). Nodes that were set in the same rows share
+    these.
+
     Parameters
     ----------
     rows : ndarray of shape (n, m), float64
@@ -50,6 +56,8 @@ class Sample:
         The labels of the table's rows, if it has any.
     nodes : Nodes, optional
         Which columns stand for each node; by default each is a node.
+    is_set : ndarray of shape (n, n_nodes), bool, optional
+        Which nodes an experimenter set in each row; by default none.
     may_miss : bool
         Whether values may be missing.
 
@@ -61,11 +69,15 @@ class Sample:
         Number of rows and of columns.
     is_complete : bool
         Whether no value is missing in a row of a positive weight.
-    is_set : ndarray of shape (n, m), bool, or None
-        Which nodes an experimenter set in each row, in an `ExperimentalSample`; else None.
+    is_set : ndarray of shape (n, n_nodes), bool, or None
+        None if no node was set, or the rows were not kept.
+    is_experiment : bool
+        Whether nodes were set in some rows.
+    groups : list of RowGroup
+        A group for each set of rows that some nodes share.
+    targets : list of int
+        The masks of the nodes that were set together in some row, each once; none is 0.
     """
-
-    is_set: Booleans | None = None
 
     def __init__(
         self,
@@ -73,6 +85,7 @@ class Sample:
         weight: Floats | None = None,
         labels: Any = None,
         nodes: Nodes | None = None,
+        is_set: Booleans | None = None,
         *,
         may_miss: bool = False,
     ) -> None:
@@ -83,18 +96,92 @@ class Sample:
         self._weight = weight
         self.labels = labels
         self.nodes = nodes
+        self.is_set = None if is_set is None or not is_set.any() else read_only(is_set)
+        self.is_experiment = self.is_set is not None
         self.shape: tuple[int, int] = rows.shape
 
     @classmethod
     def of_summary(cls, summary: RowSummary, nodes: Nodes | None = None) -> Self:
         """Return a sample without its rows."""
         sample = cls.__new__(cls)
-        sample._rows = sample._weight = sample.labels = None
-        sample.is_complete, sample._may_miss = True, False
+        sample._rows = sample._weight = sample.labels = sample.is_set = None
+        sample.is_complete, sample._may_miss, sample.is_experiment = True, False, False
         sample.nodes = nodes
         sample.shape = (summary.n_rows, summary.n_columns)
         sample.summary = summary
         return sample
+
+    @classmethod
+    def of_groups(
+        cls,
+        summary: RowSummary,
+        nodes: Nodes | None,
+        groups: list[RowGroup],
+        targets: Sequence[int],
+    ) -> Self:
+        """Return a sample without its rows, of which some count for each node.
+
+        `summary` is that of all rows.
+        """
+        sample = cls.of_summary(summary, nodes)
+        sample._groups, sample.targets = groups, sorted({*targets} - {0})
+        sample.is_experiment = bool(sample.targets)
+        return sample
+
+    # The rows that count for each node
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes."""
+        return self.shape[1] if self.nodes is None else len(self.nodes.names)
+
+    @property
+    def groups(self) -> list[RowGroup]:
+        """The nodes that share their rows, and these."""
+        return self._groups if self.is_experiment else [RowGroup([*range(self.n_nodes)], self)]
+
+    @cached_property
+    def _groups(self) -> list[RowGroup]:
+        assert self.is_set is not None
+        members: dict[bytes, list[int]] = {}
+        for node, was_set in enumerate(self.is_set.T):
+            members.setdefault(was_set.tobytes(), []).append(node)
+        every = self.all_rows
+        return [RowGroup(own, every[~self.is_set[:, own[0]]]) for own in members.values()]
+
+    @cached_property
+    def targets(self) -> list[int]:
+        """The masks of the nodes that were set together."""
+        if self.is_set is None:
+            return []
+        counts = self.is_set if self.weight is None else self.is_set[self.weight > 0]
+        found = [np.frombuffer(row, bool) for row in {row.tobytes() for row in counts}]
+        return sorted({mask_of(np.flatnonzero(row).tolist()) for row in found} - {0})
+
+    @property
+    def all_rows(self) -> Self:
+        """The rows as if no node had been set."""
+        if self._rows is None:
+            return self.of_summary(self.summary, self.nodes)
+        return self._chosen(slice(None), self.weight, None)
+
+    def with_interventions(self, is_set: Booleans | None) -> Self:
+        """Return the rows in which these nodes were set."""
+        return self._chosen(slice(None), self.weight, is_set)
+
+    def never_set(self, nodes: Sequence[int]) -> Self:
+        """Return the rows as if some of the nodes had never been set."""
+        if not any(mask & mask_of(nodes) for mask in self.targets):
+            return self
+        if self.is_set is not None:
+            is_set = self.is_set.copy()
+            is_set[:, nodes] = False
+            return self.with_interventions(is_set)
+        left = [([x for x in own if x not in nodes], sample) for own, sample in self.groups]
+        groups = [RowGroup(own, sample) for own, sample in left if own]
+        targets = [mask & ~mask_of(nodes) for mask in self.targets]
+        groups.append(RowGroup(sorted(nodes), self.all_rows))
+        return self.of_groups(self.summary, self.nodes, groups, targets)
 
     def with_weight(self, sample_weight: Any) -> Self:
         """Return the sample with a user's weights; None leaves it as it is.
@@ -132,20 +219,20 @@ class Sample:
 
     def without_rows(self) -> Self:
         """Return only what regressions need to know."""
-        return self.of_summary(self.summary, self.nodes)
+        if not self.is_experiment:
+            return self.of_summary(self.summary, self.nodes)
+        groups = [RowGroup(nodes, sample.without_rows()) for nodes, sample in self.groups]
+        return self.of_groups(self.summary, self.nodes, groups, self.targets)
 
     def weighted(self, weight: Floats) -> Self:
         """Return the rows with these weights in place of their own."""
-        return self._chosen(slice(None), weight)
+        return self._chosen(slice(None), weight, self.is_set)
 
-    def _chosen(self, chosen: Any, weight: Floats | None) -> Self:
-        """Return the sample of some of the rows, with these weights."""
+    def _chosen(self, chosen: Any, weight: Floats | None, is_set: Booleans | None) -> Self:
+        """Return the sample of some of the rows, with these weights and interventions."""
         labels = None if self.labels is None else self.labels[chosen]
-        return type(self)(self.rows[chosen], weight, labels, self.nodes, **self._known_of(chosen))
-
-    def _known_of(self, chosen: Any) -> dict[str, Any]:
-        """Return what else `__init__` is told of some of the rows."""
-        return {"may_miss": self._may_miss}
+        rows, may_miss = self.rows[chosen], self._may_miss
+        return type(self)(rows, weight, labels, self.nodes, is_set, may_miss=may_miss)
 
     def select(self, columns: Sequence[int]) -> Sample:
         """Return the sample of some of the columns, which are nodes by themselves then."""
@@ -220,7 +307,25 @@ class Sample:
 
     def __getitem__(self, chosen: Any) -> Self:
         """Return the sample of some of the rows."""
-        return self._chosen(chosen, None if self.weight is None else self.weight[chosen])
+        weight, is_set = (
+            None if each is None else each[chosen] for each in (self.weight, self.is_set)
+        )
+        return self._chosen(chosen, weight, is_set)
+
+
+class RowGroup(NamedTuple):
+    """Nodes, and the rows in which none of them was set.
+
+    Parameters
+    ----------
+    nodes : list of int
+        All that were set in the same rows.
+    sample : Sample
+        The other rows.
+    """
+
+    nodes: list[int]
+    sample: Sample
 
 
 class TableMixin(ABC):

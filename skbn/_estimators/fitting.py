@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_array
 from skbn._core.arrays import Floats, random_seeds
 from skbn._core.estimator import Interval, StrOptions, listeners_of, random_generator
 from skbn._core.graphs import dag_of
-from skbn._core.resources import Progress, Resources, say
+from skbn._core.resources import Progress, Resources, explained, say
 from skbn._core.subsets import members_of
 from skbn._core.text import readable_value, warn
 from skbn._data.containers import is_dask, row_labels
@@ -24,6 +24,7 @@ from skbn._data.encoding import encoded_rows, learn_nodes
 from skbn._data.nodes import Nodes
 from skbn._data.sample import Sample
 from skbn._data.table import Table
+from skbn._displays.frames import frame_of
 from skbn._networks.block_network import network_of_model
 from skbn._networks.diagnostics import warn_about_data, warn_about_limit
 from skbn._networks.network import GaussianBayesianNetwork
@@ -39,7 +40,10 @@ from skbn._scores.criteria import (
 from skbn._scores.local_scores import LocalScores
 from skbn._solver.constraints import Constraints, read_constraints
 from skbn._solver.engines import SearchSettings
+from skbn._solver.incomplete_problem import IncompleteProblem
 from skbn._solver.problem import Problem, Solution
+from skbn._solver.structural_em import EMSolution
+from skbn.exceptions import MissingValuesWarning
 
 # In nats. Beyond a Bayes factor of 20, the logarithm of which is 3.0, evidence is called strong
 # (Kass & Raftery 1995, "Bayes factors").
@@ -332,7 +336,8 @@ def _difference(names: list[str], fitted: list[str]) -> str:
 
 def constraints_of(estimator: BaseEstimator, scores: BaseScores) -> Constraints:
     """Return what an estimator's parameters say of networks of these scores."""
-    return read_constraints(
+    read = partial(
+        read_constraints,
         scores.columns,
         max_parents=most_parents(estimator.max_parents, scores),
         required_edges=estimator.required_edges,
@@ -340,6 +345,20 @@ def constraints_of(estimator: BaseEstimator, scores: BaseScores) -> Constraints:
         tiers=estimator.tiers,
         exogenous=estimator.exogenous,
     )
+    nodes = scores._nodes
+    if nodes is None:
+        return read()
+
+    def explain(error: ValueError) -> str:
+        for x, node in enumerate(nodes.names):
+            for column in [nodes.columns[i] for i in nodes.columns_of([x])]:
+                what = "a column" if column.level is None else "a level"
+                for name in {column.name, nodes.labels[column.source]} - {node}:
+                    if f"There is no column {name!r};" in str(error):
+                        return f"{name!r} is {what} of node {node!r}. Write {node!r} in its place."
+        return str(error)
+
+    return explained(read, explain)
 
 
 def most_parents(max_parents: int | None, scores: BaseScores) -> int:
@@ -440,6 +459,50 @@ def keep_solution(
         _is_full_=solution.is_full,
         _search_=learner.search,
     )
+
+
+def keep_search(
+    learner: BaseEstimator,
+    solution: Solution,
+    problem: Problem,
+    n_unproven: int = 0,
+    **learned: Any,
+) -> None:
+    """Keep what `solve` found of a problem, and warn of what it may lack.
+
+    `n_unproven` is how many searches of folds did not prove their networks.
+    """
+    if not isinstance(solution, EMSolution):
+        keep_solution(learner, solution, problem, **learned)
+        warn_about_proof(learner, n_unproven)
+        warn_about_network(solution, problem)
+        return
+    assert isinstance(problem, IncompleteProblem)
+    own = {**learned, **_learned_by_em(solution), "_listed_": solution.listed}
+    keep_solution(learner, solution, solution.expected, **own)
+    for remark in solution.remarks:
+        warn(remark, MissingValuesWarning)
+    if not solution.is_finished:
+        warn(
+            "time_limit ended structural EM before it had scored all candidates, or while the "
+            "score still rose. Raise it, or lower n_candidates.",
+            ConvergenceWarning,
+        )
+    warn_about_network(solution, solution.expected, problem.observed)
+
+
+def _learned_by_em(solution: EMSolution) -> dict[str, Any]:
+    """Return the attributes that only a fit to missing values has."""
+    candidates = solution.candidates
+    frame = frame_of(
+        {
+            "observed_score": [each.observed for each in candidates],
+            "searched_score": [each.searched for each in candidates],
+            "list": [each.list_number for each in candidates],
+            "n_edges": [sum(m.bit_count() for m in each.parents) for each in candidates],
+        }
+    )
+    return {"n_effective_": solution.n_effective, "candidates_": frame}
 
 
 def warn_about_network(solution: Solution, problem: Problem, observed: Any = None) -> None:

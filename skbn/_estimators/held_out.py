@@ -19,7 +19,7 @@ from skbn._data.sample import Sample
 from skbn._solver.engines import EXACT, SearchSettings
 from skbn._solver.planner import plan_searches
 from skbn._solver.problem import Problem, Shape
-from skbn._solver.solve import solve
+from skbn._solver.solve import solve, work_of
 
 # With fewer rows and few columns, threads spend most of the time waiting for the GIL.
 _FEWEST_ROWS = 100_000
@@ -155,8 +155,7 @@ class HeldOutScores:
         n_first = len(splits) - n_last
         self._n_jobs = [n_threads // self.n_at_a_time] * n_first
         self._n_jobs += [n_threads // max(n_last, 1)] * n_last
-        plan = plan_searches(problem.read(), self._resources, settings)
-        self.work = len(splits) * plan.work(len(penalties))
+        self.work = len(splits) * work_of(problem, self._resources, settings, len(penalties))
 
     def compute(self) -> tuple[Floats, Floats, int]:
         """Return the held-out scores, the numbers of edges, and how many networks are not proven.
@@ -195,23 +194,25 @@ class HeldOutScores:
         train: npt.NDArray[np.intp],
         test: npt.NDArray[np.intp],
     ) -> list[Outcome]:
-        # The search needs only a summary of the rows to learn from.
         sample = self._problem.scores.sample
-        learned, held_out = sample[train].without_rows(), sample[test]
+        learned, held_out = sample[train], sample[test]
+        if sample.is_complete:  # the search needs only a summary of the rows to learn from
+            learned = learned.without_rows()
         resources = self._resources.with_jobs(n_jobs)
         problem = self._problem.of_sample(learned, n_jobs)
         solutions = solve(problem, resources, self._settings, self._penalties)
-        if problem.scorer.nodes is not None:
-            require_levels(held_out, problem.scorer.nodes)
+        if problem.nodes is not None:
+            require_levels(held_out, problem.nodes)
         outcomes = []
         for solution in solutions:
             assert solution.model is not None
             with one_blas_thread():
-                rows = problem.scorer.kept(held_out.rows)
-                is_set = _sets_of_columns(held_out, problem.scorer.nodes)
+                rows = problem.kept(held_out.rows)
+                is_set = _sets_of_columns(held_out, problem.nodes)
                 score = held_out.mean(solution.model.log_density(rows, is_set))
             n_edges = sum(mask.bit_count() for mask in solution.parents)
-            outcomes.append((score, n_edges, not solution.is_optimal))
+            is_unproven = sample.is_complete and not solution.is_optimal
+            outcomes.append((score, n_edges, is_unproven))
         return outcomes
 
 

@@ -7,29 +7,20 @@ from dataclasses import replace
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
-from sklearn.exceptions import ConvergenceWarning
-
 from skbn._core.arrays import Random
 from skbn._core.estimator import Interval, StrOptions, fit_method
 from skbn._core.resources import Resources
-from skbn._core.text import warn
-from skbn._displays.frames import frame_of
 from skbn._estimators.fitting import (
     constraints_of,
-    keep_solution,
+    keep_search,
     read_scores,
     resources_of,
     search_settings,
-    warn_about_network,
-    warn_about_proof,
 )
 from skbn._estimators.network_estimator import NetworkLearner
 from skbn._exact.cluster import current_cluster
 from skbn._scores.criteria import Criterion
-from skbn._solver.incomplete_problem import IncompleteProblem
 from skbn._solver.solve import problem_of, solve
-from skbn._solver.structural_em import EMSolution
-from skbn.exceptions import MissingValuesWarning
 
 
 class GaussianBNLearner(NetworkLearner):
@@ -345,7 +336,8 @@ sequence of length n_samples, optional
             if a parameter has a value other than those above, or differs from that of the
             LocalScores; if the weights or interventions do not match the rows; if a column was set
             in too many of them; if values are missing and the criterion is no log-likelihood less a
-            cost, or has unbiased variances, or there are interventions or exogenous columns.
+            cost, or has unbiased variances; if a value is missing that was set, or one of an
+            exogenous column.
         RuntimeError
             If a callback asks to stop before the search is finished; if regressions that are
             independent of the search do not confirm its network, which means a defect of the
@@ -379,16 +371,7 @@ sequence of length n_samples, optional
         problem = problem_of(scores, constraints_of(self, scores))
         resources = replace(self._resources(), ends_on_interrupt=True)
         (solution,) = solve(problem, resources, search_settings(self))
-        observed = None
-        if isinstance(solution, EMSolution):
-            assert isinstance(problem, IncompleteProblem)
-            observed, problem = problem.observed, solution.expected
-            keep_solution(self, solution, problem, **_learned_by_em(solution))
-            self._warn_about_em(solution.remarks)
-        else:
-            keep_solution(self, solution, problem)
-            warn_about_proof(self)
-        warn_about_network(solution, problem, observed)
+        keep_search(self, solution, problem)
         return self
 
     def _resources(self) -> Resources:
@@ -408,28 +391,3 @@ sequence of length n_samples, optional
                 f"os.makedirs({folder!r}) does."
             )
         return folder
-
-    def _warn_about_em(self, remarks: list[str]) -> None:
-        """Warn of what a table with missing values lacks, and of a time limit that was reached."""
-        for remark in remarks:
-            warn(remark, MissingValuesWarning)
-        if not self._is_finished_:
-            warn(
-                "time_limit ended structural EM before it had scored all candidates, or while the "
-                "score still rose. Raise it, or lower n_candidates.",
-                ConvergenceWarning,
-            )
-
-
-def _learned_by_em(solution: EMSolution) -> dict[str, Any]:
-    """Return the attributes that only a fit to missing values has."""
-    candidates = solution.candidates
-    frame = frame_of(
-        {
-            "observed_score": [each.observed for each in candidates],
-            "searched_score": [each.searched for each in candidates],
-            "list": [each.list_number for each in candidates],
-            "n_edges": [sum(m.bit_count() for m in each.parents) for each in candidates],
-        }
-    )
-    return {"n_effective_": solution.n_effective, "candidates_": frame}

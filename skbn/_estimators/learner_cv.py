@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,26 +13,22 @@ from sklearn.model_selection import KFold, check_cv
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 
 from skbn._core.arrays import Floats, Random
-from skbn._core.compile import compile_kernels
-from skbn._core.estimator import StrOptions, fit_method
+from skbn._core.estimator import Interval, StrOptions, fit_method
 from skbn._core.resources import Resources, say
 from skbn._core.text import readable_value, warn
 from skbn._data.row_values import in_order_of_rows
 from skbn._data.sample import Sample
 from skbn._estimators.fitting import (
     constraints_of,
-    keep_solution,
+    keep_search,
     read_scores,
     resources_of,
     search_settings,
-    warn_about_network,
-    warn_about_proof,
 )
 from skbn._estimators.held_out import HeldOutScores, read_splits
 from skbn._estimators.network_estimator import NetworkLearner
 from skbn._scores.criteria import Criterion, read_penalty
-from skbn._solver.planner import plan_searches
-from skbn._solver.solve import problem_of, solve
+from skbn._solver.solve import problem_of, solve, work_of
 from skbn.exceptions import PenaltyRangeWarning
 
 
@@ -72,6 +69,11 @@ class GaussianBNLearnerCV(NetworkLearner):
         nodes of several columns, such as splines or the channels of a sensor; columns that it does
         not name are nodes as in "auto". An array has the node of each column. Edges, parents,
         tiers and `max_parents` are then of nodes.
+    missing : {"error", "em"}, default="error"
+        What to do with missing values, as in `GaussianBNLearner`. With "em" each fold learns by
+        structural EM, and the likelihood of a held-out row is that of its observed values.
+    n_candidates : int, default=30
+        As in `GaussianBNLearner`.
     required_edges : list of (parent, child), table of two columns, networkx.DiGraph or \
 None, default=None
         As in `GaussianBNLearner`.
@@ -162,6 +164,8 @@ None, default=None
 
     _allowed_values: ClassVar[dict[str, Any]] = {
         **NetworkLearner._allowed_values,
+        "missing": [StrOptions({"error", "em"})],
+        "n_candidates": [Interval(Integral, 1, None, closed="left")],
         "penalties": ["array-like"],
         "cv": ["cv_object"],
         "rule": [StrOptions({"best", "one-standard-error"})],
@@ -178,6 +182,8 @@ None, default=None
         criterion: str | Criterion | None = None,
         max_parents: int | None = None,
         nodes: Any = None,
+        missing: str = "error",
+        n_candidates: int = 30,
         required_edges: Any = None,
         forbidden_edges: Any = None,
         tiers: Any = None,
@@ -196,6 +202,8 @@ None, default=None
         self.criterion = criterion
         self.max_parents = max_parents
         self.nodes = nodes
+        self.missing = missing
+        self.n_candidates = n_candidates
         self.required_edges = required_edges
         self.forbidden_edges = forbidden_edges
         self.tiers = tiers
@@ -276,7 +284,7 @@ None, default=None
         scores = read_scores(self, X, sample_weight, interventions, needs_rows=True)
         sample = scores.sample  # raises if there are no rows
         problem = problem_of(scores, constraints_of(self, scores))
-        if not problem.scorer.has_complexity:
+        if not problem.has_complexity:
             raise ValueError(
                 f"criterion={readable_value(problem.scorer.criterion)} has no complexity term "
                 "that penalties could multiply; choose its parameters with a GridSearchCV of "
@@ -286,24 +294,22 @@ None, default=None
         if len(splits) < 2 and self.rule != "best":
             raise ValueError(f"rule={self.rule!r} needs two folds or more; cv yielded one.")
         resources = replace(self._resources(), announce=None)
-        plan = plan_searches(problem.read(), resources, settings)
+        work = work_of(problem, resources, settings)
         folds = HeldOutScores(problem, penalties, splits, resources, settings)
         if self.verbose:
             say(
                 f"[{type(self).__name__}] {len(splits)} folds, {folds.n_at_a_time} at a time, of "
                 f"{len(penalties)} searches each"
             )
-        compile_kernels(plan.kernels)
-        resources.progress.expect(folds.work + plan.work())
+        resources.progress.expect(folds.work + work)
         held_out, n_edges, n_unproven = folds.compute()
         cv_results = _cv_results(penalties, held_out, n_edges)
         penalty = penalties[_chosen(cv_results, self.rule)]
         (best,) = problem.with_penalties([penalty])
         (solution,) = solve(best, resources, settings)
-        keep_solution(self, solution, best, cv_results_=cv_results, penalty_=penalty)
-        warn_about_proof(self, n_unproven)
+        given = {"cv_results_": cv_results, "penalty_": penalty}
+        keep_search(self, solution, best, n_unproven, **given)
         self._warn_about_end(penalties)
-        warn_about_network(solution, best)
         return self
 
     def _resources(self) -> Resources:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any, Self, TypeVar, overload
+from typing import Any, Generic, Self, TypeVar, overload
 
 import networkx as nx
 import numpy as np
@@ -21,8 +21,10 @@ from skbn._networks.class_members import edge_shares, number_of_members
 from skbn._networks.equivalence import compelled_parents, cpdag
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._solver.near_optimal import NearOptimal
-from skbn._solver.problem import Problem
+from skbn._solver.problem import Problem, TableProblem
+from skbn._solver.structural_em import Listed
 
+Given = TypeVar("Given")
 Item = TypeVar("Item")
 
 _HEADER = ("", "score", "difference", "edges")
@@ -46,6 +48,9 @@ class NearOptimalNetworks(Sequence[GaussianBayesianNetwork]):
     is_complete : bool
         Whether the list has every network, or class, within the bound that was asked for. False if
         it ends because `n` does.
+    is_proven : bool
+        Whether no network, or class, that the list leaves out scores higher than the last one.
+        False after a fit to missing values: it is a list of what structural EM compared.
     equivalence_classes : bool
         Whether these are equivalence classes, or all networks one by one.
 
@@ -74,9 +79,12 @@ class NearOptimalNetworks(Sequence[GaussianBayesianNetwork]):
 
     scores: Floats
     is_complete: bool
+    is_proven: bool
     equivalence_classes: bool
     _parents: list[list[int]]
     _problem: Problem
+    # Where networks have rows of their own, as EM expects them under each.
+    _problems: list[TableProblem] | None = None
 
     def __init__(self) -> None:
         raise TypeError("NearOptimalNetworks are made by near_optimal() of a fitted learner.")
@@ -86,10 +94,19 @@ class NearOptimalNetworks(Sequence[GaussianBayesianNetwork]):
         """Return the networks found, which were learned from a problem."""
         self = cls.__new__(cls)
         self.scores = read_only(found.scores)
-        self.is_complete = found.is_complete
+        self.is_complete, self.is_proven = found.is_complete, True
         self.equivalence_classes = equivalence_classes
         self._parents = found.parents
         self._problem = problem
+        return self
+
+    @classmethod
+    def _of_listed(cls, listed: Sequence[Listed]) -> Self:
+        """Return the classes that structural EM compared."""
+        parents, scores = [each.parents for each in listed], [each.score for each in listed]
+        found = NearOptimal(parents, np.array(scores), is_complete=False)
+        self = cls._of_problem(found, listed[0].expected, equivalence_classes=True)
+        self.is_proven, self._problems = False, [each.expected for each in listed]
         return self
 
     def __len__(self) -> int:
@@ -105,12 +122,16 @@ class NearOptimalNetworks(Sequence[GaussianBayesianNetwork]):
         return self.networks[index]
 
     @property
-    def networks(self) -> _LazySequence[GaussianBayesianNetwork]:
+    def networks(self) -> _LazySequence[int, GaussianBayesianNetwork]:
         """The networks, with parameters unless they were learned from ParentSetScores."""
-        return _LazySequence(self._parents, self._problem.network)
+        return _LazySequence([*range(len(self))], self._network)
+
+    def _network(self, i: int) -> GaussianBayesianNetwork:
+        problem = self._problem if self._problems is None else self._problems[i]
+        return problem.network(self._parents[i])
 
     @property
-    def cpdags(self) -> _LazySequence[nx.DiGraph]:
+    def cpdags(self) -> _LazySequence[list[int], nx.DiGraph]:
         """The networks' equivalence classes, as graphs like those of `cpdag` of a network."""
         return _LazySequence(self._parents, self._cpdag)
 
@@ -238,10 +259,14 @@ class NearOptimalNetworks(Sequence[GaussianBayesianNetwork]):
         kind = "equivalence class" if self.equivalence_classes else "network"
         plural = "es" if self.equivalence_classes else "s"
         far = self.scores[0] - self.scores[-1]
-        return (
-            f"{len(self)} best {kind}{plural * (len(self) != 1)}, down to {far:.3g} nats below the "
-            f"best{'' if self.is_complete else '; there are more'}"
-        )
+        best = "best" if self.is_proven else "good"
+        what = f"{len(self)} {best} {kind}{plural * (len(self) != 1)}"
+        return f"{what}, down to {far:.3g} nats below the best{self._what_is_left()}"
+
+    def _what_is_left(self) -> str:
+        if not self.is_proven:
+            return "; it is not proven that none better is left out"
+        return "" if self.is_complete else "; there are more"
 
     def _rows(self) -> list[list[str]]:
         rows = [
@@ -258,15 +283,15 @@ class NearOptimalNetworks(Sequence[GaussianBayesianNetwork]):
         return rows if len(self) <= _SHOWN else [*rows, ["..."] * len(_HEADER)]
 
 
-class _LazySequence(Sequence[Item]):
-    """A sequence whose items are made from the networks' parents when they are taken."""
+class _LazySequence(Sequence[Item], Generic[Given, Item]):
+    """A sequence whose items are made when they are taken."""
 
-    def __init__(self, parents: list[list[int]], make: Callable[[list[int]], Item]) -> None:
-        self._parents = parents
+    def __init__(self, given: list[Given], make: Callable[[Given], Item]) -> None:
+        self._given = given
         self._make = make
 
     def __len__(self) -> int:
-        return len(self._parents)
+        return len(self._given)
 
     def __repr__(self) -> str:
         return f"<{len(self)} graphs or networks, made when they are taken by index>"
@@ -277,5 +302,5 @@ class _LazySequence(Sequence[Item]):
     def __getitem__(self, index: slice) -> list[Item]: ...
     def __getitem__(self, index: int | slice) -> Item | list[Item]:
         if isinstance(index, slice):
-            return [self._make(parents) for parents in self._parents[index]]
-        return self._make(self._parents[index])
+            return [self._make(each) for each in self._given[index]]
+        return self._make(self._given[index])

@@ -11,6 +11,7 @@ import networkx as nx
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, DensityMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_is_fitted
 
@@ -22,9 +23,9 @@ from skbn._core.estimator import (
     StrOptions,
 )
 from skbn._core.graphs import GraphStateMixin
-from skbn._core.text import readable_value
+from skbn._core.text import readable_value, warn
 from skbn._data.containers import is_dask
-from skbn._data.experiments import ExperimentalSample, read_interventions
+from skbn._data.experiments import read_interventions
 from skbn._data.sample import Sample
 from skbn._data.table import Table
 from skbn._displays.notebook import DocLinkMixin, PlotMixin
@@ -44,6 +45,7 @@ from skbn._scores.base import BaseScores
 from skbn._scores.criteria import Criterion
 from skbn._solver.near_optimal import near_optimal
 from skbn._solver.problem import Problem
+from skbn._solver.structural_em import Listed
 
 
 class NetworkEstimator(
@@ -279,7 +281,7 @@ class OneNetworkEstimator(NetworkEstimator):
             is_set = read_interventions(interventions, sample, self.network_.nodes)
         if is_set is not None:
             return sample.mean(self._log_density(sample, is_set))
-        if isinstance(sample, ExperimentalSample):
+        if sample.is_experiment:
             raise ValueError(
                 "These LocalScores have interventions, and no rows that say which values were set. "
                 "Pass the table with its interventions."
@@ -307,6 +309,7 @@ class NetworkLearner(OneNetworkEstimator):
     _search_: str
     _is_finished_: bool
     _is_full_: bool
+    _listed_: list[Listed]
 
     def _shown_note(self) -> str:
         if vars(self).get("is_optimal_", True):
@@ -375,6 +378,7 @@ SRMR 0.038
         """Return the networks that score nearly as high as the best, in order of their score.
 
         The list is exact: no network or class that it leaves out scores higher than the last one.
+        After a fit to missing values it is not: see Warns.
 
         Parameters
         ----------
@@ -400,8 +404,14 @@ SRMR 0.038
         ValueError, TypeError
             If `n` is not a positive integer, `within` not a number from 0 on, or
             `equivalence_classes` not a bool; if the list takes more memory than there is, as after
-            a fit by branch and cut; after a fit with ``search="order"`` or to missing values, which
-            do not prove what they leave out.
+            a fit by branch and cut; after a fit with ``search="order"``, which does not prove what
+            it leaves out; if `equivalence_classes` is False after a fit to missing values.
+
+        Warns
+        -----
+        sklearn.exceptions.ConvergenceWarning
+            After a fit to missing values: the list has the classes that structural EM compared, by
+            their observed scores, and `is_proven` is False.
 
         Notes
         -----
@@ -421,11 +431,6 @@ SRMR 0.038
         False
         """
         check_is_fitted(self)
-        if "candidates_" in vars(self):
-            raise ValueError(
-                "Structural EM does not prove which networks are near-optimal for a table with "
-                "missing values. candidates_ has the scores of those that it compared."
-            )
         if self._search_ == "order":
             raise ValueError(
                 "The order search does not prove which networks are near-optimal. Fit with "
@@ -443,6 +448,8 @@ SRMR 0.038
                 raise ValueError(f"within must not be negative; got {within}.")
         if n is None and within is None:
             within = STRONG_EVIDENCE
+        if "candidates_" in vars(self):
+            return self._of_those_compared(n, within, equivalence_classes)
         problem = self._searched_
         found = near_optimal(
             problem.without_rows(),  # its log-determinants are dropped when the list is made
@@ -452,3 +459,21 @@ SRMR 0.038
             equivalence_classes=equivalence_classes,
         )
         return NearOptimalNetworks._of_problem(found, problem, equivalence_classes)
+
+    def _of_those_compared(
+        self, n: int | None, within: float | None, equivalence_classes: bool
+    ) -> NearOptimalNetworks:
+        """Return the best of the classes that structural EM scored, which proves nothing more."""
+        if not equivalence_classes:
+            raise ValueError(
+                "Structural EM compares equivalence classes, not networks one by one. Leave "
+                "equivalence_classes at True."
+            )
+        warn(
+            "With missing values, the list has what structural EM compared: it is not proven that "
+            "it leaves out none better. Raise n_candidates to compare more.",
+            ConvergenceWarning,
+        )
+        listed = sorted(self._listed_, key=lambda each: -each.score)
+        lowest = -math.inf if within is None else listed[0].score - within
+        return NearOptimalNetworks._of_listed([e for e in listed if e.score >= lowest][:n])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -89,6 +90,9 @@ class GaussianBNPosterior(PosteriorAnswers):
         What to do with missing values. "augment" averages over draws of them: a Markov chain
         completes the table, sums over all networks of the completed table, draws one of these and
         its parameters, and by them completes the table anew. Values must be missing at random.
+        With ``method="sampling"`` Markov chains take the place of the sum, for each table. A row
+        that counts twice is completed twice, and indicators of categories are drawn as the model
+        has them, as Gaussian numbers.
     n_imputations : int, default=20
         How many completed tables are averaged, after 10 that are not. Each takes as long as a fit.
     n_chains : int, default=4
@@ -98,7 +102,8 @@ class GaussianBNPosterior(PosteriorAnswers):
         How many states of each chain are kept, at least 100. Before them each chain goes through
         nearly half as many, to learn which columns to move together.
     time_limit : float or None, default=None
-        How long the chains run, in seconds, instead of `n_samples`. Ctrl-C ends them earlier.
+        How long the chains run, in seconds, instead of `n_samples`; with missing values, for each
+        completed table. Ctrl-C ends them earlier.
     random_state : int, RandomState, Generator or None, default=None
         The seed of draws of missing values, and of Markov chains.
     required_edges : collection of (parent, child), table or networkx.DiGraph, default=None
@@ -140,7 +145,8 @@ class GaussianBNPosterior(PosteriorAnswers):
     n_samples_ : int
         Only by sampling: the number of states of all chains.
     imputed_tables_ : list of ndarray of shape (n_samples, m), float64
-        Only with missing values: the completed tables, without rows that have no value.
+        Only with missing values: the completed tables, without rows that have no value; a row of
+        weight 2 is there twice. With `nodes` they are objects, with the nearest levels.
     path_probabilities_ : ndarray of shape (m, m), float64
         At [i, j], the probability of a directed path from i to j. Only with the uniform prior;
         with the order prior, `probability` estimates one from samples.
@@ -305,7 +311,7 @@ class GaussianBNPosterior(PosteriorAnswers):
             As `GaussianBNLearner.fit`; if the criterion's exponential is no marginal likelihood;
             if the local scores differ by too much for extended floats to hold their exponentials;
             if values are missing and a column has none, two columns are never observed together,
-            rows have weights other than 0 and 1, or nodes have several columns.
+            or a weight is no whole number.
         RuntimeError
             If sums that must be equal are not, which means a defect of the library or of the
             machine.
@@ -331,31 +337,36 @@ class GaussianBNPosterior(PosteriorAnswers):
                 "table, or its LocalScores."
             )
         check_evidence(scores)
-        is_complete = scores.sample.is_complete
-        if not is_complete:
-            self._require_sums()
-            scores = scores_to_complete(scores, self.exogenous)
-        observed = None if is_complete else scores.sample
         constraints, log_odds = with_edge_prior(
             constraints_of(self, scores), self.edge_prior, scores.columns
         )
+        is_complete = scores.sample.is_complete
+        if not is_complete:
+            scores = scores_to_complete(scores, constraints)
+        observed = None if is_complete else scores.sample
         resources = resources_of(self)
         posterior: NetworkPosterior | AugmentedPosterior | SampledPosterior
+        random_state = self.random_state
+        if not is_complete:
+            random_state = random_generator(random_state)  # one for all completed tables
+        complaints: list[str] = []
+        posterior_of = partial(self._posterior_of, log_odds, random_state, complaints)
         if is_complete:
             problem = problem_of(scores, constraints)
-            posterior = self._posterior_of(problem, log_odds, resources)
+            posterior = posterior_of(problem, resources)
         else:
             posterior = augmented_posterior(
                 scores,
                 constraints,
                 resources,
-                prior=self.structure_prior,
-                log_odds=log_odds,
+                posterior_of=posterior_of,
                 n_tables=self.n_imputations,
-                random_state=random_generator(self.random_state),
+                random_state=random_generator(random_state),
             )
             scores = scores._with_sample(posterior.stacked())
             problem = problem_of(scores, constraints)
+        if complaints:
+            warn(complaints[-1], ConvergenceWarning)
         if self.structure_prior == "auto" and posterior.prior == "order":
             warn(
                 "structure_prior='auto' took the order prior, which favours networks with "
@@ -385,9 +396,17 @@ class GaussianBNPosterior(PosteriorAnswers):
         return self
 
     def _posterior_of(
-        self, problem: Problem, log_odds: Floats | None, resources: Resources
+        self,
+        log_odds: Floats | None,
+        random_state: int | Random | None,
+        complaints: list[str],
+        problem: Problem,
+        resources: Resources,
     ) -> NetworkPosterior | SampledPosterior:
-        """Return the posterior of the networks of a complete table: sums, or samples."""
+        """Return the posterior of the networks of a complete table: sums, or samples.
+
+        If chains have not agreed, that is added to the complaints.
+        """
         if not self._samples(problem, resources):
             uniform = " and structure_prior to 'auto'" if self.structure_prior == "order" else ""
             return network_posterior(
@@ -397,14 +416,13 @@ class GaussianBNPosterior(PosteriorAnswers):
                 log_odds=log_odds,
                 instead=[f"set method to 'sampling'{uniform}, for estimates by Markov chains"],
             )
-        seed = np.random.SeedSequence(random_seeds(random_generator(self.random_state), 4))
+        seed = np.random.SeedSequence(random_seeds(random_generator(random_state), 4))
         settings = ChainSettings(self.n_chains, self.n_samples, seed)
         posterior = sampled_posterior(
             problem, replace(resources, time_limit=self.time_limit), settings, log_odds
         )
         complaint = posterior.complaint(problem.names)
-        if complaint:
-            warn(complaint, ConvergenceWarning)
+        complaints += [complaint] if complaint else []
         return posterior
 
     def _samples(self, problem: Problem, resources: Resources) -> bool:
@@ -433,12 +451,3 @@ class GaussianBNPosterior(PosteriorAnswers):
             SamplingWarning,
         )
         return True
-
-    def _require_sums(self) -> None:
-        """Raise if missing values are to be drawn for a posterior that is sampled."""
-        if self.method == "sampling":
-            raise ValueError(
-                "missing='augment' sums over all networks of each completed table, and "
-                "method='sampling' was asked for. Set method to 'exact', or complete the table "
-                "first."
-            )

@@ -17,7 +17,7 @@ from skbn._core.columns import column_number
 from skbn._core.estimator import random_generator
 from skbn._core.graphs import dag_of
 from skbn._core.text import readable_value
-from skbn._data.experiments import ExperimentalSample, require_no_interventions
+from skbn._data.experiments import require_no_interventions
 from skbn._data.nodes import Nodes
 from skbn._displays.frames import frame_of
 from skbn._estimators.fitting import resources_of
@@ -505,7 +505,7 @@ class PosteriorAnswers(NetworkEstimator):
         """
         posterior = self._sums("The predictive density")
         self._require_columns("Predictive densities")
-        if isinstance(self.local_scores_.sample, ExperimentalSample):
+        if self.local_scores_.sample.is_experiment:
             raise ValueError("Predictive densities are not known after a fit with interventions.")
         require_no_interventions(X, "GaussianBNPosterior.score")
         sample = self._sample(X, sample_weight, needs_rows=False)

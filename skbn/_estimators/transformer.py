@@ -19,7 +19,6 @@ from skbn._core.estimator import (
     fit_method,
 )
 from skbn._core.resources import one_blas_thread
-from skbn._data.experiments import ExperimentalSample
 from skbn._data.nodes import Nodes
 from skbn._data.sample import Sample, summarise
 from skbn._displays.notebook import DocLinkMixin
@@ -236,7 +235,7 @@ class LocalScoreTransformer(
         if isinstance(X, BaseScores):
             raise TypeError(f"partial_fit takes tables; got {type(X).__name__}.")
         is_first = not hasattr(self, "local_scores_")
-        if not is_first and isinstance(self.local_scores_.sample, ExperimentalSample):
+        if not is_first and self.local_scores_.sample.is_experiment:
             raise ValueError(
                 "partial_fit cannot add rows to those of a fit with interventions. Fit to all rows "
                 "at once."

@@ -9,7 +9,7 @@ import numpy as np
 
 from skbn._core.arrays import Floats, Integers
 from skbn._data.degenerate_columns import collinear_error, equation
-from skbn._missing.em import PRIOR_ROWS, Estimate, saturated
+from skbn._missing.em import PRIOR_ROWS, saturated
 from skbn._missing.incomplete_rows import incomplete_rows
 from skbn._regressions.least_squares import Dependence
 
@@ -33,7 +33,7 @@ def require_independent(
     node_of: Integers,
     largest_family: int,
     weight: Floats | None = None,
-    found: Estimate | None = None,
+    scatter: Floats | None = None,
     is_unbounded: bool = False,
 ) -> None:
     """Raise if columns are combinations of others, naming all of them.
@@ -50,8 +50,8 @@ def require_independent(
     largest_family : int
         How many nodes take part in a regression.
     weight : ndarray of shape (n,), float64, optional
-    found : Estimate, optional
-        The estimate of the saturated model, if all columns vary.
+    scatter : ndarray of shape (m, m), optional
+        That of the saturated model, if all columns vary.
     is_unbounded : bool
         Whether EM has met a family with too small a residual.
     """
@@ -60,10 +60,10 @@ def require_independent(
     kept = np.flatnonzero(np.nanmin(rows, axis=0) < np.nanmax(rows, axis=0)).tolist()
     if len(kept) < 2:
         return
-    if found is None or len(kept) < len(size):
-        found = saturated(incomplete_rows(rows[:, kept], weight), _COARSE)
-    scatter = np.zeros((rows.shape[1],) * 2)
-    scatter[np.ix_(kept, kept)] = found.scatter
+    if scatter is None or len(kept) < len(size):
+        (of_kept,) = saturated(incomplete_rows(rows[:, kept], weight), _COARSE).scatter
+        scatter = np.zeros((rows.shape[1],) * 2)
+        scatter[np.ix_(kept, kept)] = of_kept
     deviations = rows - np.nanmean(rows, axis=0)
     scale = np.nanstd(rows, axis=0)
     deviations[:, kept] /= scale[kept]

@@ -38,12 +38,15 @@ class Estimate:
 
     Parameters
     ----------
-    mean : ndarray of shape (m,)
-    covariance : ndarray of shape (m, m)
+    mean : ndarray of shape (n_target_sets, m)
+        Where the arrows into each set of targets are cut; there is one set of none without any.
+    covariance : ndarray of shape (n_target_sets, m, m)
     log_likelihood : float
-        The log-likelihood of the observed values, in nats and in these units.
-    expected_mean : ndarray of shape (m,)
-    scatter : ndarray of shape (m, m)
+        The log-likelihood of the observed values, given those that were set, in nats and in these
+        units.
+    expected_mean : ndarray of shape (n_groups, m)
+        That of the rows of each group.
+    scatter : ndarray of shape (n_groups, m, m)
         The expected scatter of the complete rows about this mean.
     n_steps : int
         How many E-steps it took.
@@ -60,8 +63,12 @@ class Estimate:
 def start(rows: IncompleteRows) -> Estimate:
     """Return independent columns with the moments of their observed values."""
     m = rows.n_columns
-    zeros, unit = np.zeros(m), np.eye(m)
-    return Estimate(zeros, unit, -np.inf, zeros, rows.n_samples * unit, 0)
+    n_sets = len(rows.patterned.targets)
+    zeros, unit = np.zeros((n_sets, m)), np.tile(np.eye(m), (n_sets, 1, 1))
+    n = rows.n_of_groups
+    return Estimate(
+        zeros, unit, -np.inf, np.zeros((len(n), m)), n[:, np.newaxis, np.newaxis] * np.eye(m), 0
+    )
 
 
 def estimate(
@@ -98,15 +105,20 @@ def estimate(
     is_parent = bits_of(parents, m)
     compile_kernels([maximise_likelihood])
     order = np.array([*nx.topological_sort(dag_of(range(m), list(parents)))], dtype=np.int64)
+    n_sets = len(rows.patterned.targets)
     moments = Moments(
-        begin.expected_mean.copy(), begin.scatter.copy(), np.empty(m), np.empty((m, m))
+        begin.expected_mean.copy(),
+        begin.scatter.copy(),
+        np.empty((n_sets, m)),
+        np.empty((n_sets, m, m)),
     )
+    groups = rows.group_of, rows.counts
     # A call of the kernel holds up interrupts, and takes a few tenths of a second.
     at_once = max(1, _OPERATIONS // (len(rows.patterned.observed) * m**3))
     penalised, n_steps, column = -np.inf, 0, -2
     while column == -2 and n_steps < _MOST_STEPS and not (n_steps and is_over()):
         log_likelihood, penalised, n_more, column = maximise_likelihood(
-            rows.patterned, order, is_parent, prior, tolerance, penalised, at_once, moments
+            rows.patterned, *groups, order, is_parent, prior, tolerance, penalised, at_once, moments
         )
         n_steps += n_more
     if column >= 0:
@@ -126,12 +138,26 @@ def saturated(
 ) -> Estimate:
     """Return the parameters of the complete network, whose likelihood a small prior bounds.
 
-    The expected scatter includes the prior, in proportion.
+    The rows of each group have an EM of their own, as if nothing had been set in them: what their
+    columns depend on is the same in all of these. The expected scatter includes the prior, in
+    proportion.
     """
     m = rows.n_columns
     complete = [(1 << x) - 1 for x in range(m)]
-    found = estimate(
-        rows, complete, start(rows), tolerance=tolerance, prior=PRIOR_ROWS, is_over=is_over
+    found = []
+    for g in range(len(rows.groups)):
+        own = rows.of_group(g)
+        each = estimate(
+            own, complete, start(own), tolerance=tolerance, prior=PRIOR_ROWS, is_over=is_over
+        )
+        share = own.n_samples / (own.n_samples + PRIOR_ROWS)
+        found.append(replace(each, scatter=share * (each.scatter + PRIOR_ROWS * np.eye(m))))
+    if len(found) == 1:
+        return found[0]
+    return replace(
+        found[0],
+        log_likelihood=np.nan,  # the groups have rows in common
+        expected_mean=np.concatenate([each.expected_mean for each in found]),
+        scatter=np.concatenate([each.scatter for each in found]),
+        n_steps=sum(each.n_steps for each in found),
     )
-    share = rows.n_samples / (rows.n_samples + PRIOR_ROWS)
-    return replace(found, scatter=share * (found.scatter + PRIOR_ROWS * np.eye(m)))

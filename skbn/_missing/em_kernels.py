@@ -1,5 +1,11 @@
 """The kernel of EM: the parameters of a Gaussian network that make rows with holes most probable.
 
+Values that were set are given: in rows of a set of targets, the arrows into these are cut. The
+targets have all values there, so that nothing depends on how they are distributed; in the place of
+their own distributions stand independent standard normal ones, whose share of the likelihood is
+taken out again. A column's parameters are those of the rows in which it was not set: expected
+moments are summed by groups of rows, one for all columns that share theirs.
+
 An E-step takes one Cholesky decomposition for each pattern of holes, of the fewer of the observed
 columns and the hidden ones. That of the observed columns' covariance, continued, leaves the
 regressions of the hidden columns on them, and the hidden columns' conditional covariance. This is
@@ -25,11 +31,13 @@ class Moments(NamedTuple):
 
     Parameters
     ----------
-    expected_mean : ndarray of shape (m,), float64
-    scatter : ndarray of shape (m, m), float64
+    expected_mean : ndarray of shape (n_groups, m), float64
+        That of the rows of each group.
+    scatter : ndarray of shape (n_groups, m, m), float64
         The expected scatter of the complete rows about their expected mean.
-    mean : ndarray of shape (m,), float64
-    covariance : ndarray of shape (m, m), float64
+    mean : ndarray of shape (n_target_sets, m), float64
+        Where the arrows into these targets are cut.
+    covariance : ndarray of shape (n_target_sets, m, m), float64
     """
 
     expected_mean: Floats
@@ -191,27 +199,47 @@ def add_square(deviation, weight, shift, scatter):
 
 
 @inner_kernel
-def expect(rows, moments):
-    """Set the expected mean and scatter of the complete rows; return the log-likelihood and -1.
+def add_hidden(hidden, weight, columns, scatter):
+    """Add the weighted covariance of hidden columns, which ascend, to the upper half."""
+    for i in range(columns.size):
+        for j in range(i, columns.size):
+            scatter[columns[i], columns[j]] += weight * hidden[i, j]
 
-    The scatter is about the expected mean. If the covariance is singular, a column that others
+
+@inner_kernel
+def squares_of(deviation, chosen):
+    """Return the sum of the squares of some differences."""
+    total = 0.0
+    for i in range(deviation.size):
+        if chosen[i]:
+            total += deviation[i] * deviation[i]
+    return total
+
+
+@inner_kernel
+def expect_rows(rows, t, mean, covariance, shift, scatter):
+    """Set the sums of the expected rows of a set of targets, and of their squares, about the mean.
+
+    Return their log-likelihood and -1. If the covariance is singular, a column that others
     determine is returned in place of -1.
     """
-    values, weight, observed, starts = rows
-    expected_mean, scatter, mean, covariance = moments
+    values, weight, observed, starts, targets, targets_of = rows
     m = values.shape[1]
     log_likelihood = 0.0
     scatter[:] = 0.0
-    shift = np.zeros(m)
+    shift[:] = 0.0
     columns = np.empty(m, np.int64)
     matrix = np.empty((m, m))
     left = np.empty(m)
     deviation = np.empty(m)
     precision = np.empty((m, m))
     log_det_of_all = precision_of(covariance, precision)
+    n_set = targets[t].sum()
     for g in range(observed.shape[0]):
+        if targets_of[g] != t:
+            continue
         k = observed_first(observed[g], columns)
-        log_det = k * math.log(2 * math.pi)
+        log_det = (k - n_set) * math.log(2 * math.pi)
         by_precision = m - k < k and not math.isnan(log_det_of_all)
         factor = np.empty((m - k, m - k))
         hidden = np.empty((m - k, m - k))
@@ -236,18 +264,77 @@ def expect(rows, moments):
                 )
             else:
                 squares = complete(row, mean, columns, k, matrix, left, deviation)
+            squares -= squares_of(deviation, targets[t])
             add_square(deviation, weight[r], shift, scatter)
             log_likelihood -= 0.5 * weight[r] * (log_det + squares)
             of_pattern += weight[r]
-        for i in range(k, m):
-            for j in range(i, m):  # hidden columns ascend
-                scatter[columns[i], columns[j]] += of_pattern * hidden[i - k, j - k]
-    total = weight.sum()
+        add_hidden(hidden, of_pattern, columns[k:], scatter)
+    return log_likelihood, -1
+
+
+@inner_kernel
+def move(shift, squares, weight, point, other, sum_of_rows, scatter):
+    """Add sums of rows about one point to sums about another."""
+    for i in range(shift.size):
+        along_i = point[i] - other[i]
+        sum_of_rows[i] += shift[i] + weight * along_i
+        for j in range(i, shift.size):
+            along_j = point[j] - other[j]
+            between = shift[i] * along_j + along_i * (shift[j] + weight * along_j)
+            scatter[i, j] += squares[i, j] + between
+
+
+@inner_kernel
+def centre(weight, point, mean, scatter):
+    """Replace sums about a point by the mean, and by the scatter about this."""
+    m = mean.size
     for i in range(m):
-        expected_mean[i] = mean[i] + shift[i] / total
         for j in range(i, m):
-            scatter[i, j] -= shift[i] * shift[j] / total
+            scatter[i, j] -= mean[i] * mean[j] / weight
             scatter[j, i] = scatter[i, j]
+    for i in range(m):
+        mean[i] = point[i] + mean[i] / weight
+
+
+@inner_kernel
+def weigh(rows, counts, weight_of_targets, totals):
+    """Set the weights of the rows of each set of targets, and of each group."""
+    totals[:] = 0.0
+    weight_of_targets[:] = 0.0
+    for p in range(rows.targets_of.size):
+        for r in range(rows.starts[p], rows.starts[p + 1]):
+            weight_of_targets[rows.targets_of[p]] += rows.weight[r]
+    for g in range(totals.size):
+        for t in range(weight_of_targets.size):
+            if counts[g, t]:
+                totals[g] += weight_of_targets[t]
+
+
+@inner_kernel
+def expect(rows, weight_of_targets, counts, totals, moments):
+    """Set the expected mean and scatter of the complete rows of each group.
+
+    The scatter is about the expected mean. Return the log-likelihood and -1; if a covariance is
+    singular, a column that others determine in place of -1.
+    """
+    expected_mean, scatter, mean, covariance = moments
+    n_groups, m = expected_mean.shape
+    log_likelihood = 0.0
+    shift = np.empty(m)
+    squares = np.empty((m, m))
+    expected_mean[:] = 0.0
+    scatter[:] = 0.0
+    for t in range(len(mean)):
+        own, column = expect_rows(rows, t, mean[t], covariance[t], shift, squares)
+        if column >= 0:
+            return np.nan, column
+        log_likelihood += own
+        for g in range(n_groups):
+            if counts[g, t]:
+                total = weight_of_targets[t]
+                move(shift, squares, total, mean[t], mean[0], expected_mean[g], scatter[g])
+    for g in range(n_groups):
+        centre(totals[g], mean[0], expected_mean[g], scatter[g])
     return log_likelihood, -1
 
 
@@ -262,44 +349,76 @@ def regress(matrix, k, coefficients):
 
 
 @inner_kernel
-def fit(scatter, n, order, is_parent, covariance):
-    """Set the covariance of a network fitted to a scatter of n rows; return a column or -1.
+def fit(rows, group_of, order, is_parent, totals, prior, moments):
+    """Set the means and covariances of a network fitted to the moments of groups.
 
-    The column is one that its parents determine.
+    Return a column that its parents determine, or -1.
     """
+    expected_mean, scatter, mean, covariance = moments
     m = order.size
     columns = np.empty(m, np.int64)
     family = np.empty((m, m))
-    coefficients = np.empty(m)
-    if is_parent.sum() == m * (m - 1) // 2:  # any covariance is that of a complete network
-        covariance[:] = scatter / n
-        take_columns(scatter, order, family)
+    coefficients = np.empty((m, m))
+    variance = np.empty(m)
+    if len(mean) == 1 and not rows.targets.any() and is_parent.sum() == m * (m - 1) // 2:
+        mean[0] = expected_mean[0]  # any covariance is that of a complete network
+        covariance[0] = scatter[0] / (totals[0] + prior)
+        take_columns(scatter[0], order, family)
         determined = eliminate(family, m)
         return -1 if determined < 0 else order[determined]
     for place in range(m):
         x = order[place]
-        k = 0
-        for before in range(place):
-            if is_parent[x, order[before]]:
-                columns[k] = order[before]
-                k += 1
-        columns[k] = x
+        k = parents_before(order, place, is_parent, columns)
+        g = group_of[x]
         matrix = family[: k + 1, : k + 1]
-        take_columns(scatter, columns[: k + 1], matrix)
+        take_columns(scatter[g], columns[: k + 1], matrix)
         if not matrix[k, k] > 0 or eliminate(matrix, k) >= 0:
             return x
-        regress(matrix, k, coefficients)
-        variance = matrix[k, k] / n
-        for before in range(place):
-            y = order[before]
-            total = 0.0
+        regress(matrix, k, coefficients[x])
+        variance[x] = matrix[k, k] / (totals[g] + prior)
+    for t in range(len(mean)):
+        for place in range(m):
+            x, g = order[place], group_of[order[place]]
+            if rows.targets[t, x]:
+                columns[0], k = x, 0
+                mean[t, x], variance_left = 0.0, 1.0
+            else:
+                k = parents_before(order, place, is_parent, columns)
+                mean[t, x], variance_left = expected_mean[g, x], variance[x]
             for i in range(k):
-                total += coefficients[i] * covariance[columns[i], y]
-            covariance[x, y] = covariance[y, x] = total
-        for i in range(k):
-            variance += coefficients[i] * covariance[columns[i], x]
-        covariance[x, x] = variance
+                y = columns[i]
+                mean[t, x] += coefficients[x, i] * (mean[t, y] - expected_mean[g, y])
+            join(coefficients[x, :k], columns, order[:place], x, variance_left, covariance[t])
     return -1
+
+
+@inner_kernel
+def join(coefficients, parents, before, x, variance, covariance):
+    """Set the covariances of a column with those before it, and its variance."""
+    for y in before:
+        total = 0.0
+        for i in range(coefficients.size):
+            total += coefficients[i] * covariance[parents[i], y]
+        covariance[x, y] = covariance[y, x] = total
+    for i in range(coefficients.size):
+        variance += coefficients[i] * covariance[parents[i], x]
+    covariance[x, x] = variance
+
+
+@inner_kernel
+def parents_before(order, place, is_parent, columns):
+    """Set `columns` to the parents of a column by its place in the order, and then itself.
+
+    Return how many parents it has.
+    """
+    x = order[place]
+    k = 0
+    for before in range(place):
+        if is_parent[x, order[before]]:
+            columns[k] = order[before]
+            k += 1
+    columns[k] = x
+    return k
 
 
 @inner_kernel
@@ -316,17 +435,27 @@ def log_density_of_unit_rows(covariance):
 
 
 @kernel(
-    tuple_type(PatternedRows, float64[:, ::1], float64[::1], boolean[:, ::1], int64[::1]),
-    *(int64[::1], boolean[:, ::1], float64, float64, float64, int64),
-    tuple_type(Moments, float64[::1], float64[:, ::1], float64[::1], float64[:, ::1]),
+    tuple_type(
+        PatternedRows,
+        *(float64[:, ::1], float64[::1], boolean[:, ::1], int64[::1]),
+        *(boolean[:, ::1], int64[::1]),
+    ),
+    *(int64[::1], boolean[:, ::1], int64[::1], boolean[:, ::1], float64, float64, float64, int64),
+    tuple_type(Moments, float64[:, ::1], float64[:, :, ::1], float64[:, ::1], float64[:, :, ::1]),
     seconds=3.0,
 )
-def maximise_likelihood(rows, order, is_parent, prior, tolerance, before, most, moments):
+def maximise_likelihood(
+    rows, group_of, counts, order, is_parent, prior, tolerance, before, most, moments
+):
     """Improve the mean and covariance of a network by EM until the likelihood hardly rises.
 
     Parameters
     ----------
     rows : PatternedRows
+    group_of : ndarray of shape (m,), int64
+        The group of rows by which each column's parameters are estimated.
+    counts : ndarray of shape (n_groups, n_target_sets), bool
+        Which rows each group has: all those of a set of targets, or none.
     order : ndarray of shape (m,), int64
         The columns, parents before their children.
     is_parent : ndarray of shape (m, m), bool
@@ -354,22 +483,23 @@ def maximise_likelihood(rows, order, is_parent, prior, tolerance, before, most, 
         A column that others determine, so that the likelihood is unbounded; -1 if the likelihood
         hardly rises any more, and -2 if it still does.
     """
-    expected_mean, scatter, mean, covariance = moments
-    n = rows.weight.sum() + prior
+    totals = np.empty(len(counts))
+    weight_of_targets = np.empty(len(rows.targets))
+    weigh(rows, counts, weight_of_targets, totals)
     log_likelihood = np.nan
     for step in range(most):
-        mean[:] = expected_mean
-        for j in range(mean.size):
-            scatter[j, j] += prior
-        column = fit(scatter, n, order, is_parent, covariance)
+        for g in range(len(counts)):
+            for j in range(order.size):
+                moments.scatter[g, j, j] += prior
+        column = fit(rows, group_of, order, is_parent, totals, prior, moments)
         if column >= 0:
             return log_likelihood, before, step, column
-        log_likelihood, column = expect(rows, moments)
+        log_likelihood, column = expect(rows, weight_of_targets, counts, totals, moments)
         if column >= 0:
             return log_likelihood, before, step + 1, column
         penalised = log_likelihood
         if prior > 0:
-            penalised += prior * log_density_of_unit_rows(covariance)
+            penalised += prior * log_density_of_unit_rows(moments.covariance[0])
         if not penalised - before > tolerance:
             return log_likelihood, penalised, step + 1, -1
         before = penalised

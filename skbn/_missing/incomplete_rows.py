@@ -1,5 +1,8 @@
 """IncompleteRows: rows with missing values, those with the same holes side by side.
 
+Where an experimenter set columns, the rows of one set of targets are side by side. Columns that
+were set in the same rows make a group: their parameters follow from the other rows.
+
 All that the likelihood needs of the rows with the same holes is their weight, their mean and their
 scatter. So where a pattern of holes has more rows than columns, a few rows take their place that
 agree in all three.
@@ -8,7 +11,7 @@ agree in all three.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,7 +28,7 @@ _SMALLEST_SPREAD, _LARGEST_SPREAD = 1e-150, 1e150
 
 
 class PatternedRows(NamedTuple):
-    """Rows with holes, those of a pattern of holes side by side.
+    """Rows with holes, those of a pattern of holes and of a set of targets side by side.
 
     Parameters
     ----------
@@ -37,12 +40,18 @@ class PatternedRows(NamedTuple):
         Which columns each pattern of holes leaves.
     starts : ndarray of shape (n_patterns + 1,), int64
         Where the rows of each pattern start, and where they end.
+    targets : ndarray of shape (n_target_sets, m), bool
+        Which columns were set together, and are not modelled there.
+    targets_of : ndarray of shape (n_patterns,), int64
+        The set of targets of each pattern, ascending.
     """
 
     values: Floats
     weight: Floats
     observed: Booleans
     starts: Integers
+    targets: Booleans
+    targets_of: Integers
 
 
 @dataclass(frozen=True)
@@ -56,15 +65,24 @@ class IncompleteRows:
         The sum of the weights of each pattern's rows, as given: those of `patterned` are rounded.
     mean, scale : ndarray of shape (m,)
         Means and deviations of the observed values, in the columns' own units.
-    n_rows : int
-        How many rows there were, of a positive weight and with a value.
+    rows_of_patterns : ndarray of shape (n_patterns,), int
+        How many rows each pattern has, of a positive weight and with a value.
+    groups : list of ndarray of int
+        The columns of each group, which are modelled in the same sets of targets. The first group
+        has all rows, and the columns that were never set, or always.
     """
 
     patterned: PatternedRows
     pattern_weights: Floats
     mean: Floats
     scale: Floats
-    n_rows: int
+    rows_of_patterns: Integers
+    groups: list[Integers]
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are, of a positive weight and with a value."""
+        return int(self.rows_of_patterns.sum())
 
     @property
     def n_columns(self) -> int:
@@ -75,6 +93,51 @@ class IncompleteRows:
     def n_samples(self) -> float:
         """Sum of the weights."""
         return float(self.pattern_weights.sum())
+
+    @property
+    def group_of(self) -> Integers:
+        """The group of each column, shape (m,)."""
+        group_of = np.zeros(self.n_columns, dtype=np.int64)
+        for g, columns in enumerate(self.groups):
+            group_of[columns] = g
+        return group_of
+
+    @property
+    def counts(self) -> Booleans:
+        """Which sets of targets each group has the rows of, shape (n_groups, n_target_sets)."""
+        counts = [~self.patterned.targets[:, own].any(axis=1) for own in self.groups]
+        return np.array([np.ones_like(counts[0]), *counts[1:]])
+
+    @property
+    def n_of_groups(self) -> Floats:
+        """The sum of the weights of each group's rows, shape (n_groups,)."""
+        of_patterns = self.counts[:, self.patterned.targets_of]
+        return np.array([self.pattern_weights[own].sum() for own in of_patterns])
+
+    def of_group(self, g: int) -> IncompleteRows:
+        """Return the rows of a group, as if nothing had been set in them."""
+        if g == 0 and not self.patterned.targets.any():
+            return self
+        values, weight, observed, starts, _, targets_of = self.patterned
+        chosen = np.flatnonzero(self.counts[g][targets_of])
+        at = [np.arange(starts[p], starts[p + 1]) for p in chosen]
+        some = np.concatenate(at)
+        m = self.n_columns
+        patterned = PatternedRows(
+            values[some],
+            weight[some],
+            observed[chosen],
+            np.cumsum([0, *map(len, at)]).astype(np.int64),
+            np.zeros((1, m), dtype=bool),
+            np.zeros(len(chosen), dtype=np.int64),
+        )
+        return replace(
+            self,
+            patterned=patterned,
+            pattern_weights=self.pattern_weights[chosen],
+            rows_of_patterns=self.rows_of_patterns[chosen],
+            groups=[np.arange(m)],
+        )
 
     def pair_weights(self) -> Floats:
         """Return the weight of the rows in which two columns are both observed, shape (m, m)."""
@@ -93,20 +156,25 @@ class IncompleteRows:
         return f"Columns {names[a]!r} and {names[b]!r} are observed together in only {n}"
 
     def log_units(self) -> float:
-        """Return what the columns' units take from the log density of all observed values."""
-        return float(self.pattern_weights @ self.patterned.observed @ np.log(self.scale))
+        """Return what units take from the log density of the observed values that were not set."""
+        known = self.patterned.observed & ~self.patterned.targets[self.patterned.targets_of]
+        return float(self.pattern_weights @ known @ np.log(self.scale))
 
 
-def incomplete_rows(rows: Floats, weight: Floats | None = None) -> IncompleteRows:
+def incomplete_rows(
+    rows: Floats, weight: Floats | None = None, is_set: Booleans | None = None
+) -> IncompleteRows:
     """Return rows by their patterns of holes.
 
     Parameters
     ----------
     rows : ndarray of shape (n, m), float64
-        NaN where a value is missing. `require_spread` has not refused a column. Rows without any
-        value are left out.
+        NaN where a value is missing, which none that was set is. `require_spread` has not refused a
+        column. Rows without any value are left out.
     weight : ndarray of shape (n,), float64, optional
         How often each row counts. Rows of weight 0 are left out.
+    is_set : ndarray of shape (n, m), bool, optional
+        Which values were set, or are not modelled; by default none.
     """
     seen = ~np.isnan(rows)
     counts = seen.any(axis=1)
@@ -114,21 +182,44 @@ def incomplete_rows(rows: Floats, weight: Floats | None = None) -> IncompleteRow
         counts &= weight > 0
     rows, seen = rows[counts], seen[counts]
     own = np.ones(len(rows)) if weight is None else weight[counts]
+    is_set = np.zeros(rows.shape, dtype=bool) if is_set is None else is_set[counts]
     mean, scale = _units(rows, seen, own)
     values = np.where(seen, (rows - mean) / scale, 0.0)
-    pieces, observed, pattern_weights = [], [], []
-    for some, pattern in rows_by_pattern(seen):
-        observed.append(pattern)
-        pattern_weights.append(own[some].sum())
-        pieces.append(_fewer_rows(values[some], own[some], pattern))
+    pieces, observed, pattern_weights, n_rows = [], [], [], []
+    targets: list[Booleans] = []
+    targets_of: list[int] = []
+    for of_targets, together in rows_by_pattern(is_set):
+        for some, pattern in rows_by_pattern(seen[of_targets]):
+            at = of_targets[some]
+            observed.append(pattern)
+            pattern_weights.append(own[at].sum())
+            pieces.append(_fewer_rows(values[at], own[at], pattern))
+            n_rows.append(len(at))
+            targets_of.append(len(targets))
+        targets.append(together)
     starts = np.cumsum([0, *(len(of_rows) for _, of_rows in pieces)])
     patterned = PatternedRows(
         np.concatenate([each for each, _ in pieces]),
         np.concatenate([each for _, each in pieces]),
         np.array(observed),
         starts.astype(np.int64),
+        np.array(targets),
+        np.array(targets_of, dtype=np.int64),
     )
-    return IncompleteRows(patterned, np.array(pattern_weights), mean, scale, len(rows))
+    groups = _groups(patterned.targets)
+    return IncompleteRows(
+        patterned, np.array(pattern_weights), mean, scale, np.array(n_rows), groups
+    )
+
+
+def _groups(targets: Booleans) -> list[Integers]:
+    """Return the columns that are in the same sets of targets; first those in none, or in all."""
+    first = targets.all(axis=0) | ~targets.any(axis=0)
+    groups = [np.flatnonzero(first)]
+    for own, is_in in rows_by_pattern(targets.T):
+        if is_in.any() and not is_in.all():
+            groups.append(own)
+    return groups
 
 
 def require_values(rows: Floats, names: Sequence[Any]) -> None:

@@ -107,12 +107,12 @@ def warn_about_data(
         return
     skewness = _residual_skewness(model, rows, weight)
     if sample.is_set is not None:  # where a column was set, its residual says nothing
-        for nodes, of_nodes in scorer.row_groups:
-            at, counts = of_nodes.columns_of(mask_of(nodes)), of_nodes.sample
+        for nodes, counts in sample.groups:
+            at = scorer.columns_of(mask_of(nodes))
             skewness[at] = 0
             if len(counts.rows) >= _FEWEST_ROWS:
-                own = _residual_skewness(model, scorer.kept(counts.rows), counts.weight)
-                skewness[at] = own[at]
+                kept = scorer.kept(counts.rows) if observed is None else counts.rows
+                skewness[at] = _residual_skewness(model, kept, counts.weight)[at]
     # The skewness of a column with few values only says how often each value occurs.
     skewness[[*n_levels, *np.flatnonzero(~is_number)]] = 0
     skewed = np.flatnonzero(np.abs(skewness) > _LARGEST_SKEWNESS)

@@ -170,6 +170,14 @@ class LinearGaussianModel(LinearModel):
         coef[:, list(held)] = 0.0
         return coef, [0 if v in held else mask for v, mask in enumerate(self.parents)]
 
+    def given(self, held: Sequence[int]) -> LinearGaussianModel:
+        """Return the model of the other nodes, given these, to which no arrow points."""
+        if not held:
+            return self
+        held = sorted({*self.exogenous, *held})
+        coef, parents = self.without_parents(held)
+        return replace(self, parents=parents, coef=coef, exogenous=tuple(held))
+
     def covariance(self) -> Floats:
         """Return the joint covariance, shape (m, m)."""
         self.require_distribution()
@@ -269,8 +277,8 @@ class LinearGaussianModel(LinearModel):
         Raises
         ------
         ValueError
-            If a node has no noise, or the value of an exogenous node is missing; if values are
-            missing and others were set.
+            If a node has no noise, or the value of an exogenous node is missing, or one that was
+            set.
         """
         outside = list(self.exogenous)
         is_missing = np.isnan(rows[:, outside])
@@ -292,10 +300,7 @@ class LinearGaussianModel(LinearModel):
         elif is_set is None:
             log_density = self._marginal_log_density(rows, seen)
         else:
-            raise ValueError(
-                "The density of rows with interventions and missing values is not known. Leave "
-                "these rows out, or fill them by impute."
-            )
+            return self._log_density_given(rows, is_set)
         # Exogenous nodes count with their densities at their means, whatever the row.
         return log_density + 0.5 * np.log(2 * np.pi * self.noise_variance[outside]).sum()
 
@@ -313,6 +318,23 @@ class LinearGaussianModel(LinearModel):
         # A row so far off that its squares overflow has log density -inf.
         total[np.isnan(total)] = np.inf
         return np.asarray(-0.5 * (total + log_scale))
+
+    def _log_density_given(self, rows: Floats, is_set: Booleans) -> Floats:
+        """Return the log density of what is seen, given the nodes that were set in each row.
+
+        To these, as to exogenous nodes, no arrow points.
+        """
+        if (is_missing := np.isnan(rows) & is_set).any():
+            row, v = np.argwhere(is_missing)[0]
+            raise ValueError(
+                f"Node {self.nodes[v]!r} was set in row {row}, where it has no value. Give the "
+                "value that it was set to, or leave the row out."
+            )
+        log_density = np.empty(len(rows))
+        for at, was_set in rows_by_pattern(is_set):
+            given = self.given(np.flatnonzero(was_set).tolist())
+            log_density[at] = given.log_density(rows[at])
+        return log_density
 
     @one_blas_thread()
     def _marginal_log_density(self, rows: Floats, seen: Booleans) -> Floats:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from skbn._core.arrays import Floats, Random
+from skbn._core.arrays import Booleans, Floats, Random
 from skbn._core.resources import one_blas_thread
 from skbn._data.containers import array_of, as_numpy, missing_in
 from skbn._data.nodes import Nodes
@@ -47,20 +47,31 @@ def conditional_means(
 
 
 @one_blas_thread()
-def filled(model: LinearGaussianModel, rows: Floats, rng: Random | None = None) -> Floats:
+def filled(
+    model: LinearGaussianModel,
+    rows: Floats,
+    rng: Random | None = None,
+    is_set: Booleans | None = None,
+) -> Floats:
     """Return rows, (n, m), with values in place of NaN; what is observed is copied.
 
     They are conditional means or, with a generator, draws from the conditional distributions.
+    `is_set`, of the same shape, says which values were set: no arrow points to these.
     """
     result = rows.copy()
     noise = np.zeros((0, 0))
     if rng is not None:  # as many numbers whatever the order of the patterns
         noise = np.asarray(rng.standard_normal(rows.shape))
-    for at, observed in rows_by_pattern(~np.isnan(rows)):
+    seen_and_set = ~np.isnan(rows)
+    if is_set is not None:
+        seen_and_set = np.hstack([seen_and_set, is_set])
+    for at, pattern in rows_by_pattern(seen_and_set):
+        observed, was_set = pattern[: rows.shape[1]], pattern[rows.shape[1] :]
         seen, hidden = np.flatnonzero(observed).tolist(), np.flatnonzero(~observed).tolist()
         if not hidden:
             continue
-        values, factor = model.conditional_factor(seen, rows[at][:, observed], hidden)
+        own = model.given(np.flatnonzero(was_set).tolist())
+        values, factor = own.conditional_factor(seen, rows[at][:, observed], hidden)
         if rng is not None:
             values = values + noise[at][:, ~observed] @ factor
         result[at[:, np.newaxis], hidden] = values
@@ -107,6 +118,20 @@ def _users_columns(nodes: Nodes, rows: Floats, some: list[int]) -> dict[int, Any
         else:
             columns |= {nodes.columns[i].source: rows[:, i] for i in own}
     return columns
+
+
+def with_levels(nodes: Nodes, rows: Floats) -> Any:
+    """Return the user's columns of some rows, as objects: the nearest levels of categories."""
+    shown = np.empty((len(rows), len(nodes.labels)), dtype=object)
+    for v, node in enumerate(nodes.names):
+        own = nodes.columns_of([v])
+        if node in nodes.levels:
+            levels, shares = shares_of_levels(nodes, v, rows)
+            chosen = [levels[k] for k in shares.argmax(axis=1)]
+            shown[:, nodes.columns[own[0]].source] = chosen
+        else:
+            shown[:, [nodes.columns[i].source for i in own]] = rows[:, own]
+    return shown
 
 
 def shares_of_levels(nodes: Nodes, v: int, means: Floats) -> tuple[list[Any], Floats]:

@@ -11,31 +11,33 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from skbn._core.arrays import Booleans, Floats, Integers, Random, random_seeds
+from skbn._core.arrays import Floats, Integers, Random, random_seeds
 from skbn._core.resources import Progress, Resources
-from skbn._core.text import readable_value, warn
-from skbn._data.degenerate_columns import raise_joined
+from skbn._core.text import warn
 from skbn._data.sample import Sample
-from skbn._missing.dependences import require_independent
 from skbn._missing.em import saturated
-from skbn._missing.incomplete_rows import incomplete_rows, require_spread
+from skbn._missing.incomplete_rows import incomplete_rows
 from skbn._networks.gaussian import LinearGaussianModel, NetworkParameters
 from skbn._networks.network import GaussianBayesianNetwork
-from skbn._networks.partial_rows import filled
+from skbn._networks.partial_rows import filled, with_levels
 from skbn._posterior.effects import Batches, KnownPaths, SampledNetworks
-from skbn._posterior.network_posterior import network_posterior
+from skbn._posterior.network_posterior import NetworkPosterior
 from skbn._posterior.parameter_draws import with_parameters
+from skbn._posterior.sampled_posterior import SampledPosterior
 from skbn._posterior.sampling import sample_networks
 from skbn._scores.criteria import BGe
 from skbn._scores.local_scores import LocalScores
 from skbn._solver.constraints import Constraints
+from skbn._solver.incomplete_problem import IncompleteProblem
+from skbn._solver.problem import Problem
 from skbn._solver.solve import problem_of
 from skbn.exceptions import MissingValuesWarning
+
+PosteriorOfTable = Callable[[Problem, Resources], NetworkPosterior | SampledPosterior]
 
 # The chain begins with holes drawn from the saturated model; later states hardly depend on them.
 _BURN_IN = 10
@@ -43,6 +45,8 @@ _BURN_IN = 10
 _NETWORKS_A_TABLE = 100
 # In nats. A coarse start is enough: the chain only begins there.
 _COARSE = 1e-2
+# Rows that are repeated as often as they count are in memory.
+_MOST_ROWS = 10**7
 # A short chain cannot tell how strongly its probabilities are correlated beyond this.
 _LARGEST_CORRELATION = 0.9
 
@@ -64,6 +68,8 @@ class AugmentedPosterior:
         The completed tables.
     parents : ndarray of shape (n_tables, n_networks, m), int64
         The masks of the parents in networks sampled from the posterior of each table.
+    exogenous : int
+        The mask of the columns that are not modelled.
     """
 
     prior: str
@@ -73,6 +79,7 @@ class AugmentedPosterior:
     path_errors: Floats | None
     tables: list[LocalScores]
     parents: Integers
+    exogenous: int
 
     why_no_sums = (
         "after missing='augment'. Draw networks by sample_networks, and average over these; or fit "
@@ -89,13 +96,15 @@ class AugmentedPosterior:
         """What only this posterior has, as fitted attributes."""
         return {
             "edge_standard_errors_": self.errors.copy(),
-            "imputed_tables_": [table.sample.rows for table in self.tables],
+            "imputed_tables_": [_shown(table.sample) for table in self.tables],
         }
 
     def stacked(self) -> Sample:
         """Return the rows of all completed tables, which count as one table's in all."""
+        n, sample = len(self.tables), self.tables[0].sample
         rows = np.vstack([table.sample.rows for table in self.tables])
-        return Sample(rows, np.full(len(rows), 1 / len(self.tables)))
+        is_set = None if sample.is_set is None else np.tile(sample.is_set, (n, 1))
+        return Sample(rows, np.full(len(rows), 1 / n), None, sample.nodes, is_set)
 
     def sampled(self, n: int, random_state: Random) -> Integers:
         """Return the masks of the parents in n networks, (n, m); none twice before all are."""
@@ -137,86 +146,78 @@ class AugmentedPosterior:
         for t, scores in enumerate(self.tables):
             at = np.flatnonzero(table == t)
             if len(at):
-                networks = with_parameters(scores, parents[at], random_state)
+                networks = with_parameters(scores, parents[at], random_state, self.exogenous)
                 found |= dict(zip(at.tolist(), networks, strict=True))
         return [found[i] for i in range(n)]
 
 
-def scores_to_complete(scores: LocalScores, exogenous: Any) -> LocalScores:
+def _shown(sample: Sample) -> Any:
+    """Return a completed table in the user's columns, with the nearest levels of categories."""
+    return sample.rows if sample.nodes is None else with_levels(sample.nodes, sample.rows)
+
+
+def scores_to_complete(scores: LocalScores, constraints: Constraints) -> LocalScores:
     """Return the scores of the rows with a value; raise if draws cannot complete them.
+
+    Their columns are those that vary; a row of weight 2 is there twice.
 
     Parameters
     ----------
     scores : LocalScores
         Of rows with holes.
-    exogenous : object
-        The columns that the user calls exogenous, or None.
+    constraints : Constraints
 
     Raises
     ------
     ValueError
-        If there are exogenous columns, nodes of several columns, or weights other than 0 and 1; if
-        a column does not vary, or two are never observed together.
+        If a weight is no whole number; if a value is missing that was set, or one of an exogenous
+        column; if a column does not vary, or two are never observed together.
 
     Warns
     -----
     skbn.exceptions.MissingValuesWarning
         If rows have no value.
     """
-    sample = scores.sample
-    if exogenous is not None:
-        raise ValueError(
-            "missing='augment' draws missing values from networks, which do not say how exogenous "
-            f"columns are distributed; exogenous={readable_value(exogenous)} was asked for. "
-            "Complete the table first, or model these columns."
-        )
-    if sample.nodes is not None:
-        raise ValueError(
-            "missing='augment' draws numbers, and nodes of several columns may be categories. "
-            "Leave nodes at None, or complete the table first."
-        )
-    if sample.weight is not None and not np.isin(sample.weight, (0, 1)).all():
-        raise ValueError(
-            "missing='augment' draws the missing values of each row once, which is not right for a "
-            "row that counts more than once, or for a part of one. Repeat rows instead of giving "
-            "sample_weight."
-        )
-    counts: Booleans = np.logical_not(np.isnan(sample.rows).all(axis=1))
-    if not counts.all():
-        n_empty = int(np.count_nonzero(~counts))
-        warn(
-            f"{n_empty} of {len(counts)} rows of X have no value and are ignored.",
-            MissingValuesWarning,
-        )
-    if sample.weight is not None:
-        counts &= sample.weight > 0
-    known = Sample(sample.rows[counts])
-    _require_regular(known.rows, scores)
+    problem = IncompleteProblem(scores._with_sample(_repeated(scores.sample)), constraints)
+    for remark in problem.ignored():
+        warn(remark, MissingValuesWarning)
+    known, criterion = problem.observed, scores.criterion
+    if not isinstance(criterion, BGe):  # whose prior bounds the likelihood
+        problem.require_independent()
     by_pattern = incomplete_rows(known.rows)
     if not by_pattern.pair_weights().all():
         raise ValueError(
-            f"{by_pattern.seen_least(scores.columns)}, so that draws of their holes hardly leave "
-            "the dependence that they begin with. Leave one of them out."
+            f"{by_pattern.seen_least(problem.column_names)}, so that draws of their holes hardly "
+            "leave the dependence that they begin with. Leave one of them out."
         )
-    criterion = scores.criterion
-    if isinstance(criterion, BGe) and criterion.nu is None:  # one prior for all tables
-        criterion.set_params(nu=np.nanmean(known.rows, axis=0))
+    if isinstance(criterion, BGe) and criterion.nu is None and known.nodes is None:
+        criterion.set_params(nu=np.nanmean(known.rows, axis=0))  # one prior for all tables
     names = getattr(scores, "feature_names_in_", None)
     return LocalScores._from_sample(
         known, criterion, names, max_parents=scores.max_parents, n_jobs=scores.n_jobs
     )
 
 
-def _require_regular(rows: Floats, scores: LocalScores) -> None:
-    """Raise if columns with holes do not vary, or if a likelihood is unbounded."""
-    names, most = scores.columns, scores.max_parents
-    m = len(names)
-    largest = m if most is None else most + 1
-    calls: list[Callable[[], None]] = [partial(require_spread, rows, names)]
-    if not isinstance(scores.criterion, BGe):  # whose prior bounds the likelihood
-        own = partial(require_independent, rows, names, labels=names, node_of=np.arange(m))
-        calls.append(partial(own, largest_family=largest))
-    raise_joined(*calls)
+def _repeated(sample: Sample) -> Sample:
+    """Return the rows as often as they count, so that the holes of each are drawn anew."""
+    weight = sample.weight
+    if weight is None:
+        return sample
+    if (weight != np.round(weight)).any():
+        row = int(np.argmax(weight != np.round(weight)))
+        raise ValueError(
+            "missing='augment' draws the missing values of a row as often as it counts, and row "
+            f"{row} has sample_weight {weight[row]:g}: a part of a row has no draws. Give whole "
+            "numbers, or complete the table first."
+        )
+    if weight.sum() > _MOST_ROWS:
+        raise ValueError(
+            f"missing='augment' repeats rows as often as they count, and the weights sum to "
+            f"{weight.sum():g}, more than {_MOST_ROWS:,}. Give smaller weights."
+        )
+    chosen = np.repeat(np.arange(len(weight)), weight.astype(np.int64))
+    is_set = None if sample.is_set is None else sample.is_set[chosen]
+    return Sample(sample.rows[chosen], None, None, sample.nodes, is_set, may_miss=True)
 
 
 def augmented_posterior(
@@ -224,8 +225,7 @@ def augmented_posterior(
     constraints: Constraints,
     resources: Resources,
     *,
-    prior: str,
-    log_odds: Floats | None,
+    posterior_of: PosteriorOfTable,
     n_tables: int,
     random_state: Random,
 ) -> AugmentedPosterior:
@@ -238,37 +238,40 @@ def augmented_posterior(
     constraints : Constraints
     resources : Resources
         Its progress is advanced by one for each table. The first plan is announced.
-    prior, log_odds
-        As in `network_posterior`.
+    posterior_of : callable
+        Returns the posterior of the networks of a complete table.
     n_tables : int
         How many tables the chain goes on for after its burn-in.
     random_state : numpy.random.RandomState or Generator
     """
-    rows = scores.sample.rows
+    sample = scores.sample
+    rows, nodes, is_set = sample.rows, sample.nodes, sample.is_set
+    is_given = is_set if is_set is None or nodes is None else nodes.by_column(is_set)
     complete = filled(_saturated_model(rows), rows, random_state)
     edges, paths, tables, parents = [], [], [], []
     progress = resources.progress
     progress.expect(_BURN_IN + n_tables)
     for step in range(_BURN_IN + n_tables):
-        table = scores._with_sample(Sample(complete, labels=scores.sample.labels))
-        posterior = network_posterior(
-            problem_of(table, constraints),
-            resources.reporting(Progress()),
-            prior=prior,
-            log_odds=log_odds,
-        )
+        table = scores._with_sample(Sample(complete, None, sample.labels, nodes, is_set))
+        problem = problem_of(table, constraints)
+        assert isinstance(problem.scores, LocalScores)
+        table = problem.scores  # without interventions on exogenous columns
+        posterior = posterior_of(problem, resources.reporting(Progress()))
         resources = replace(resources, announce=None)
         is_kept = step >= _BURN_IN
         n_networks = _NETWORKS_A_TABLE if is_kept else 1
         rng = np.random.default_rng(random_seeds(random_state, 4))
-        networks = sample_networks(posterior, n_networks, rng, resources.n_jobs)
+        if isinstance(posterior, SampledPosterior):
+            networks = posterior.sampled(n_networks, rng)
+        else:
+            networks = sample_networks(posterior, n_networks, rng, resources.n_jobs)
         if is_kept:
             edges.append(posterior.edges)
             paths.append(posterior.paths)
             tables.append(table._with_sample(table.sample))  # without log-determinants
             parents.append(networks)
-        (network,) = with_parameters(table, networks[:1], random_state)
-        complete = filled(network._model(), rows, random_state)
+        (network,) = with_parameters(table, networks[:1], random_state, constraints.exogenous)
+        complete = filled(network._model(), rows, random_state, is_given)
         progress.advance(1)
     known_paths = [each for each in paths if each is not None]
     return AugmentedPosterior(
@@ -279,6 +282,7 @@ def augmented_posterior(
         _standard_errors(np.array(known_paths)) if known_paths else None,
         tables,
         np.array(parents),
+        constraints.exogenous,
     )
 
 
@@ -288,13 +292,14 @@ def _saturated_model(rows: Floats) -> LinearGaussianModel:
     found = saturated(known, _COARSE)
     m = known.n_columns
     coef, noise = np.zeros((m, m)), np.empty(m)
+    (mean,), (covariance,) = found.mean, found.covariance
     for x in range(m):
-        before = found.covariance[:x, :x]
-        coef[:x, x] = np.linalg.solve(before, found.covariance[:x, x])
-        noise[x] = found.covariance[x, x] - coef[:x, x] @ found.covariance[:x, x]
+        of_column = covariance[:x, x]
+        coef[:x, x] = np.linalg.solve(covariance[:x, :x], of_column)
+        noise[x] = covariance[x, x] - coef[:x, x] @ of_column
     units = known.scale
     parameters = NetworkParameters(
-        coef * units / units[:, np.newaxis], known.mean + found.mean * units, noise * units**2
+        coef * units / units[:, np.newaxis], known.mean + mean * units, noise * units**2
     )
     parents = [(1 << x) - 1 for x in range(m)]
     return LinearGaussianModel.from_estimates([*range(m)], parents, parameters, [0] * m)

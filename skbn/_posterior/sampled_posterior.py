@@ -24,12 +24,11 @@ from skbn._core.compile import compile_kernels
 from skbn._core.resources import Progress, Resources, largest_that_fits, one_blas_thread
 from skbn._core.subsets import members_of
 from skbn._core.text import first_few, readable_size, readable_sizes
-from skbn._posterior.candidate_scores import CandidateScores
 from skbn._posterior.family_weights import mask_type
 from skbn._posterior.network_posterior import with_known_paths
 from skbn._regressions.log_determinants import walk_seeds
 from skbn._scores.families import SmallFamilies
-from skbn._scores.scorer import FamilyScorer
+from skbn._solver.candidate_scores import CandidateScores, ranked_parents
 from skbn._solver.constraints import Constraints
 from skbn._solver.engines import SearchSettings
 from skbn._solver.problem import Problem
@@ -62,35 +61,10 @@ def searched_networks(
         settings = SearchSettings(is_exact=is_exact, seed=int(rng.integers(1 << 31)))
         try:
             (solution,) = solve(problem, searching, settings)
-        except ValueError:  # interventions and nodes need max_parents for an order search
+        except ValueError:  # it does not fit in memory; chains begin elsewhere
             break
         found.append([members_of(mask) for mask in solution.parents])
     return found * n_searched if is_exact else found
-
-
-def ranked_parents(
-    scorer: FamilyScorer, candidates: Candidates, constraints: Constraints
-) -> list[list[int]]:
-    """Return the possible parents of each column: the required ones, then a forward selection's."""
-    m = candidates.m
-    ranked = [[*each] for each in candidates.required]
-    is_parent = np.zeros((m, m), dtype=np.bool_)
-    for x, own in enumerate(ranked):
-        is_parent[x, own] = True
-    most = min(constraints.max_parents, candidates.n_fewest)
-    for _ in range(most):
-        growing = [x for x in constraints.modelled if len(ranked[x]) < most]
-        for found, terms in scorer.neighbours(is_parent, np.array(growing, dtype=np.int64)):
-            scores = terms.sum(axis=0)
-            for x, of_child in zip(found.children.tolist(), scores, strict=True):
-                free = [z for z in candidates.possible[x] if z not in ranked[x]]
-                if free:
-                    # NaN stands for families that depend on each other.
-                    best = np.argmax(np.nan_to_num(of_child[free], nan=-np.inf))
-                    ranked[x].append(free[int(best)])
-        for x in growing:
-            is_parent[x, ranked[x]] = True
-    return [[*dict.fromkeys([*own, *candidates.possible[x]])] for x, own in enumerate(ranked)]
 
 
 def networks_to_begin_with(
@@ -324,7 +298,8 @@ def sampled_posterior(
     if resources.announce is not None:
         resources.announce(_plan(candidates, settings, resources))
     with one_blas_thread():
-        ranked = ranked_parents(scorer, candidates, constraints)
+        of_modelled = ranked_parents(scorer, constraints, constraints.modelled, candidates.n_fewest)
+        ranked = [of_modelled.get(x, []) for x in range(candidates.m)]
         starts = networks_to_begin_with(candidates, constraints, found, settings.n_chains, rng)
         tables = _shared_tables(candidates, ranked, resources)
         chains = [

@@ -198,7 +198,7 @@ class AllFamilies(Families):
         scores = _scores_at(masks, child, log_det, tables)
         keep = scores > -np.inf
         if not with_dominated:
-            _drop_dominated(keep, scores, len(candidates))
+            drop_dominated(keep, scores, len(candidates))
         kept = np.flatnonzero(keep)
         members = [members_of(mask) for mask in masks[kept]]
         width = max(map(len, members), default=0)
@@ -392,7 +392,7 @@ def _scores_at(masks: Integers, child: int, log_det: Floats, tables: Floats) -> 
     return c + parents_term + family_term
 
 
-def _drop_dominated(keep: Booleans, scores: Floats, n_candidates: int) -> None:
+def drop_dominated(keep: Booleans, scores: Floats, n_candidates: int) -> None:
     """Set `keep` to False where a set with fewer parents scores at least as high."""
     best = scores.copy()
     compile_kernels([max_zeta])

@@ -18,7 +18,7 @@ from skbn._core.resources import Progress, Resources, explained
 from skbn._core.subsets import mask_of
 from skbn._core.text import first_few
 from skbn._data.degenerate_columns import joined
-from skbn._data.experiments import ExperimentalSample
+from skbn._data.sample import Sample
 from skbn._data.statistics import GroupStatistics, SampleStatistics
 from skbn._regressions.least_squares import Neighbours
 from skbn._regressions.log_determinants import log_determinants_work
@@ -51,7 +51,7 @@ class InterventionalScorer(FamilyScorer):
 
     Parameters
     ----------
-    sample : ExperimentalSample
+    sample : Sample
     names, criterion, penalty, max_parents, n_jobs
         As for `FamilyScorer`.
 
@@ -65,7 +65,7 @@ class InterventionalScorer(FamilyScorer):
 
     def __init__(
         self,
-        sample: ExperimentalSample,
+        sample: Sample,
         names: list[str | int],
         criterion: Criterion,
         penalty: float,

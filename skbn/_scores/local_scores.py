@@ -14,7 +14,7 @@ from skbn._core.arrays import Floats
 from skbn._core.columns import family_numbers
 from skbn._core.resources import read_only
 from skbn._core.text import readable_value
-from skbn._data.experiments import ExperimentalSample, read_interventions
+from skbn._data.experiments import read_interventions
 from skbn._data.sample import Sample, TableMixin
 from skbn._data.statistics import Regression, SampleStatistics
 from skbn._scores.base import BaseScores
@@ -102,7 +102,7 @@ class LocalScores(TableMixin, BaseScores):
             self.feature_names_in_ = read_only(feature_names)
         settings = self._columns, criterion, penalty, max_parents, n_jobs
         kind: type[FamilyScorer] = FamilyScorer if sample.nodes is None else BlockScorer
-        if isinstance(sample, ExperimentalSample):
+        if sample.is_experiment:
             kind = InterventionalScorer
         self.scorer = kind(sample, *settings)
         return self
@@ -236,23 +236,15 @@ class LocalScores(TableMixin, BaseScores):
         if interventions is None:
             return self
         sample = self.sample
-        if not sample.is_complete:
-            raise ValueError(
-                "interventions and missing values cannot be combined. Complete the table first, "
-                "by GaussianBNImputer for example."
-            )
         is_set = read_interventions(interventions, sample, self.columns)
-        if isinstance(sample, ExperimentalSample):
+        if sample.is_experiment:
             if sample.is_set is None or not np.array_equal(is_set, sample.is_set):
                 raise ValueError(
                     "The LocalScores were made with other interventions. Pass interventions in one "
                     "place only."
                 )
             return self
-        if not is_set.any():
-            return self
-        rows = sample.rows, sample.weight, sample.labels, sample.nodes
-        return self._with_sample(ExperimentalSample(*rows, is_set))
+        return self._with_sample(sample.with_interventions(is_set)) if is_set.any() else self
 
     def _with_sample(
         self, sample: Sample, n_jobs: int | None = None, max_parents: int | None = None

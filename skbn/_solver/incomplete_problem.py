@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property
-from typing import Any, Self
+from dataclasses import replace
+from functools import cached_property, partial
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
-from skbn._core.resources import one_blas_thread
+from skbn._core.arrays import Booleans, Floats, Integers
+from skbn._core.resources import explained, one_blas_thread
 from skbn._core.subsets import members_of
 from skbn._core.text import first_few, readable_value
 from skbn._data.degenerate_columns import joined
 from skbn._data.nodes import Nodes
-from skbn._data.sample import RowSummary, Sample, summarise
+from skbn._data.sample import RowGroup, RowSummary, Sample, summarise
 from skbn._missing.dependences import require_independent
 from skbn._missing.em import Estimate, UnboundedError, estimate, saturated, start
 from skbn._missing.incomplete_rows import (
@@ -30,6 +32,8 @@ from skbn._scores.local_scores import LocalScores
 from skbn._solver.constraints import Constraints, read_constraints
 from skbn._solver.problem import Shape, TableProblem
 from skbn.exceptions import DegenerateColumnsError
+
+Computed = TypeVar("Computed")
 
 # In nats. EM that only compares networks ends when a step raises its likelihood by no more.
 COARSE = 1e-4
@@ -54,12 +58,16 @@ class IncompleteProblem(TableProblem):
     Raises
     ------
     ValueError
-        If the criterion is no maximum of the log-likelihood less a cost, or columns are exogenous.
+        If a value is missing that was set, or one of an exogenous column.
     """
 
     def __init__(self, scores: LocalScores, constraints: Constraints) -> None:
         super().__init__(scores, constraints)
-        criterion = scores.criterion
+        self._require_given()
+
+    def require_likelihood(self) -> None:
+        """Raise unless the criterion is the maximum of a log-likelihood less a cost."""
+        criterion = self.scores.criterion
         if not isinstance(criterion, InformationCriterion):
             raise ValueError(
                 "missing='em' maximises a likelihood less a cost, and criterion="
@@ -72,28 +80,66 @@ class IncompleteProblem(TableProblem):
                 f"{readable_value(criterion)} has no maximum of it. Leave unbiased_variance at "
                 "False."
             )
-        if constraints.exogenous:
-            names = first_few(self.names[x] for x in members_of(constraints.exogenous))
+
+    def _require_given(self) -> None:
+        """Raise if a value is missing that was set, or is not modelled."""
+        sample, names = self.scores.sample, self._names_of(range(self._is_given.shape[1]))
+        is_missing = self._is_given & np.isnan(sample.rows)
+        if sample.weight is not None:
+            is_missing &= (sample.weight > 0)[:, np.newaxis]
+        if not is_missing.any():
+            return
+        row, column = np.argwhere(is_missing)[0].tolist()
+        outside = members_of(self.constraints.exogenous)
+        if names[column] in self._names_of(self._columns_of(outside)):
             raise ValueError(
-                "missing='em' expects values of all columns, and does not know how exogenous ones "
-                f"are distributed; exogenous has [{names}]. Complete the table first, by "
-                "GaussianBNImputer for example, or model these columns in the first of the tiers."
+                f"Column {names[column]!r} is exogenous and has no value in row {row}: nothing "
+                "says how exogenous columns are distributed. Model it in the first of the tiers, "
+                f"by tiers=[[{first_few(self.names[x] for x in outside)}], ...] in place of "
+                "exogenous, or leave out such rows."
             )
+        raise ValueError(
+            f"interventions set column {names[column]!r} in row {row}, where it has no value. Give "
+            "the value that it was set to, or leave out such rows."
+        )
 
     def read(self) -> Shape:
-        return self.expected(start(self.rows), self.rows.n_samples).read()
+        return self.expected(start(self.rows)).read()
 
     def of_sample(self, sample: Sample, n_jobs: int | None = None) -> Self:
         return type(self)(self.scores._with_sample(sample, n_jobs), self.constraints)
 
     # The columns
 
+    def _columns_of(self, nodes: list[int]) -> list[int]:
+        known = self.scores.sample.nodes
+        return nodes if known is None else known.columns_of(nodes)
+
+    @cached_property
+    def _is_given(self) -> Booleans:
+        """Which values were set or are not modelled, so that they are given."""
+        sample = self.scores.sample
+        is_given = np.zeros(sample.shape, dtype=bool)
+        if sample.is_set is not None:
+            nodes = sample.nodes
+            is_given |= sample.is_set if nodes is None else nodes.by_column(sample.is_set)
+        is_given[:, self._columns_of(members_of(self.constraints.exogenous))] = True
+        return is_given
+
+    @cached_property
+    def _says_something(self) -> Booleans:
+        """Whether a row has a value that is not given."""
+        return np.asarray((~np.isnan(self.scores.sample.rows) & ~self._is_given).any(axis=1))
+
+    @cached_property
+    def _counts(self) -> Booleans:
+        weight, counts = self.scores.sample.weight, self._says_something
+        return counts if weight is None else counts & (weight > 0)
+
     @cached_property
     def _known(self) -> Sample:
-        """The rows of a positive weight in which a value is observed."""
-        sample = self.scores.sample
-        counts = ~np.isnan(sample.rows).all(axis=1)
-        return sample[counts if sample.weight is None else counts & (sample.weight > 0)]
+        """The rows of a positive weight in which a value is observed that is not given."""
+        return self.scores.sample[self._counts]
 
     @cached_property
     def _filled(self) -> RowSummary:
@@ -140,8 +186,17 @@ class IncompleteProblem(TableProblem):
             constant = error
         raise joined(constant, lambda: self._require_independent(every))
 
-    def _require_independent(self, columns: list[int], **settings: Any) -> None:
+    def require_independent(self) -> None:
+        """Raise if columns are combinations of others where they are observed together."""
+        self._require_independent(self._kept)
+
+    def _require_independent(
+        self, columns: list[int], not_set: int | None = None, **settings: Any
+    ) -> None:
+        """Raise if columns are combinations of others, in the rows in which one was not set."""
         nodes, known = self.scores.sample.nodes, self._known
+        if not_set is not None:
+            known = known[~self._is_given[self._counts][:, self._kept[not_set]]]
         numbers = np.arange(len(self.names))
         require_independent(
             known.rows[:, columns],
@@ -164,6 +219,13 @@ class IncompleteProblem(TableProblem):
         return None if nodes is None else nodes.select(*self._independent)
 
     @property
+    def has_complexity(self) -> bool:
+        return self.expected(start(self.rows)).has_complexity
+
+    def kept(self, rows: Floats) -> Floats:
+        return rows[:, self._kept]
+
+    @property
     def column_names(self) -> list[str | int]:
         """The names of these columns."""
         return [self._all_names[j] for j in self._kept]
@@ -174,7 +236,8 @@ class IncompleteProblem(TableProblem):
     def observed(self) -> Sample:
         """The rows of these columns, with their holes."""
         known = self._known
-        return Sample(known.rows[:, self._kept], known.weight, may_miss=True)
+        rows, is_set = known.rows[:, self._kept], known.is_set
+        return Sample(rows, known.weight, None, self.nodes, is_set, may_miss=True)
 
     @cached_property
     def rows(self) -> IncompleteRows:
@@ -185,24 +248,48 @@ class IncompleteProblem(TableProblem):
         ValueError
             If a column has no two values, or two columns are seen together in too few rows.
         """
-        rows = incomplete_rows(self._known.rows[:, self._kept], self._known.weight)
-        n = float(rows.pair_weights().min())
-        if n <= self._most_columns:
-            largest, total = self._most_columns, rows.n_samples
-            too_few = total <= largest  # without holes, too
-            if self.nodes is not None and (too_few or 2 * max(self.nodes.widths) > largest):
-                weight = total if too_few else n
-                raise too_many_columns(self.nodes, largest, rows.n_rows, weight, holes=True)
-            most = math.ceil(n) - 2
-            fewer = f", or set max_parents to {most} or less" if most > 0 and not self.nodes else ""
-            few = "too few to tell" if n else "so that nothing tells"
-            what, some = rows.seen_least(self._user_names), "one of them"
-            if too_few:
-                what, some = f"X has rows of weight {total:g} for {largest} columns", "columns"
+        known, is_given = self._known, self._is_given[self._counts]
+        always = self._columns_of(
+            [x for x in self.constraints.modelled if is_given[:, self._columns_of([x])].all()]
+        )
+        if always:
+            names = first_few(dict.fromkeys(self._names_of(always)))
             raise ValueError(
-                f"{what}, {few} how they depend on each other. Leave {some} out{fewer}."
+                f"interventions set the columns [{names}] in all {len(is_given)} rows, so that "
+                "nothing says what they depend on. Give rows in which they were not set, leave "
+                f"them out, or let them be causes only, by exogenous=[{names}]."
             )
+        rows = incomplete_rows(known.rows[:, self._kept], known.weight, is_given[:, self._kept])
+        self._require_pairs(rows)
+        for g, columns in enumerate(rows.groups[1:], start=1):
+            self._of_group(columns, partial(self._require_pairs, rows.of_group(g)))
         return rows
+
+    def _require_pairs(self, rows: IncompleteRows) -> None:
+        """Raise if two columns are seen together in too few rows."""
+        n = float(rows.pair_weights().min())
+        if n > self._most_columns:
+            return
+        largest, total = self._most_columns, rows.n_samples
+        too_few = total <= largest  # without holes, too
+        if self.nodes is not None and (too_few or 2 * max(self.nodes.widths) > largest):
+            weight = total if too_few else n
+            raise too_many_columns(self.nodes, largest, rows.n_rows, weight, holes=True)
+        most = math.ceil(n) - 2
+        fewer = f", or set max_parents to {most} or less" if most > 0 and not self.nodes else ""
+        few = "too few to tell" if n else "so that nothing tells"
+        what, some = rows.seen_least(self._user_names), "one of them"
+        if too_few:
+            what, some = f"X has rows of weight {total:g} for {largest} columns", "columns"
+        raise ValueError(f"{what}, {few} how they depend on each other. Leave {some} out{fewer}.")
+
+    def _of_group(self, columns: Integers, call: Callable[[], Computed]) -> Computed:
+        """Return what a call returns; its errors name the columns of a group of rows."""
+        names = first_few(dict.fromkeys(self._user_names[j] for j in columns))
+        return explained(
+            call,
+            lambda error: f"In the rows in which [{names}] was not set by interventions: {error}",
+        )
 
     @property
     def _most_columns(self) -> int:
@@ -212,18 +299,27 @@ class IncompleteProblem(TableProblem):
 
     @property
     def n_effective(self) -> float:
-        """The smallest weight of the rows in which any two columns are both observed."""
-        return float(self.rows.pair_weights().min())
+        """The smallest weight of the rows of a group in which any two columns are both observed."""
+        return float(self._effective.min())
+
+    @cached_property
+    def _effective(self) -> Floats:
+        """The same for each group of rows that counts for a column."""
+        rows = self.rows
+        return np.array([rows.of_group(g).pair_weights().min() for g in range(len(rows.groups))])
+
+    def ignored(self) -> list[str]:
+        """Return a remark about rows that say nothing, if there are any."""
+        sample, found = self.scores.sample, []
+        n_empty = int(np.count_nonzero(~self._says_something))
+        if n_empty:
+            what = "no value but given ones" if self._is_given.any() else "no value"
+            found.append(f"{n_empty} of {len(sample.rows)} rows of X have {what} and are ignored.")
+        return found
 
     def remarks(self) -> list[str]:
         """Return what a user should be warned of."""
-        sample = self.scores.sample
-        found = []
-        n_empty = int(np.isnan(sample.rows).all(axis=1).sum())
-        if n_empty:
-            found.append(
-                f"{n_empty} of {len(sample.rows)} rows of X have no value and are ignored."
-            )
+        found = self.ignored()
         if self.n_effective < _ROWS_A_COLUMN * self.rows.n_columns:
             found.append(
                 f"{self.rows.seen_least(self._user_names)}, which is fewer than {_ROWS_A_COLUMN} "
@@ -235,7 +331,8 @@ class IncompleteProblem(TableProblem):
     def log_likelihood(self, model: LinearGaussianModel) -> float:
         """Return the log-likelihood of the observed values, by regressions alone."""
         rows, weight = self._known.rows, self._known.weight
-        of_rows = model.log_density(rows[:, self._kept])
+        is_given = self._is_given[self._counts][:, self._kept]
+        of_rows = model.log_density(rows[:, self._kept], is_given if is_given.any() else None)
         return float(of_rows.sum() if weight is None else weight @ of_rows)
 
     def rounding(self, model: LinearGaussianModel) -> float:
@@ -258,8 +355,11 @@ class IncompleteProblem(TableProblem):
         DegenerateColumnsError
             If columns are combinations of others where they are observed together.
         """
-        found = saturated(self.rows, COARSE, is_over)
-        self._require_independent(self._kept, found=found)
+        rows, found = self.rows, saturated(self.rows, COARSE, is_over)
+        self._require_independent(self._kept, scatter=found.scatter[0])
+        for g, columns in enumerate(rows.groups[1:], start=1):
+            own = partial(self._require_independent, self._kept, scatter=found.scatter[g])
+            self._of_group(columns, partial(own, columns[0]))
         return found
 
     def estimate(
@@ -291,23 +391,38 @@ class IncompleteProblem(TableProblem):
             [self._user_names[column]],
         )
 
-    def expected(self, statistics: Estimate, n_samples: float) -> TableProblem:
-        """Return the problem of complete rows with the expected moments, as so many rows."""
+    def expected(self, statistics: Estimate, *, effective: bool = False) -> TableProblem:
+        """Return the problem of complete rows with the expected moments.
+
+        They count as many rows as there are or, if `effective`, as the two columns have that are
+        observed together least.
+        """
         rows, filled = self.rows, self._filled.select(self._kept)
-        exponent = filled.exponent
-        unit = np.ldexp(rows.scale, -exponent)
-        factor = np.linalg.cholesky(statistics.scatter * (n_samples / rows.n_samples)).T
-        summary = RowSummary(
-            rows.n_rows,
-            n_samples,
-            filled.minimum,
-            filled.maximum,
-            exponent,
-            np.asarray(np.ldexp(rows.mean, -exponent)),
-            statistics.expected_mean * unit,
-            np.asarray(factor * unit),
-        )
-        sample = Sample.of_summary(summary, self.nodes)
+        unit = np.ldexp(rows.scale, -filled.exponent)
+        mean = np.asarray(np.ldexp(rows.mean, -filled.exponent))
+        groups, n_of_groups = [], self._effective if effective else rows.n_of_groups
+        numbers = zip(n_of_groups, rows.n_of_groups, strict=True)
+        for g, (n, total) in enumerate(numbers):
+            factor = np.linalg.cholesky(statistics.scatter[g] * (n / total)).T
+            summary = replace(
+                filled,
+                n_rows=rows.of_group(g).n_rows,
+                n_samples=float(n),
+                mean=mean,
+                mean_rest=statistics.expected_mean[g] * unit,
+                factor=np.asarray(factor * unit),
+            )
+            groups.append(Sample.of_summary(summary, self.nodes))
+        sample = groups[0]
+        if len(groups) > 1:
+            of_columns = rows.group_of
+            of_nodes = of_columns if self.nodes is None else of_columns[self.nodes.starts[:-1]]
+            own = [
+                RowGroup(np.flatnonzero(of_nodes == g).tolist(), each)
+                for g, each in enumerate(groups)
+                if g in of_nodes
+            ]
+            sample = Sample.of_groups(sample.summary, self.nodes, own, self._known.targets)
         return TableProblem(self.scores._with_sample(sample), self.constraints)
 
 
@@ -319,5 +434,6 @@ def expected_sample(scores: LocalScores) -> Sample:
     m = len(scores.columns)
     most = m - 1 if scores.max_parents is None else min(scores.max_parents, m - 1)
     problem = IncompleteProblem(scores, read_constraints(scores.columns, max_parents=most))
+    problem.require_likelihood()
     with one_blas_thread():
-        return problem.expected(problem.saturated(), problem.n_effective).scores.sample
+        return problem.expected(problem.saturated(), effective=True).scores.sample

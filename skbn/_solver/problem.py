@@ -32,10 +32,13 @@ from skbn._scores.criteria import Criterion, is_score_equivalent
 from skbn._scores.families import Families, ScoredParentSets
 from skbn._scores.local_scores import LocalScores
 from skbn._scores.scorer import FamilyScorer
+from skbn._solver.candidate_scores import CandidateScores, ranked_parents
 from skbn._solver.certificate import certify_network, certify_score, polished
 from skbn._solver.constraints import Constraints
 from skbn._solver.order_families import OrderFamilies, given_families, grown_families
 
+# An order search whose families cannot grow lists all of this many columns for each child.
+ORDER_CANDIDATES = 11
 # In nats. Smaller differences between networks are of the size of rounding.
 TOLERANCE = 1e-6
 
@@ -212,6 +215,22 @@ class Problem(ABC):
     def names(self) -> list[str | int]:
         """The columns' names, or their numbers if they have none."""
         return self.scores.columns
+
+    # The columns, where there is a scorer
+
+    @property
+    def nodes(self) -> Nodes | None:
+        """Which columns stand for each node; None if each is one."""
+        return self.scorer.nodes
+
+    @property
+    def has_complexity(self) -> bool:
+        """Whether the criterion has a complexity term that is not always 0."""
+        return self.scorer.has_complexity
+
+    def kept(self, rows: Floats) -> Floats:
+        """Return the columns of the regressions, from all of the sample's."""
+        return self.scorer.kept(rows)
 
     @abstractmethod
     def read(self) -> Shape:
@@ -524,21 +543,23 @@ class TableProblem(Problem):
         return self.scorer.largest_term(child, parents)
 
     def order_families(self, order: list[int], n_others: int) -> OrderFamilies:
-        """Return families that grow by regressions, or all of them, where these cannot grow.
+        """Return families that grow by regressions or, where these cannot grow, a list.
 
-        Raises
-        ------
-        ValueError
-            If families that cannot grow may be of any size, which are too many to list.
+        The list has all families, or all of the columns that explain most of each child.
         """
         if self.scorer.why_listed is None:
             return grown_families(self.scorer, self.constraints, order, n_others)
-        if not self.families.are_listed:
-            raise ValueError(
-                f'search="order" {self.scorer.why_listed} chooses among listed families. Set '
-                "max_parents, to 3 for example."
-            )
-        return super().order_families(order, n_others)
+        if self.families.are_listed:
+            return super().order_families(order, n_others)
+        children = order[n_others:]
+        ranked = ranked_parents(self.scorer, self.constraints, children, ORDER_CANDIDATES)
+        score = CandidateScores(self.scorer, self.constraints, None)
+        n_required = [self.constraints.required[x].bit_count() for x in children]
+        found = [
+            score.families(x, ranked[x][: max(ORDER_CANDIDATES, n)])
+            for x, n in zip(children, n_required, strict=True)
+        ]
+        return given_families(found, len(self.names), order, n_others)
 
     # Networks
 

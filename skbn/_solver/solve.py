@@ -16,7 +16,6 @@ from skbn._core.compile import compile_kernels
 from skbn._core.exact_sums import upper_sum
 from skbn._core.resources import Resources, duration, one_blas_thread
 from skbn._core.subsets import members_of
-from skbn._data.experiments import ExperimentalSample
 from skbn._scores.base import BaseScores
 from skbn._scores.local_scores import LocalScores
 from skbn._scores.parent_set_scores import ParentSetScores
@@ -43,13 +42,15 @@ def problem_of(scores: BaseScores, constraints: Constraints) -> Problem:
 @problem_of.register
 def _of_table(scores: LocalScores, constraints: Constraints) -> Problem:
     sample = scores.sample
-    if not sample.is_complete:
-        return IncompleteProblem(scores, constraints)
-    if isinstance(sample, ExperimentalSample):
+    if sample.is_experiment:
         # A column that is not modelled may have been set in all rows.
         left = sample.never_set(members_of(constraints.exogenous))
         scores = scores if left is sample else scores._with_sample(left)
-    return TableProblem(scores, constraints)
+    if sample.is_complete:
+        return TableProblem(scores, constraints)
+    problem = IncompleteProblem(scores, constraints)
+    problem.require_likelihood()
+    return problem
 
 
 problem_of.register(ParentSetScores, ListedProblem)
@@ -84,7 +85,8 @@ def solve(
         If branch and cut is needed, and highspy is not installed.
     """
     if isinstance(problem, IncompleteProblem):
-        return [structural_em(problem, resources, settings, solve)]
+        incomplete = [problem] if penalties is None else problem.with_penalties(penalties)
+        return [structural_em(each, resources, settings, solve) for each in incomplete]
     shape = problem.read()
     plan = plan_searches(shape, resources, settings)
     path = [problem] if penalties is None else problem.with_penalties(penalties)
@@ -95,11 +97,13 @@ def solve(
     ]
 
 
-def work_of(problem: Problem, resources: Resources, settings: SearchSettings) -> int:
+def work_of(
+    problem: Problem, resources: Resources, settings: SearchSettings, n_penalties: int = 1
+) -> int:
     """Return by how much `solve` advances the progress."""
     if isinstance(problem, IncompleteProblem):
-        return work_of_em(settings)
-    return plan_searches(problem.read(), resources, settings).work()
+        return n_penalties * work_of_em(settings)
+    return plan_searches(problem.read(), resources, settings).work(n_penalties)
 
 
 def _search(path: Sequence[Problem], plan: Plan, resources: Resources) -> list[Optimum]:

@@ -46,12 +46,15 @@ class Candidate(NamedTuple):
         The score by which it was listed; NaN if it was found in another way.
     list_number : int
         In which list it was first, from 0 on, or before which list it was found.
+    found : Estimate
+        Its parameters.
     """
 
     parents: list[int]
     observed: float
     searched: float
     list_number: int
+    found: Estimate
 
 
 @dataclass(frozen=True)
@@ -70,6 +73,8 @@ class EMSolution(Solution):
         The problem of complete rows, as EM expects them under the network.
     remarks : list of str
         What to warn of.
+    listed : list of Listed
+        The classes that were scored, the network found first, each once.
     """
 
     expected: TableProblem = field(kw_only=True)
@@ -77,6 +82,24 @@ class EMSolution(Solution):
     candidates: list[Candidate] = field(kw_only=True)
     scores: tuple[float, ...] = field(kw_only=True)
     remarks: list[str] = field(kw_only=True)
+    listed: list[Listed] = field(kw_only=True)
+
+
+class Listed(NamedTuple):
+    """A class that was scored by its observed values.
+
+    Parameters
+    ----------
+    parents : list of m int
+    score : float
+        In nats.
+    expected : TableProblem
+        The problem of complete rows, as EM expects them under its network.
+    """
+
+    parents: list[int]
+    score: float
+    expected: TableProblem
 
 
 class Search(Protocol):
@@ -151,13 +174,12 @@ class _StructuralEM:
         self._silent = replace(resources, announce=None, progress=Progress(), cluster=None)
         self._settings = settings
         self._search = search
-        self._n = problem.rows.n_samples
         self._log_units = problem.rows.log_units()
         self._candidates: list[Candidate] = []
         self._n_lists = 0
         self._reduced_from: tuple[_Scored | None, dict[tuple[int, int], _Scored]] = None, {}
         self.saturated = problem.saturated(self._is_over_in_first_step)
-        self._priced = problem.expected(self.saturated, self._n)
+        self._priced = problem.expected(self.saturated)
         self._free = self._priced.with_penalties([0.0])[0]
 
     def _is_over(self) -> bool:
@@ -213,7 +235,7 @@ class _StructuralEM:
 
         That is all there is after an order search, and where a list does not fit in memory.
         """
-        problem = self._problem.expected(statistics, self._problem.n_effective)
+        problem = self._problem.expected(statistics, effective=True)
         settings, resources = self._settings, self._silent
         if settings.is_exact and _can_list(problem, resources):
             n = settings.n_candidates
@@ -224,7 +246,7 @@ class _StructuralEM:
 
     def _searched(self, best: _Scored) -> _Scored:
         """Return the best network of all rows as EM expects them, or the same one."""
-        expected = self._problem.expected(best.found, self._n)
+        expected = self._problem.expected(best.found)
         (found,) = self._search(expected, self._silent, self._settings)
         if _score(expected, found.parents) <= _score(expected, best.parents):
             return best
@@ -260,7 +282,8 @@ class _StructuralEM:
         return self._reduced_from[1]
 
     def _keep(self, scored: _Scored, searched: float = np.nan) -> None:
-        self._candidates.append(Candidate(scored.parents, scored.score, searched, self._n_lists))
+        candidate = Candidate(scored.parents, scored.score, searched, self._n_lists, scored.found)
+        self._candidates.append(candidate)
 
     # Scores
 
@@ -295,7 +318,7 @@ class _StructuralEM:
     def solution(self, best: _Scored, scores: list[float], *, is_finished: bool) -> EMSolution:
         """Return a network with the parameters that maximise its expected likelihood."""
         problem, parents = self._problem, best.parents
-        expected = problem.expected(best.found, self._n)
+        expected = problem.expected(best.found)
         model = expected.model(parents)
         score = problem.log_likelihood(model) - self._cost(parents)
         # EM may end short of the maximum, by about its tolerance; rounding adds to this.
@@ -309,6 +332,12 @@ class _StructuralEM:
         losses = np.full((len(parents), len(parents)), np.nan)
         for edge, without in self._reduced(best).items():
             losses[edge] = best.score - without.score
+        candidates = sorted(self._candidates, key=lambda each: -each.observed)
+        listed = {tuple(parents): Listed(parents, score, expected)}
+        for each in candidates:
+            if tuple(each.parents) not in listed:
+                own = Listed(each.parents, each.observed, problem.expected(each.found))
+                listed[tuple(each.parents)] = own
         n_told = sum(each.list_number < _LISTS for each in self._candidates)
         self._resources.progress.advance(work_of_em(self._settings) - n_told)
         return EMSolution(
@@ -326,10 +355,11 @@ class _StructuralEM:
             is_finished=is_finished,
             n_iter=len(scores) - 1,
             n_effective=problem.n_effective,
-            candidates=sorted(self._candidates, key=lambda each: -each.observed),
+            candidates=candidates,
             scores=tuple(scores),
             expected=expected,
             remarks=problem.remarks(),
+            listed=[*listed.values()],
         )
 
 

@@ -10,7 +10,7 @@ from experiment_tables import experiment
 from hypothesis import given
 from numpy.testing import assert_array_equal
 
-from skbn._data.experiments import ExperimentalSample, read_interventions
+from skbn._data.experiments import read_interventions
 from skbn._data.sample import Sample
 
 NAMES = ["a", "b", "c"]
@@ -153,7 +153,7 @@ def test_errors(interventions, error, message):
 
 
 def sample(is_set=IS_SET, weight=None):
-    return ExperimentalSample(ROWS, weight, None, None, is_set.copy())
+    return Sample(ROWS, weight, None, None, is_set.copy())
 
 
 def test_rows_are_taken_with_their_interventions():

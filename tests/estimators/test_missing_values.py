@@ -9,6 +9,8 @@ import pytest
 import reference
 from agreement import assert_same_bits, raises
 from incomplete_tables import correlated_rows, with_holes
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import KFold
 
 from skbn import (
     BIC,
@@ -375,13 +377,38 @@ def test_parts_of_rows_count_as_with_complete_tables():
         GaussianBNLearner(missing="em").fit(rows, sample_weight=np.full(150, 0.001))
 
 
-def test_nothing_near_optimal_is_listed():
-    learner = learned(table())
-    raises(r"does not prove .* candidates_", learner.near_optimal)
+def test_near_optimal_classes_are_those_that_em_compared():
+    rows = table()
+    learner = learned(rows)
+    with pytest.warns(ConvergenceWarning, match="has what structural EM compared"):
+        near = learner.near_optimal(3)
+    assert not near.is_proven
+    assert "not proven" in repr(near)
+    assert near[0].dag.edges == learner.dag_.edges
+    expected = learner.candidates_["observed_score"][:3]
+    np.testing.assert_allclose(near.scores, expected, atol=0.01)
+    for network, score in zip(near, near.scores, strict=True):
+        k = network.dag.number_of_edges()
+        found = reference.observed_log_likelihood(rows, network.mean_, network.covariance_)
+        assert score == pytest.approx(found - math.log(150) / 2 * (k + 10), abs=0.02)
+    with pytest.raises(ValueError, match="compares equivalence classes"):
+        learner.near_optimal(3, equivalence_classes=False)
     assert "missing=" in learner._shown_note()
     learner.missing = "error"
     learner.fit(correlated_rows(4, 50, np.random.default_rng(0)))
-    assert len(learner.near_optimal(3)) == 3
+    assert learner.near_optimal(3).is_proven
+
+
+def test_penalties_are_compared_by_what_is_observed():
+    rows = table(21, m=4, n=90)
+    folds = list(KFold(2, shuffle=True, random_state=0).split(rows))
+    chosen = GaussianBNLearnerCV([1, 4], cv=folds, missing="em").fit(rows)
+    for penalty, mean in zip([1, 4], chosen.cv_results_["mean_test_score"], strict=True):
+        held_out = [learned(rows[a], penalty=penalty).score(rows[b]) for a, b in folds]
+        assert mean == pytest.approx(np.mean(held_out), abs=1e-9)
+    again = learned(rows, penalty=chosen.penalty_)
+    assert chosen.network_score_ == again.network_score_
+    assert len(chosen.candidates_) == len(again.candidates_)
 
 
 def test_a_low_limit_on_parents_is_told():
@@ -429,7 +456,7 @@ def test_transformers_return_the_scores_of_expected_rows():
     n = known.pair_weights().min()
     assert scores.statistics.n_samples == n
     child, parents = 2, [0, 1]
-    scatter = expected.scatter * n / len(rows) * np.outer(known.scale, known.scale)
+    scatter = expected.scatter[0] * n / len(rows) * np.outer(known.scale, known.scale)
     slope = np.linalg.solve(scatter[np.ix_(parents, parents)], scatter[parents, child])
     rss = scatter[child, child] - slope @ scatter[parents, child]
     local = -n / 2 * (math.log(2 * math.pi * rss / n) + 1) - 2 * math.log(n)

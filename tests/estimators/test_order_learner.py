@@ -254,3 +254,32 @@ def test_near_optimal_networks_need_a_proof(rows):
 
 
 # Scores, constraints and scikit-learn
+
+
+@pytest.mark.parametrize("kind", ["interventions", "nodes", "both"])
+def test_nodes_and_experiments_need_no_limit_on_parents(kind):
+    rng = np.random.default_rng(3)
+    rows = rng.normal(size=(90, 7)) @ np.triu(rng.normal(size=(7, 7)))
+    nodes = [0, 0, 1, 2, 3, 4, 4] if kind != "interventions" else None
+    m = 5 if nodes else 7
+    given = {}
+    if kind != "nodes":
+        given["interventions"] = [(2,) if i % 3 == 0 else None for i in range(90)]
+    best = GaussianBNLearner(nodes=nodes).fit(rows, **given)
+    found = GaussianBNLearner(nodes=nodes, search="order", random_state=0).fit(rows, **given)
+    assert found.network_score_ == pytest.approx(best.network_score_, abs=1e-6)
+    assert not found.is_optimal_
+    assert len(found.dag_) == m
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_candidates_of_many_nodes(monkeypatch):
+    """With few candidates listed, single edges still lead nearly as high as a list of all."""
+    rng = np.random.default_rng(4)
+    rows = rng.normal(size=(80, 6)) @ np.triu(rng.normal(size=(6, 6)))
+    given = {"interventions": [(2,) if i % 3 == 0 else None for i in range(80)]}
+    best = GaussianBNLearner().fit(rows, **given)
+    monkeypatch.setattr("skbn._solver.problem.ORDER_CANDIDATES", 2)
+    found = GaussianBNLearner(search="order", random_state=0).fit(rows, **given)
+    assert found.network_score_ <= best.network_score_ + 1e-6
+    assert found.network_score_ > best.network_score_ - 10

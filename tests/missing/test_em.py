@@ -21,7 +21,8 @@ def random_parents(m, rng):
 
 
 def in_units(rows, found):
-    return rows.mean + found.mean * rows.scale, found.covariance * np.outer(rows.scale, rows.scale)
+    (mean,), (covariance,) = found.mean, found.covariance
+    return rows.mean + mean * rows.scale, covariance * np.outer(rows.scale, rows.scale)
 
 
 def table_with_holes(seed, m=4, n=60, share=0.3):
@@ -106,7 +107,7 @@ def test_rows_without_holes_need_no_iteration():
     mean, ours = in_units(rows, found)
     np.testing.assert_allclose(mean, table.mean(axis=0))
     np.testing.assert_allclose(ours, covariance, rtol=1e-9)
-    np.testing.assert_allclose(found.scatter, 50 * np.corrcoef(table.T), atol=1e-9)
+    np.testing.assert_allclose(found.scatter[0], 50 * np.corrcoef(table.T), atol=1e-9)
 
 
 def test_a_prior_bounds_the_saturated_model():
@@ -118,8 +119,8 @@ def test_a_prior_bounds_the_saturated_model():
         estimate(rows, [0, 1, 0, 3], start(rows), tolerance=1e-9)
     assert refusal.value.column == 3
     found = saturated(rows, 1e-4)
-    assert np.linalg.eigvalsh(found.covariance)[0] > 1e-5
-    assert np.trace(found.scatter) == pytest.approx(rows.n_samples * 4, rel=0.2)
+    assert np.linalg.eigvalsh(found.covariance[0])[0] > 1e-5
+    assert np.trace(found.scatter[0]) == pytest.approx(rows.n_samples * 4, rel=0.2)
 
 
 def test_the_saturated_model_is_that_of_em_row_by_row():
@@ -132,8 +133,8 @@ def test_the_saturated_model_is_that_of_em_row_by_row():
     for _ in range(500):
         prior = 0.1 * np.eye(4), 0.1
         mean, covariance = reference.em_step(scaled, complete, mean, covariance, prior=prior)
-    np.testing.assert_allclose(found.mean, mean, atol=1e-5)
-    np.testing.assert_allclose(found.covariance, covariance, atol=1e-5)
+    np.testing.assert_allclose(found.mean[0], mean, atol=1e-5)
+    np.testing.assert_allclose(found.covariance[0], covariance, atol=1e-5)
 
 
 # Rows by their patterns of holes
@@ -141,7 +142,7 @@ def test_the_saturated_model_is_that_of_em_row_by_row():
 
 def log_likelihood(rows, mean, covariance):
     """The observed log-likelihood of IncompleteRows, in their units."""
-    values, weight, observed, starts = rows.patterned
+    values, weight, observed, starts, _, _ = rows.patterned
     values = values.copy()
     for pattern, first, end in zip(observed, starts, starts[1:], strict=False):
         values[first:end, ~pattern] = np.nan

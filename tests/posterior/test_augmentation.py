@@ -3,13 +3,15 @@
 from itertools import product
 
 import numpy as np
+import pandas as pd
 import pytest
 import reference
 from agreement import raises
 from incomplete_tables import correlated_rows, with_holes
 from numpy.testing import assert_allclose
 
-from skbn import BGe, GaussianBNPosterior
+from skbn import BGe, GaussianBNLearner, GaussianBNPosterior
+from skbn._networks.partial_rows import filled
 from skbn.exceptions import ApproximateEvidenceWarning, MissingValuesWarning
 
 
@@ -166,9 +168,6 @@ def test_what_one_table_knows_is_refused(of_two_tables, ask):
 def test_tables_that_cannot_be_completed_are_refused():
     rows = table(9)
     raises("missing='augment'", GaussianBNPosterior().fit, rows)
-    with pytest.raises(ValueError, match=r"Repeat rows instead of giving sample_weight"):
-        GaussianBNPosterior(missing="augment").fit(rows, sample_weight=np.full(60, 2.0))
-    raises(r"nodes of several columns", augmented, rows, nodes={"ab": [0, 1]})
     raises(r"no value: all 60 are missing", augmented, np.where(np.arange(4) == 1, np.nan, rows))
     half = np.arange(60)[:, np.newaxis] < 30
     apart = np.where(np.where(half, [1, 1, 0, 1], [1, 1, 1, 0]), table(9, share=0.0), np.nan)
@@ -204,3 +203,101 @@ def test_effects_are_means_over_the_completed_tables():
     assert one.mean == effects[0, 1].mean
     few = posterior.effect(0, 1, n_samples=2, random_state=0)
     assert np.isfinite(few.mean)
+
+
+# Other kinds of tables
+
+
+def probabilities_by_complete_posteriors(rows, hole, grid, **given):
+    """Edge probabilities, with one hole on a grid, by the exact posteriors of complete tables."""
+    log_evidence, edges = [], []
+    settings = given.pop("settings", {})
+    for value in grid:
+        complete = rows.copy()
+        complete[hole] = value
+        posterior = GaussianBNPosterior(BGe(nu=np.nanmean(rows, axis=0)), **settings)
+        posterior.fit(complete, **given)
+        log_evidence.append(posterior.log_evidence_)
+        edges.append(posterior.edge_probabilities_)
+    weights = np.exp(np.array(log_evidence) - max(log_evidence))
+    return np.average(edges, axis=0, weights=weights)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("kind", ["interventions", "exogenous", "both", "sampling"])
+def test_probabilities_of_other_tables_are_those_of_quadrature(kind):
+    rng = np.random.default_rng(1)
+    rows = rng.normal(size=(16, 3))
+    rows[:, 1] += 0.8 * rows[:, 0]
+    rows[:, 2] += 0.6 * rows[:, 1]
+    rows[0] = 2.5, np.nan, 1.5
+    is_set = np.zeros(rows.shape, dtype=bool)
+    is_set[:4, 0 if kind == "interventions" else 2] = True
+    is_set[0] &= kind == "interventions"  # a row needs a value that is not given
+    settings = {"exogenous": [0]} if kind in ("exogenous", "both") else {}
+    given = {"interventions": is_set} if kind in ("interventions", "both") else {}
+    grid = np.linspace(-7, 8, 31)
+    expected = probabilities_by_complete_posteriors(rows, (0, 1), grid, settings=settings, **given)
+    n = 250
+    if kind == "sampling":
+        n, settings = 20, {"method": "sampling", "n_samples": 200, "n_chains": 2}
+    posterior = GaussianBNPosterior(
+        missing="augment", n_imputations=n, random_state=0, n_jobs=1, **settings
+    ).fit(rows, **given)
+    difference = abs(posterior.edge_probabilities_ - expected)
+    assert (difference <= 4.5 * posterior.edge_standard_errors_ + 0.01).all()
+    assert difference.max() < (0.15 if kind == "sampling" else 0.06)
+    (network,) = posterior.sample_networks(1, random_state=0)
+    assert network.exogenous == settings.get("exogenous", [])
+
+
+def test_holes_are_drawn_with_the_arrows_into_targets_cut():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(20, 3)) @ np.array([[1, 0.9, 0.5], [0, 1, 0.8], [0, 0, 1]])
+    network = GaussianBNLearner(required_edges=[(0, 1), (1, 2), (0, 2)]).fit(rows).network_
+    model = network._model()
+    is_set = np.zeros(rows.shape, dtype=bool)
+    is_set[:10, 1] = is_set[5:15, 2] = True
+    holes = rows.copy()
+    holes[:, 0] = np.nan
+    holes[15:, 2] = np.nan
+    means = filled(model, holes, None, is_set)
+    for row, given, own in zip(holes, is_set, means, strict=True):
+        parameters = model.coef, model.intercept, model.noise_variance
+        free, mean, covariance = reference.distribution_given(row, given, *parameters)
+        seen = ~np.isnan(row[free])
+        slopes = np.linalg.solve(covariance[np.ix_(seen, seen)], covariance[np.ix_(seen, ~seen)])
+        expected = mean[~seen] + (row[free[seen]] - mean[seen]) @ slopes
+        np.testing.assert_allclose(own[free[~seen]], expected, atol=1e-12)
+
+
+def test_whole_weights_repeat_rows():
+    rows = table(10)
+    weight = np.random.default_rng(0).integers(0, 3, len(rows)).astype(float)
+    settings = {"missing": "augment", "n_imputations": 2, "random_state": 0}
+    weighted = GaussianBNPosterior(**settings).fit(rows, sample_weight=weight)
+    repeated = GaussianBNPosterior(**settings).fit(np.repeat(rows, weight.astype(int), axis=0))
+    np.testing.assert_array_equal(weighted.edge_probabilities_, repeated.edge_probabilities_)
+    assert len(weighted.imputed_tables_[0]) == weight.sum()
+    with pytest.raises(ValueError, match=r"row 0 has sample_weight 0\.5: a part of a row has no"):
+        GaussianBNPosterior(**settings).fit(rows, sample_weight=np.full(60, 0.5))
+
+
+def test_categories_come_back_by_their_nearest_levels():
+    rows = table(11, n=80)
+    X = pd.DataFrame(rows, columns=[*"abcd"])
+    X["c"] = pd.Categorical(
+        np.where(np.isnan(rows[:, 2]), None, np.select([rows[:, 2] > 0.4], ["high"], "low"))
+    )
+    posterior = augmented(X, nodes="auto", n_imputations=4)
+    assert {*posterior.imputed_tables_[0][:, 2]} == {"high", "low"}
+    seen = ~np.isnan(rows)
+    for complete in posterior.imputed_tables_:
+        np.testing.assert_array_equal(complete[seen], X.to_numpy(dtype=object)[seen])
+    assert posterior.sample_networks(2, random_state=0)[1].nodes == [*"abcd"]
+    whole = X.dropna()
+    few = X.loc[whole.index].copy()
+    few.iloc[0, 2] = None
+    exact = GaussianBNPosterior(nodes="auto").fit(whole)
+    near = augmented(few, nodes="auto", n_imputations=4)
+    assert abs(near.edge_probabilities_ - exact.edge_probabilities_).max() < 0.1

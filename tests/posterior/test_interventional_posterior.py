@@ -231,12 +231,11 @@ def test_what_is_not_known_is_refused():
     assert outside.log_probability(dag) == -np.inf
     assert (outside.edge_probabilities_[:, 0] == 0).all()
     assert outside.effect(1, 0, random_state=0).mean == 0
-    with pytest.raises(ValueError, match="exogenous columns are distributed"):
-        GaussianBNPosterior(missing="augment", exogenous=[0]).fit(np.where(rows > 2, np.nan, rows))
-    with pytest.raises(ValueError, match="interventions and missing values"):
-        GaussianBNPosterior(missing="augment").fit(
-            np.where(rows > 2, np.nan, rows), interventions=is_set
-        )
+    holes = np.where(rows > 2, np.nan, rows)
+    fit = GaussianBNPosterior(missing="augment", exogenous=[0]).fit
+    raises("how exogenous columns are distributed", fit, holes)
+    fit = GaussianBNPosterior(missing="augment").fit
+    raises("interventions set column", fit, holes, interventions=is_set)
 
 
 # The posterior of networks whose nodes have several columns each, against enumeration

@@ -128,6 +128,56 @@ def em_step(rows, parents, mean, covariance, weight=None, prior=None):
     return mean, covariance_of_network(scatter / scale, parents)
 
 
+def distribution_given(row, is_given, coef, intercept, noise):
+    """Which columns are not given, and their mean and covariance if arrows into others are cut."""
+    free = np.flatnonzero(~is_given)
+    constant = intercept[free] + row[is_given] @ coef[np.ix_(is_given, free)]
+    inverse = np.linalg.inv(np.eye(len(free)) - coef[np.ix_(free, free)])
+    return free, constant @ inverse, inverse.T @ np.diag(noise[free]) @ inverse
+
+
+def log_likelihood_given(rows, is_given, coef, intercept, noise, weight=None):
+    """The log-likelihood of what is observed, given the values that were set in each row."""
+    total = 0.0
+    weight = np.ones(len(rows)) if weight is None else weight
+    for row, given, w in zip(rows, is_given, weight, strict=True):
+        free, mean, covariance = distribution_given(row, given, coef, intercept, noise)
+        total += observed_log_likelihood(row[np.newaxis, free], mean, covariance, [w])
+    return total
+
+
+def em_step_given(rows, is_given, parents, coef, intercept, noise, weight=None):
+    """The coefficients, intercepts and variances after a step of EM, row by row.
+
+    Those of a column are by the rows in which it was not set; others are left as they are.
+    """
+    n, m = rows.shape
+    weight = np.ones(n) if weight is None else weight
+    filled, hidden_covariance = rows.copy(), np.zeros((n, m, m))
+    for i, row in enumerate(rows):
+        free, mean, covariance = distribution_given(row, is_given[i], coef, intercept, noise)
+        is_seen = ~np.isnan(row[free])
+        seen, hidden = np.flatnonzero(is_seen), np.flatnonzero(~is_seen)
+        slopes = covariance[np.ix_(hidden, seen)] @ np.linalg.inv(covariance[np.ix_(seen, seen)])
+        filled[i, free[hidden]] = mean[hidden] + slopes @ (row[free[seen]] - mean[seen])
+        left = covariance[np.ix_(hidden, hidden)] - slopes @ covariance[np.ix_(seen, hidden)]
+        hidden_covariance[np.ix_([i], free[hidden], free[hidden])] = left
+    coef, intercept, noise = np.zeros((m, m)), intercept.copy(), noise.copy()
+    for x in range(m):
+        counts = ~is_given[:, x] & (weight > 0)
+        if not counts.any():
+            continue
+        w, own = weight[counts], filled[counts]
+        mean = np.average(own, axis=0, weights=w)
+        scatter = (own - mean).T @ ((own - mean) * w[:, np.newaxis])
+        scatter += np.tensordot(w, hidden_covariance[counts], axes=1)
+        p = list(parents[x])
+        coef[p, x] = np.linalg.solve(scatter[np.ix_(p, p)], scatter[p, x])
+        intercept[x] = mean[x] - mean[p] @ coef[p, x]
+        noise[x] = (scatter[x, x] - scatter[x, p] @ coef[p, x]) / w.sum()
+    return coef, intercept, noise
+
+
 def lagged_rows(rows, n_lags, groups):
     """Each row with those before it of its group, latest first, and its number in the table."""
     found, numbers = [], []

@@ -360,3 +360,19 @@ def test_tables_of_edges_whose_columns_are_named_the_other_way_round_are_refused
             read_constraints(COLUMNS, max_parents=4, required_edges=edges)
     right = read_constraints(COLUMNS, max_parents=4, required_edges=table[list(names[::-1])])
     assert right.required == [0b1000, 0, 0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ({"required_edges": [("a", "d")]}, "'d' is a column of node 'pair'. Write 'pair'"),
+        ({"tiers": [["c=high"], ...]}, "'c=high' is a level of node 'c'. Write 'c'"),
+        ({"forbidden_edges": [("none", "a")]}, "There is no column 'none'"),
+    ],
+)
+def test_columns_of_nodes_are_named_by_their_node(setting, message):
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 3)), columns=[*"ade"])
+    X["c"] = pd.Categorical(["low", "high"] * 20, categories=["low", "high"])
+    nodes = {"a": "a", "pair": ["d", "e"], "c": "c"}
+    with pytest.raises(ValueError, match=message):
+        GaussianBNLearner(nodes=nodes, **setting).fit(X)

@@ -4,15 +4,19 @@ import math
 
 import numpy as np
 import pytest
-from enumerated import rows_of
 from reference import members_of
 
 from skbn import BIC, EBIC, BGe, LocalScores, LocalScoreTransformer
 from skbn._data.sample import Sample
-from skbn._posterior.candidate_scores import CandidateScores
+from skbn._solver.candidate_scores import CandidateScores
 from skbn._solver.constraints import read_constraints
 
 M = 8
+
+
+def rows_of(m, n=60):
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(n, m)) @ rng.normal(size=(m, m))
 
 
 def expected_scores(scores, constraints, child, candidates, log_odds):

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from skbn._core.arrays import Booleans, Floats
 from skbn._core.resources import Resources
-from skbn._core.subsets import bits_of, mask_of
+from skbn._core.subsets import bits_of, mask_of, members_of
 from skbn._regressions.log_determinants import FEWEST_NODES, SubsetWalk, sums_over_subsets
 from skbn._regressions.set_function import ruled_out
+from skbn._scores.families import ScoredParentSets, drop_dominated
 from skbn._scores.scorer import FamilyScorer
 from skbn._solver.certificate import gains_of_neighbours
 from skbn._solver.constraints import Constraints
@@ -127,3 +130,48 @@ class CandidateScores:
         small = sets[n_parents <= most]
         scores[small[np.lexsort((small, n_parents[small]))]] = known
         return scores
+
+    def families(self, child: int, candidates: list[int]) -> ScoredParentSets:
+        """Return the child's families among the candidates that none with fewer parents beats.
+
+        The scores are those of a call; a family is left out if they rule it out.
+        """
+        scores = self(child, candidates)
+        keep = scores > -np.inf
+        drop_dominated(keep, scores, len(candidates))
+        kept = np.flatnonzero(keep)
+        is_parent = kept[:, np.newaxis] >> np.arange(len(candidates)) & 1
+        return np.where(is_parent, candidates, -1).astype(np.int16), scores[kept]
+
+
+def ranked_parents(
+    scorer: FamilyScorer, constraints: Constraints, children: Sequence[int], most: int
+) -> dict[int, list[int]]:
+    """Return the possible parents of some columns, ranked.
+
+    The required ones come first, then those of a forward selection of at most so many in all, and
+    then the rest.
+    """
+    m = len(constraints.allowed)
+    required, allowed = (
+        [members_of(mask) for mask in masks]
+        for masks in (constraints.required, constraints.allowed)
+    )
+    ranked = {x: [*required[x]] for x in children}
+    is_parent = np.zeros((m, m), dtype=np.bool_)
+    for x, own in ranked.items():
+        is_parent[x, own] = True
+    most = min(constraints.max_parents, most)
+    for _ in range(most):
+        growing = [x for x in children if len(ranked[x]) < most]
+        for found, terms in scorer.neighbours(is_parent, np.array(growing, dtype=np.int64)):
+            scores = terms.sum(axis=0)
+            for x, of_child in zip(found.children.tolist(), scores, strict=True):
+                free = [z for z in allowed[x] if z not in ranked[x]]
+                if free:
+                    # NaN stands for families that depend on each other.
+                    best = np.argmax(np.nan_to_num(of_child[free], nan=-np.inf))
+                    ranked[x].append(free[int(best)])
+        for x in growing:
+            is_parent[x, ranked[x]] = True
+    return {x: [*dict.fromkeys([*own, *allowed[x]])] for x, own in ranked.items()}
