@@ -22,13 +22,13 @@ import numpy as np
 from scipy.special import chdtrc, ndtr, ndtri, stdtr
 
 from skbn._core.arrays import Floats
-from skbn._core.subsets import bits_of, members_of
+from skbn._core.subsets import members_of
 from skbn._core.text import readable_value
 from skbn._data.statistics import GroupStatistics
 from skbn._displays.frames import frame_of
 from skbn._networks.gaussian import LinearGaussianModel
 from skbn._networks.inference import like_pandas
-from skbn._regressions.least_squares import solve_triangular
+from skbn._regressions.least_squares import solve_triangular, triangular_factor
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -101,19 +101,16 @@ class Anomalies:
         order = np.lexsort([-size, cells[rows, columns]])
         rows, columns = rows[order], columns[order]
         n, m = cells.shape
-        labels, names = getattr(self.p_values, "index", range(n)), getattr(
-            self.p_values, "columns", range(m)
-        )  # fmt: skip
-        parts = {
-            "value": self.values,
-            "expected": self.expected,
-            "residual": self.residuals,
-            "given_others": self.given_others,
-            "p_value": self.p_values,
-        }
+        labels = getattr(self.p_values, "index", range(n))
+        names = getattr(self.p_values, "columns", range(m))
+        parts = "value", "expected", "residual", "given_others", "p_value"
+        tables = self.values, self.expected, self.residuals, self.given_others, self.p_values
         return frame_of(
             {"row": [labels[i] for i in rows], "column": [names[j] for j in columns]}
-            | {name: np.asarray(part)[rows, columns] for name, part in parts.items()}
+            | {
+                part: np.asarray(table)[rows, columns]
+                for part, table in zip(parts, tables, strict=True)
+            }
             | {"row_p_value": np.asarray(self.row_p_values)[rows]}
         )
 
@@ -222,35 +219,21 @@ def _studentised(
     in_fit: bool,
 ) -> tuple[Floats, Floats]:
     """Return the residuals with Student's distribution, and its degrees of freedom by column."""
-    m = len(model.parents)
-    residuals, freedom = np.full(rows.shape, np.nan), np.empty(m)
+    residuals, freedom = np.full(rows.shape, np.nan), np.empty(rows.shape[1])
     for own, statistics in groups:
-        is_parent = bits_of([mask if x in own else 0 for x, mask in enumerate(model.parents)], m)
-        for families in statistics.families_of(is_parent):
-            places = zip(
-                families.children,
-                families.columns,
-                families.n_parents,
-                families.first_block(families.n_parents),
-                families.residual_norms(),
-                strict=True,
-            )
-            for child, columns, n_parents, block, norm in places:
-                if child not in own:
-                    continue
-                parents, factor = columns[:n_parents], block[:n_parents, :n_parents]
-                deviations = (rows[:, parents] - statistics.mean[parents]) / statistics.scale[
-                    parents
-                ]
-                along = solve_triangular(factor, deviations.T, transposed=True)
-                leverage = 1 / statistics.n_samples + (along**2).sum(axis=0)
-                left = statistics.n_samples - n_parents - 1
-                squares, spread = (norm * statistics.scale[child]) ** 2, 1 + leverage
-                if in_fit:
-                    left, spread = left - 1, 1 - leverage
-                    squares = squares - differences[:, child] ** 2 / spread
-                with np.errstate(divide="ignore", invalid="ignore"):
-                    variance = np.maximum(squares, 0.0) / left * spread
-                    residuals[:, child] = differences[:, child] / np.sqrt(variance)
-                freedom[child] = left
+        units = (rows - statistics.mean) / statistics.scale
+        for child in own:
+            parents = members_of(model.parents[child])
+            k, n = len(parents), statistics.n_samples
+            triangle = triangular_factor(statistics.factor[:, [*parents, child]])
+            along = solve_triangular(triangle[:k, :k], units[:, parents].T, transposed=True)
+            leverage = 1 / n + (along**2).sum(axis=0)
+            squares = (triangle[k, k] * statistics.scale[child]) ** 2
+            left, spread = n - k - 1, 1 + leverage
+            if in_fit:
+                left, spread = left - 1, 1 - leverage
+                squares = np.maximum(squares - differences[:, child] ** 2 / spread, 0.0)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                residuals[:, child] = differences[:, child] / np.sqrt(squares / left * spread)
+            freedom[child] = left
     return residuals, freedom
