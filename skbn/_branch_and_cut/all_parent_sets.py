@@ -7,7 +7,6 @@ branch and cut ends on the list.
 from __future__ import annotations
 
 import itertools
-import math
 import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -133,8 +132,6 @@ def _checked(
 ) -> tuple[float, float]:
     """Return what networks cost at least, and those with families that are not listed."""
     bound, lists = generated.bound, generated.lists
-    if not math.isfinite(bound.bound):
-        return -math.inf, -math.inf
     if lists is None:
         # Rounding must not decide about the families of the least reduced cost.
         thresholds = bound.least - MARGIN

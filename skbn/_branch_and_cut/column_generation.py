@@ -198,7 +198,8 @@ class ColumnGeneration:
         of_kept = min(_MOST_BYTES_KEPT, most_bytes // 4)
         self._kept = KeptCuts(self._m, of_kept)
         self._most_bytes, self._is_full = most_bytes - of_kept, False
-        self._best = Bound([], np.empty(0), np.full(self._m, -np.inf), -math.inf)
+        least = np.array([child.least_cost() - MARGIN for child in children])
+        self._best = Bound([], np.empty(0), least, lower_sum(least.tolist()))
         self._n_nodes = [0] * self._m
 
     def _is_over(self) -> bool:

@@ -98,3 +98,11 @@ class Child(NamedTuple):
         if at:
             rss -= of_child @ np.linalg.solve(costs.products[np.ix_(at, at)], of_child)
         return costs.weight * math.log(rss) + float(costs.costs[len(at)]) - self.offset
+
+    def least_cost(self) -> float:
+        """Return what no family costs less than: all candidates' residuals, the fewest parents."""
+        costs = self.costs
+        rss = 1.0 / np.linalg.inv(costs.products)[-1, -1]
+        return (
+            costs.weight * math.log(rss) + float(costs.least_costs[costs.n_required]) - self.offset
+        )

@@ -270,8 +270,12 @@ def test_families_and_cuts_take_no_more_memory_than_they_may():
     assert -math.inf < full.bound.bound <= free.bound.bound
 
 
-def test_without_time_there_is_no_bound():
+def test_without_time_the_bound_is_that_of_all_candidates():
     rows = random_rows(np.random.default_rng(0), 5, 50)
+    children = children_of(rows, 2.0)
     with Threads(1) as threads:
-        search = ColumnGeneration(children_of(rows, 2.0), [()] * 5, 1e-6, -math.inf, 0, threads)
-        assert search.run().lists is None
+        found = ColumnGeneration(children, [()] * 5, 1e-6, -math.inf, 0, threads).run()
+    assert found.lists is None
+    of_all = [all_costs(rows, x, 0.0)[tuple(p for p in range(5) if p != x)] for x in range(5)]
+    assert found.bound.bound == pytest.approx(sum(of_all), abs=1e-3)
+    assert found.bound.bound <= sum(of_all)
