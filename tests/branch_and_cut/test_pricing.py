@@ -270,7 +270,8 @@ def test_families_and_cuts_take_no_more_memory_than_they_may():
     assert -math.inf < full.bound.bound <= free.bound.bound
 
 
-def test_without_time_the_bound_is_that_of_all_candidates():
+def test_without_time_the_bound_is_that_of_all_candidates(monkeypatch):
+    monkeypatch.setattr(pricing, "_NODES", 1)
     rows = random_rows(np.random.default_rng(0), 5, 50)
     children = children_of(rows, 2.0)
     with Threads(1) as threads:
