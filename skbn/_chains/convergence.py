@@ -9,12 +9,12 @@ standard errors are therefore at least those that the spread between chains give
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from skbn._chains.chain import Batch
-from skbn._core.arrays import Floats, Integers
+from skbn._core.arrays import Booleans, Floats, Integers
 
 # More improbable, or more certain, edges are not compared between chains.
 _LEAST_UNCERTAIN = 0.01
@@ -63,6 +63,27 @@ class Agreement:
     share_far_apart: float
     weights_apart: float
     n: int
+
+    def with_errors_of_constants(self, may_vary: Booleans) -> Agreement:
+        """Give what no state has, or all have, an error where it is not known beforehand.
+
+        What has a probability of 1/n is likely to be in none of n independent states. So the error
+        is 1/n, with the effective sample size for n that is usual for the other edges.
+
+        Parameters
+        ----------
+        may_vary : ndarray of shape (m, m), bool
+            Which edges the constraints leave open.
+        """
+        known = self.sample_sizes[~np.isnan(self.sample_sizes)]
+        error = 1.0 / max(1.0, float(np.median(known)) if known.size else float(self.n))
+        is_constant = may_vary & np.isnan(self.sample_sizes)
+        return replace(
+            self,
+            edge_errors=np.where(
+                is_constant, np.maximum(self.edge_errors, error), self.edge_errors
+            ),
+        )
 
     @property
     def differences(self) -> Floats:

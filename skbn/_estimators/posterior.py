@@ -132,7 +132,8 @@ class GaussianBNPosterior(PosteriorAnswers):
         of all chains.
     edge_standard_errors_ : ndarray of shape (m, m), float64
         Only by sampling or with missing values: the Monte-Carlo standard errors of these means.
-        By sampling, the larger of those by batches of states and those by the spread of chains.
+        By sampling, the larger of those by batches of states and those by the spread of chains;
+        of an edge in no state, or in all, one part in the usual effective sample size.
         With missing values, those by the spread over the chain, where neighbours are taken to have
         one correlation, the same for all edges. With many holes they are too small: see the notes.
     chain_edge_probabilities_ : ndarray of shape (n_chains, m, m), float64

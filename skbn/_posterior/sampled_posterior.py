@@ -22,7 +22,7 @@ from skbn._chains.run import run_chains
 from skbn._core.arrays import Floats, Integers, Random
 from skbn._core.compile import compile_kernels
 from skbn._core.resources import Progress, Resources, largest_that_fits, one_blas_thread
-from skbn._core.subsets import members_of
+from skbn._core.subsets import bits_of, members_of
 from skbn._core.text import first_few, readable_size, readable_sizes
 from skbn._posterior.family_weights import mask_type
 from skbn._posterior.network_posterior import with_known_paths
@@ -312,7 +312,10 @@ def sampled_posterior(
         )
     networks = [_masks_of(of_chain, candidates.m) for of_chain in batches]
     n_at_limit = [batch.n_at_limit for of_chain in batches for batch in of_chain]
-    agreement = agreement_of(batches)
+    allowed, required = (
+        bits_of(masks, candidates.m).T for masks in (constraints.allowed, constraints.required)
+    )
+    agreement = agreement_of(batches).with_errors_of_constants(allowed & ~required)
     return SampledPosterior(
         agreement,
         networks,
