@@ -72,6 +72,16 @@ def inlined_kernel(function: Callable[..., Any]) -> Any:
         return _njit(function, no_cpython_wrapper=True, forceinline=True)
 
 
+def pasted_kernel(function: Callable[..., Any]) -> Any:
+    """Declare a function that numba pastes into the one kernel that calls it, uncompiled.
+
+    A function that is compiled by itself is optimised once more, with all that it calls, in each
+    kernel. So this is for long functions that call others and are called once.
+    """
+    with _compiler_enabled():
+        return _njit(function, no_cpython_wrapper=True, inline="always")
+
+
 def tuple_type(kind: type, *fields: Any) -> Any:
     """Return the numba type of a named tuple, from those of its fields.
 

@@ -14,10 +14,11 @@ from skbn._orders.family_lists import FamilyLists
 from skbn._orders.growth_kernels import Found, Growth, grow_for_insertions
 from skbn._orders.insertion_kernels import State, choose_families, state_of
 from skbn._orders.list_kernels import Lists
+from skbn._orders.placement import PlacementSearch
 from skbn._orders.regression_kernels import (
     LEAST_PIVOT,
-    Family,
     Regressions,
+    family_scratch,
     score_subsets,
     select_forward,
 )
@@ -33,11 +34,16 @@ _MOST_FIRST = 1500
 _FEW_PARENTS = 2
 # When families have been grown, all 2**8 families of the columns that most of them have are scored.
 _LATER_CANDIDATES = 8
+# Of a family that was found without lists, all subsets are listed, if it has no more parents.
+_MOST_SUBSETS = 12
 # If columns leave next to nothing of a child, all families of this many of them are scored by
 # regressions of their own, which takes a millisecond for 2**4.
 _MOST_DEPENDENT = 4
 # The most families of a child that are grown for one order; others wait for the next time.
 _MOST_GROWN = 1000
+
+
+GrownFor = tuple[bytes, bytes]
 
 
 class _Grown(NamedTuple):
@@ -75,6 +81,22 @@ class FamilyGrowth:
         self._max_parents = max_parents
         self._least = least
 
+    def placement(self, first: int) -> PlacementSearch:
+        """Return a search from a new start that needs no lists; the first columns stay."""
+        return PlacementSearch(self.regressions, first, self._max_parents, self._least)
+
+    def list_family(
+        self, lists: FamilyLists, x: int, parents: list[int], *, has_subsets: bool
+    ) -> None:
+        """List a family and its subsets; or it alone, and the one of the required parents."""
+        required = np.flatnonzero(self.regressions.must_be_parent[x])
+        free = np.setdiff1d(parents, required).astype(np.int64)
+        if has_subsets and len(free) <= _MOST_SUBSETS:
+            lists.add(*self._undominated(x, required, free))
+            return
+        for fixed in (required, np.concatenate([required, free])):
+            lists.add(*self._undominated(x, fixed, free[:0]))
+
     def list_first(
         self, lists: FamilyLists, children: Integers, threads: Threads, is_over: Callable[[], bool]
     ) -> None:
@@ -91,16 +113,24 @@ class FamilyGrowth:
         order: Integers,
         threads: Threads,
         is_over: Callable[[], bool],
+        grown_for: dict[int, GrownFor],
     ) -> int:
-        """Grow all families for an order and its insertions; return how many were missing.
+        """Grow families for an order and its insertions; return how many were missing.
 
-        See `grow_for_insertions`. Once it is over, no further columns get families.
+        See `grow_for_insertions`. Once it is over, no further columns get families. A child is left
+        out if neither its family nor the order of the columns in its list has changed since it was
+        grown for what `grown_for` says of it, which is updated.
         """
         state = state_of(order, arrays)
         choose_families(arrays, state)
         movable = np.flatnonzero(self.regressions.may_be_parent.any(axis=1))
+        now = {x: _grown_for(arrays, state, x) for x in movable.tolist()}
+        changed = [x for x in now if grown_for.get(x) != now[x]]
         grown = partial(self._grown, is_over, arrays, state)
-        return self._extend(lists, grown, movable, threads)
+        n = self._extend(lists, grown, np.array(changed, dtype=np.int64), threads)
+        if not is_over():
+            grown_for.update(now)
+        return n
 
     def _extend(
         self,
@@ -118,7 +148,7 @@ class FamilyGrowth:
         return n
 
     def _first(self, is_over: Callable[[], bool], children: Integers) -> list[_Grown]:
-        family, selected = self._scratch(), np.empty(self._m, dtype=np.int64)
+        family, selected = family_scratch(self._m, self._m), np.empty(self._m, dtype=np.int64)
         listed = []
         n_candidates = _FIRST_FAMILIES - self._m.bit_length() + 1
         for x in children:
@@ -196,7 +226,7 @@ class FamilyGrowth:
         m = self._m
         return Growth(
             self.regressions,
-            self._scratch(),
+            family_scratch(m, m),
             np.empty(m, dtype=np.bool_),
             np.empty(m, dtype=np.int64),
             np.empty(m, dtype=np.int64),
@@ -204,14 +234,10 @@ class FamilyGrowth:
             self._least,
         )
 
-    def _scratch(self) -> Family:
-        m = self._m
-        return Family(
-            np.empty(m, dtype=np.int64),
-            np.empty((m, m)),
-            np.empty(m),
-            np.empty(m),
-            np.empty(1),
-            np.empty(m, dtype=np.bool_),
-            np.empty((m + 1, m + 1)),
-        )
+
+def _grown_for(arrays: Lists, state: State, x: int) -> GrownFor:
+    """Return what decides which families a child grows to: the order of its columns; its family."""
+    listed = arrays.columns[x]
+    listed = np.append(listed[listed >= 0], x)
+    in_order = listed[np.argsort(state.position[listed])]
+    return in_order.tobytes(), arrays.sets[state.chosen[x]].tobytes()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +11,7 @@ from numba import boolean, float64, int16, int64
 from skbn._core.compile import inner_kernel, kernel, tuple_type
 from skbn._orders.insertion_kernels import STATE, set_available
 from skbn._orders.list_kernels import LISTS, first_fit, has
+from skbn._orders.refit_kernels import refit
 from skbn._orders.regression_kernels import (
     FAMILY,
     LEAST_PIVOT,
@@ -19,7 +19,6 @@ from skbn._orders.regression_kernels import (
     Family,
     Regressions,
     add_parent,
-    explains_most,
     own_score,
     rebuild,
     score_with,
@@ -91,7 +90,7 @@ def grow_for_insertions(lists, state, growth, found, x):
         0 also if rounding would decide the scores of all families with the required parents.
     """
     is_open, members, changes = growth.is_open, growth.members, growth.changes
-    is_parent = growth.family.is_parent
+    left = growth.family.left
     may_be_parent = growth.regressions.may_be_parent
     must_be_parent = growth.regressions.must_be_parent
     m, where = state.order.size, state.position[x]
@@ -127,7 +126,7 @@ def grow_for_insertions(lists, state, growth, found, x):
         is_open[y] = False
         if must_be_parent[x, y]:
             break
-        if k < where and is_parent[y]:
+        if k < where and left[y] == np.inf:
             n = _restart(growth, x, growth.family.members, n)
             n, n_found = _grow_and_report(lists, growth, found, x, n, n_found)
     return n_found
@@ -157,7 +156,7 @@ def _begin(lists, position, chosen, growth, x):
     if growth.family.left[x] < LEAST_PIVOT:
         return -1
     for y in range(is_open.size):
-        if must_be_parent[x, y] and not growth.family.is_parent[y]:
+        if must_be_parent[x, y] and growth.family.left[y] < np.inf:
             return -1
     return n
 
@@ -205,34 +204,6 @@ def _gains_by(growth, x, n, y):
 
 
 @inner_kernel
-def _grow(growth, x, n):
-    """Add and delete open parents while that raises the score; return their number and score."""
-    regressions, family, least = growth.regressions, growth.family, growth.least
-    score = own_score(regressions, family, n, x)
-    while True:
-        before = score
-        while n < growth.max_parents:
-            better, y = _best_addition(regressions, family, n, x, growth.is_open)
-            if not better > score + least:
-                break
-            add_parent(regressions, family, n, x, y)
-            n += 1
-            score = better
-        while n > 0:
-            better, i = _best_deletion(regressions, family, n, x)
-            if not better > score + least:
-                break
-            for t in range(i, n - 1):
-                family.members[t] = family.members[t + 1]
-            n = rebuild(regressions, family, n - 1, x)
-            score = own_score(regressions, family, n, x)
-        # Computed anew, a score may have lost what seemed to be gained. So rounds go on only while
-        # it rises, which finitely many families and steps of `least` bound.
-        if not score > before + least:
-            return n, score
-
-
-@inner_kernel
 def _grow_and_report(lists, growth, found, x, n, n_found):
     """Grow a family, and keep it unless the lists or those found have one as good.
 
@@ -241,8 +212,9 @@ def _grow_and_report(lists, growth, found, x, n, n_found):
     n, n_found : int
         How many parents it has, and how many families are kept.
     """
-    n, score = _grow(growth, x, n)
     is_open, available = growth.is_open, found.available
+    limits = growth.max_parents, growth.least
+    n, score = refit(growth.regressions, growth.family, n, x, is_open, *limits)
     for word in range(available.shape[1]):
         available[0, word] = 0
     for y in range(is_open.size):
@@ -259,63 +231,3 @@ def _grow_and_report(lists, growth, found, x, n, n_found):
         found.scores[n_found] = score
         n_found += 1
     return n, n_found
-
-
-@inner_kernel
-def _best_addition(regressions, family, n, x, is_open):
-    """Return the highest score with one more parent, and this parent."""
-    best = -np.inf
-    chosen = -1
-    if regressions.tables[1, n + 1] + regressions.tables[2, n + 1] == 0.0:
-        # The score grows with the share of the child that the parent explains, and with nothing
-        # else: one logarithm is enough.
-        chosen = explains_most(family, is_open)
-        if chosen >= 0:
-            best = score_with(regressions, family, n, x, chosen)
-        return best, chosen
-    for y in range(is_open.size):
-        if is_open[y] and not family.is_parent[y]:
-            score = score_with(regressions, family, n, x, y)
-            if score > best:
-                best = score
-                chosen = y
-    return best, chosen
-
-
-@inner_kernel
-def _best_deletion(regressions, family, n, x):
-    """Return the highest score with one parent fewer, and this parent's place among them.
-
-    Without parent i, the determinant of the others is that of all times entry (i, i) of the
-    inverse of their products, which is a sum of squares of the inverse of the triangular factor.
-    """
-    best = -np.inf
-    chosen = -1
-    inverse = family.inverse
-    # Column j of the inverse of the triangular factor of the parents and, last, the child.
-    for j in range(n + 1):
-        column = x if j == n else family.members[j]
-        pivot = math.sqrt(family.left[x]) if j == n else family.factor[j, column]
-        inverse[j, j] = 1.0 / pivot
-        for i in range(j):
-            total = 0.0
-            for k in range(i, j):
-                total += inverse[i, k] * family.factor[k, column]
-            inverse[i, j] = -total / pivot
-    own_family = family.log_det[0] + math.log(family.left[x]) + regressions.offsets[x]
-    for i in range(n):
-        y = family.members[i]
-        if regressions.must_be_parent[x, y]:
-            continue
-        squares = 0.0
-        for j in range(i, n):
-            squares += inverse[i, j] * inverse[i, j]
-        of_parents = family.log_det[0] + math.log(squares) - regressions.offsets[y]
-        squares += inverse[i, n] * inverse[i, n]
-        of_family = own_family + math.log(squares) - regressions.offsets[y]
-        tables = regressions.tables
-        score = tables[0, n - 1] + tables[1, n - 1] * of_parents + tables[2, n - 1] * of_family
-        if score > best:
-            best = score
-            chosen = i
-    return best, chosen

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import boolean, float64, int64, uint64
+from numba import boolean, float64, int64
 
 from skbn._core.arrays import Integers
-from skbn._core.compile import inner_kernel, kernel, tuple_type
+from skbn._core.compile import inner_kernel, kernel, pasted_kernel, tuple_type
 from skbn._core.random_numbers import random_below
 from skbn._core.subsets import popcount
 from skbn._orders.list_kernels import LISTS, Lists, first_fit, has
@@ -130,7 +130,7 @@ def _chosen_with(lists, f, old, available, x, bit):
     return family
 
 
-@inner_kernel
+@pasted_kernel
 def _best_forward(lists, state, first, x, best):
     """Return the largest gain of moving x towards the front, if above `best`, and where to.
 
@@ -172,7 +172,7 @@ def _best_forward(lists, state, first, x, best):
     return best, where
 
 
-@inner_kernel
+@pasted_kernel
 def _best_backward(lists, state, x, best):
     """Return the largest gain of moving x towards the end, if above `best`, and where to.
 
@@ -262,7 +262,7 @@ def move(lists, state, x, target):
     change_family(lists, state, x, family)
 
 
-@kernel(LISTS, STATE, LIMITS, int64, uint64[::1], int64, seconds=4)
+@pasted_kernel
 def insert_marked(lists, state, limits, most, random, i):
     """Move marked columns, one at a time, to where each gains most; unmark them.
 

@@ -1,12 +1,15 @@
-"""The search among orders: climb, perturb, climb again, and grow the lists of families meanwhile.
+"""The search among orders, in two phases: families refitted on the fly, then families in lists.
 
 Teyssier & Koller (2005), "Ordering-based search: a simple and effective algorithm for learning
-Bayesian networks", with segments in their optimal order, iterated from perturbed orders.
+Bayesian networks", with segments in their optimal order, iterated from perturbed orders. The first
+phase (`skbn._orders.placement`) finds a very good order at once; the second one, which begins
+there, takes families into account to which no single edge leads, and grows the lists meanwhile.
 """
 
 from __future__ import annotations
 
 import math
+import threading
 import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -17,24 +20,23 @@ import numpy.typing as npt
 from skbn._core.arrays import Integers
 from skbn._core.resources import Threads
 from skbn._orders.family_lists import FamilyLists
-from skbn._orders.growth import FamilyGrowth
+from skbn._orders.growth import FamilyGrowth, GrownFor
 from skbn._orders.insertion_kernels import (
     Limits,
     State,
     choose_families,
-    insert_marked,
     state_of,
 )
 from skbn._orders.list_kernels import Lists, find_dominated
-from skbn._orders.search_kernels import Best, arrange, perturb_and_climb
-from skbn._orders.segment_kernels import Segment, improve_segments, segment_of
+from skbn._orders.placement import PLACEMENT_KERNELS, PlacementSearch
+from skbn._orders.search_kernels import Best, order_greedily, perturb_and_climb
+from skbn._orders.segment_kernels import Segment, segment_of
 
 ORDER_KERNELS = (
-    arrange,
+    *PLACEMENT_KERNELS,
     choose_families,
     find_dominated,
-    insert_marked,
-    improve_segments,
+    order_greedily,
     perturb_and_climb,
 )
 
@@ -45,10 +47,16 @@ _STEP = 50
 # The most columns that a climb, and on average a perturbation, tries to insert between two looks at
 # the clock. A try takes microseconds, or a tenth of a millisecond among 1000 columns.
 _MOST_TRIES = 1000
+# The first phase perturbs the first start up to this many times for each column, or in all, and
+# at least once for each column; others once. It ends when one for each column, or this many, have
+# brought nothing.
+_MOST_PLACED, _PLACED_IN_ALL, _LEAST_PLACED = 4, 1000, 100
+# The share of the time that it may take.
+_SHARE_OF_PLACEMENT = 0.5
 # The search ends when this many perturbations of each start, for each column, bring no better
-# network, but not before the least number.
-_PATIENCE = 20
-_LEAST_PATIENCE = 400
+# network, and as many as the best network took; but not before the least number.
+_PATIENCE = 5
+_LEAST_PATIENCE = 200
 # It also ends after this many perturbations of each start for each column, and after this many in
 # all, which take minutes with 1000 columns.
 _MOST = 60
@@ -62,6 +70,8 @@ _MUCH_A_COLUMN = 0.01
 # Pairs (m, n): up to m columns, the search has n starts. With more columns, one start takes longer
 # and gets further.
 _STARTS = ((30, 8), (150, 4), (math.inf, 2))
+# With more columns, only the best start of the first phase goes on to the second one.
+_MOST_TO_GO_ON = 500
 # Growth that improves nothing this many times in a row finds the same families, up to rounding.
 _MOST_IN_VAIN = 20
 # A limit in time leaves this share of it for the last growth.
@@ -94,13 +104,15 @@ class FoundOrder(NamedTuple):
 
 
 class _Start:
-    """The search from one of the random orders."""
+    """The search from one of several orders."""
 
-    def __init__(self, order: Integers) -> None:
+    def __init__(self, i: int, order: Integers) -> None:
+        self.i = i  # the generator of its random numbers
         self.best_order = order
         # The scores of the order at which the search is now, and of the best one.
         self.totals = np.full(2, -np.inf)
         self.grown = -np.inf  # the best score when families were last grown for it
+        self.grown_for: dict[int, GrownFor] = {}
 
 
 class OrderSearch:
@@ -124,6 +136,8 @@ class OrderSearch:
     report : callable
         Called now and then with the best score so far, the number of perturbations, and the share
         of the search that is done.
+    given : list of int, optional
+        An order of the columns from which to start, and from no other.
 
     Attributes
     ----------
@@ -148,6 +162,7 @@ class OrderSearch:
         deadline: float,
         ends_on_interrupt: bool,
         report: Report,
+        given: list[int] | None = None,
     ) -> None:
         self._lists, self._growth = lists, growth
         self._first, self._limits = first, Limits(first, least)
@@ -157,23 +172,27 @@ class OrderSearch:
         self._deadline, self._ends_on_interrupt = deadline, ends_on_interrupt
         m = lists.m
         generator = np.random.default_rng(seed)
-        n_starts = next(n for most, n in _STARTS if m - first <= most) if m - first > 1 else 1
-        self._starts = [
-            _Start(np.r_[:first, first + generator.permutation(m - first)]) for _ in range(n_starts)
-        ]
+        n_starts = 1
+        if given is None and m - first > 1:
+            n_starts = next(n for most, n in _STARTS if m - first <= most)
+        self._starts = [_Start(i, np.arange(m)) for i in range(n_starts)]
         self._all_starts = self._starts
+        # The columns with which each start begins; the first one begins as the table suggests.
+        roots = generator.integers(first, m, size=(n_starts, 1))
+        self._given = [np.array((given or [])[first:], dtype=np.int64), *roots[1:]]
+        self._placements: dict[int, PlacementSearch] = {}
         self._width = min(_WIDTH, m - first)
         self._random = generator.integers(0, 2**64, size=n_starts, dtype=np.uint64)
-        self._n_iter = 0
+        self._n_iter, self._lock = 0, threading.Lock()
         self._arrays = lists.arrays()
 
     def run(self) -> FoundOrder:
-        """Search from several random orders."""
+        """Search from several orders."""
         return self._heeding_interrupts(self._search)
 
     def run_from(self, order: list[int]) -> FoundOrder:
         """Go on from another order that is better than the one that was found."""
-        start = _Start(np.array(order))
+        start = _Start(0, np.array(order))
         start.totals[:] = self._score(start.best_order)
         self._starts = [start]
 
@@ -212,25 +231,110 @@ class OrderSearch:
                     self.interrupt()  # threads at work are waited for, and look at it
                     raise
         except KeyboardInterrupt:
-            if not self._ends_on_interrupt or math.isinf(self._best.totals[1]):
+            if not self._ends_on_interrupt:
+                raise
+            self._list_placed()
+            if math.isinf(self._best.totals[1]):
                 raise
         return self.found()
 
     def _search(self, threads: Threads) -> None:
-        if self._growth is not None:
-            movable = np.arange(self._first, self._lists.m)
-            self._growth.list_first(self._lists, movable, threads, lambda: self.is_interrupted)
-            self._arrays = self._lists.arrays()
-        for start in self._starts:
-            state = state_of(start.best_order, self._arrays)
-            if not arrange(self._arrays, state, self._first, self._lists.missing):
+        if self._growth is None:
+            if not all([*threads.map(self._order_greedily, [(x,) for x in self._starts])]):
                 return
-            start.best_order, start.totals[:] = state.order, self._score(state.order)
+        else:
+            self._place(self._growth, threads)
+            if not self.is_over():
+                movable = np.arange(self._first, self._lists.m)
+                self._growth.list_first(self._lists, movable, threads, lambda: self.is_interrupted)
+            self._list_placed()
         self._climb(threads)
         while self._grow(threads, self._starts) > _MUCH_A_COLUMN * self._lists.m:
             pass
         self._iterate(threads)
         self._settle(threads)
+
+    # The first phase
+
+    def _place(self, growth: FamilyGrowth, threads: Threads) -> None:
+        """Search from each start with families that are refitted on the fly."""
+
+        def place(start: _Start) -> None:
+            # The first start has a network, however little time there is.
+            if start.i > 0 and self.is_over(_SHARE_OF_PLACEMENT):
+                return
+            placement = self._placements[start.i] = growth.placement(self._first)
+            placement.begin(self._given[start.i], lambda: self.is_interrupted)
+            placement.climb(self._random, start.i, lambda: self.is_over(_SHARE_OF_PLACEMENT))
+            self._perturb_placed(placement, start.i)
+
+        for _ in threads.map(place, [(start,) for start in self._starts]):
+            pass
+
+    def _perturb_placed(self, placement: PlacementSearch, i: int) -> None:
+        m, n, last = self._lists.m - self._first, 0, 0
+        # Further starts tell whether the first one is near its best network.
+        is_new = i == 0 and len(self._given[0]) < m
+        most = max(m, min(_MOST_PLACED * m, _PLACED_IN_ALL)) if is_new else m
+        top = placement.score
+        while m > 1 and n < most and n - last < max(_LEAST_PLACED, m):
+            if self.is_over(_SHARE_OF_PLACEMENT):
+                return
+            done = placement.perturb(self._random, i)
+            n += done
+            with self._lock:
+                self._n_iter += done
+                best = max(each.score for each in [*self._placements.values()])
+                self._report(best, self._n_iter, 0.0)
+            if placement.score > top + self._limits.least:
+                top, last = placement.score, n
+
+    def _list_placed(self) -> None:
+        """List the families of the first phase, and go on from its orders."""
+        growth = self._growth
+        placed = {
+            i: each.placed() for i, each in self._placements.items() if each.score > -math.inf
+        }
+        if growth is None or not placed:
+            return
+        has_subsets = not self.is_over()
+        for each in placed.values():
+            for x in range(self._first, self._lists.m):
+                growth.list_family(self._lists, x, each.parents[x], has_subsets=has_subsets)
+        self._arrays = self._lists.arrays()
+        starts: list[_Start] = []
+        every = []
+        for i in sorted(placed):
+            start = _Start(i, placed[i].order)
+            start.totals[:] = total = self._score(start.best_order)
+            for other in starts:  # the same network goes on once
+                if abs(other.totals[1] - total) <= self._limits.least:
+                    start = other
+            if start.i == i:
+                starts.append(start)
+            every.append(start)
+        self._starts, self._all_starts = starts, every
+        if self._lists.m - self._first > _MOST_TO_GO_ON:
+            self._starts = [self._best]
+        self._placements.clear()  # their memory is not needed any more
+
+    # The second phase
+
+    def _order_greedily(self, start: _Start) -> bool:
+        """Order columns by what they lose; return whether all can have a listed family."""
+        given = self._given[start.i]
+        if len(given) == self._lists.m - self._first:
+            start.best_order[self._first :] = given
+        state = self._state(start.best_order)
+        is_possible = bool((self._arrays.scores[state.chosen] > self._lists.missing).all())
+        if not (is_possible and len(given) > 1):
+            is_possible = order_greedily(
+                *(self._arrays, state, self._first, self._lists.missing),
+                *(start.i > 0, self._random, start.i),
+            )
+        if is_possible:
+            start.best_order, start.totals[:] = state.order, self._score(state.order)
+        return is_possible
 
     @property
     def _best(self) -> _Start:
@@ -239,17 +343,15 @@ class OrderSearch:
     def _climb(self, threads: Threads) -> bool:
         """Climb from the best order of each start; return whether one became better."""
 
-        def climb_from(i: int) -> bool:
-            start = self._starts[i]
+        def climb_from(start: _Start) -> bool:
             state = self._state(start.best_order)
-            total = self._climbed(state, i)
+            total = self._climbed(state, start.i)
             is_better = bool(total > start.totals[1] + self._limits.least)
             if is_better:
                 start.best_order, start.totals[:] = state.order, total
             return is_better
 
-        numbers = [(i,) for i in range(len(self._starts))]
-        return any([*threads.map(climb_from, numbers)])
+        return any([*threads.map(climb_from, [(start,) for start in self._starts])])
 
     def _climbed(self, state: State, i: int) -> float:
         """Improve an order until insertions and segments gain nothing; return its score."""
@@ -274,9 +376,7 @@ class OrderSearch:
         for start in starts:
             if start.totals[1] > start.grown + self._limits.least:
                 start.grown = start.totals[1]
-                n += self._growth.grow(
-                    self._lists, self._arrays, start.best_order, threads, self.is_over
-                )
+                n += self._grow_for(self._growth, start, threads)
         if n > 0:
             self._arrays = self._lists.arrays()
             self._climb(threads)
@@ -290,7 +390,9 @@ class OrderSearch:
         patience = max(_LEAST_PATIENCE, _PATIENCE * m)
         most, done, last = min(max(_MOST * m, patience), _MOST_IN_ALL), 0, 0
         top = self._best.totals[1]
-        while done < most and done - last < patience and not self.is_over(1 - _LAST_SHARE):
+        while (
+            done < most and done - last < max(patience, last) and not self.is_over(1 - _LAST_SHARE)
+        ):
             # From here to the next growth the lists stay the same.
             states = [self._state(start.best_order) for start in self._starts]
             for start in self._starts:
@@ -298,19 +400,19 @@ class OrderSearch:
             for _ in range(max(1, m // _COLUMNS_A_STEP)):
                 if self.is_over(1 - _LAST_SHARE):
                     break
-                arguments = [(i, state) for i, state in enumerate(states)]
+                arguments = [*zip(self._starts, states, strict=True)]
                 for _ in threads.map(self._perturb, arguments):
                     pass
                 done += _STEP
                 self._n_iter += _STEP * len(self._starts)
-                share = max(done / most, (done - last) / patience)
+                share = max(done / most, (done - last) / max(patience, last))
                 self._report(self._best.totals[1], self._n_iter, share)
             self._grow(threads, self._starts if m <= _MOST_TO_GROW_ALL else [self._best])
             if self._best.totals[1] > top + self._limits.least:
                 top, last = self._best.totals[1], done
 
-    def _perturb(self, i: int, state: State) -> None:
-        start, kept = self._starts[i], state_of(state.order, self._arrays)
+    def _perturb(self, start: _Start, state: State) -> None:
+        kept = state_of(state.order, self._arrays)
         perturb_and_climb(
             self._arrays,
             state,
@@ -320,7 +422,7 @@ class OrderSearch:
             _STEP,
             _STEP * _MOST_TRIES,
             self._random,
-            i,
+            start.i,
         )
 
     def _state(self, order: Integers) -> State:
@@ -336,13 +438,19 @@ class OrderSearch:
         self._starts = [self._best]
         start, n_in_vain = self._starts[0], 0
         while self._growth is not None and n_in_vain < _MOST_IN_VAIN and not self.is_over():
-            n = self._growth.grow(
-                self._lists, self._arrays, start.best_order, threads, self.is_over
-            )
+            is_last = not start.grown_for
+            n = self._grow_for(self._growth, start, threads)
             self._arrays = self._lists.arrays()
-            if n == 0:
+            if n > 0:
+                n_in_vain = 0 if self._climb(threads) else n_in_vain + 1
+            elif is_last:
                 break
-            n_in_vain = 0 if self._climb(threads) else n_in_vain + 1
+            else:  # in the end all children are grown once more
+                start.grown_for.clear()
+
+    def _grow_for(self, growth: FamilyGrowth, start: _Start, threads: Threads) -> int:
+        arguments = self._lists, self._arrays, start.best_order, threads, self.is_over
+        return growth.grow(*arguments, start.grown_for)
 
 
 def climb(
@@ -366,11 +474,7 @@ def climb(
     random, i
         Generator i of `random` is used.
     """
-    if len(segment.columns) > 0:
-        improve_segments(lists, state, segment, limits, random, i)
-    # All columns are tried, those that are marked already in the order of their marks.
-    state.marked[1 + state.marked[0] :] = np.flatnonzero(~state.is_marked)
-    state.marked[0], state.is_marked[:] = len(state.order), True
-    insert_marked(lists, state, limits, most, random, i)
+    unused = Best(state, state.order, np.zeros(2))
+    perturb_and_climb(lists, state, unused, segment, limits, 0, most, random, i)
     # Added up again from the order, so that rounding of the gains does not matter.
     return float(choose_families(lists, state))

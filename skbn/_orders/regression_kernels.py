@@ -51,19 +51,19 @@ class Family(NamedTuple):
 
     Parameters
     ----------
-    members : ndarray of shape (m,), int64
+    members : ndarray of shape (width,), int64
         The parents, in the order in which they came.
-    factor : ndarray of shape (m, m), float64
+    factor : ndarray of shape (width, m), float64
         Row t is what column ``members[t]``, freed of the parents before it and of unit norm,
         has in common with each column.
     left : ndarray of shape (m,), float64
-        What the parents leave of the square of each column.
+        What the parents leave of the square of each column; infinite for the parents, so that no
+        search for a further parent finds them.
     shared : ndarray of shape (m,), float64
         The product of each column and the child, both freed of the parents.
     log_det : ndarray of shape (1,), float64
         The log-determinant of the parents.
-    is_parent : ndarray of shape (m,), bool
-    inverse : ndarray of shape (m, m), float64
+    inverse : ndarray of shape (width + 1, width + 1), float64
         Scratch.
     """
 
@@ -72,7 +72,6 @@ class Family(NamedTuple):
     left: Floats
     shared: Floats
     log_det: Floats
-    is_parent: npt.NDArray[np.bool_]
     inverse: Floats
 
 
@@ -82,9 +81,20 @@ REGRESSIONS = tuple_type(
 )
 FAMILY = tuple_type(
     Family,
-    *(int64[::1], float64[:, ::1], float64[::1], float64[::1], float64[::1]),
-    *(boolean[::1], float64[:, ::1]),
+    *(int64[::1], float64[:, ::1], float64[::1], float64[::1], float64[::1], float64[:, ::1]),
 )
+
+
+def family_scratch(m: int, width: int) -> Family:
+    """Return scratch for a child among m columns, of up to `width` parents."""
+    return Family(
+        np.empty(width, dtype=np.int64),
+        np.empty((width, m)),
+        np.empty(m),
+        np.empty(m),
+        np.empty(1),
+        np.empty((width + 1, width + 1)),
+    )
 
 
 @inner_kernel
@@ -93,7 +103,6 @@ def _start(regressions, family, x):
     for y in range(family.left.size):
         family.left[y] = regressions.products[y, y]
         family.shared[y] = regressions.products[x, y]
-        family.is_parent[y] = False
     family.log_det[0] = 0.0
 
 
@@ -118,9 +127,40 @@ def add_parent(regressions, family, n, x, y):
         family.left[z] -= row[z] * row[z]
         family.shared[z] -= of_child * row[z]
     row[y] = root
+    family.left[y] = np.inf
     family.log_det[0] += 2.0 * math.log(root) + regressions.offsets[y]
-    family.is_parent[y] = True
     family.members[n] = y
+
+
+@inner_kernel
+def remove_parent(regressions, family, n, x, y):
+    """Remove y from n parents of x; return how many remain.
+
+    Givens rotations make its row of the factor the last one, and the others those of the other
+    parents.
+    """
+    members, left, shared = family.members, family.left, family.shared
+    t = 0
+    while members[t] != y:
+        t += 1
+    for i in range(t, n - 1):
+        p = members[i + 1]
+        row, other = family.factor[i], family.factor[i + 1]
+        root = math.hypot(row[p], other[p])
+        c, s = row[p] / root, other[p] / root
+        for z in range(left.size):
+            u, v = row[z], other[z]
+            row[z] = c * u + s * v
+            other[z] = c * v - s * u
+        members[i] = p
+    row = family.factor[n - 1]
+    of_child = row[x]
+    for z in range(left.size):
+        left[z] += row[z] * row[z]
+        shared[z] += of_child * row[z]
+    left[y] = row[y] * row[y]
+    family.log_det[0] -= math.log(left[y]) + regressions.offsets[y]
+    return n - 1
 
 
 @inner_kernel
@@ -137,7 +177,8 @@ def family_score(regressions, n_parents, of_parents, left_of_child, offset):
 @inner_kernel
 def own_score(regressions, family, n, x):
     """Return the score of x with its n parents."""
-    return family_score(regressions, n, family.log_det[0], family.left[x], regressions.offsets[x])
+    left = max(family.left[x], LEAST_PIVOT)
+    return family_score(regressions, n, family.log_det[0], left, regressions.offsets[x])
 
 
 @inner_kernel
@@ -168,16 +209,15 @@ def rebuild(regressions, family, n, x):
 
 
 @inner_kernel
-def explains_most(family, is_open):
-    """Return the open column that explains most of what is left of the child; -1 if none does."""
-    most = 0.0
+def explains_most(family, is_open, most):
+    """Return the open column that explains most of the child, if more than `most`; or else -1."""
+    left, shared = family.left, family.shared
     chosen = -1
     for y in range(is_open.size):
-        if is_open[y] and not family.is_parent[y] and family.left[y] >= LEAST_PIVOT:
-            explained = family.shared[y] * family.shared[y] / family.left[y]
-            if explained > most:
-                most = explained
-                chosen = y
+        square = shared[y] * shared[y]
+        if square > most * left[y] and is_open[y] and left[y] >= LEAST_PIVOT:
+            most = square / left[y]
+            chosen = y
     return chosen
 
 
@@ -197,7 +237,7 @@ def select_forward(regressions, family, x, n, selected):
             add_parent(regressions, family, k, x, y)
             k += 1
     while k < n and family.left[x] >= LEAST_PIVOT:
-        y = explains_most(family, regressions.may_be_parent[x])
+        y = explains_most(family, regressions.may_be_parent[x], 0.0)
         if y < 0:
             break
         add_parent(regressions, family, k, x, y)

@@ -7,21 +7,22 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import float64, int64, uint64
+from numba import boolean, float64, int64, uint64
 
-from skbn._core.compile import inner_kernel, kernel, tuple_type
+from skbn._core.compile import inner_kernel, kernel, pasted_kernel, tuple_type
 from skbn._core.random_numbers import random_below, uniform
 from skbn._orders.insertion_kernels import (
     LIMITS,
     STATE,
     State,
     insert_marked,
+    mark,
     move,
     set_available,
     total_score,
 )
 from skbn._orders.list_kernels import LISTS, first_fit
-from skbn._orders.segment_kernels import SEGMENT, improve_segment
+from skbn._orders.segment_kernels import SEGMENT, improve_segment, improve_segments
 
 # The most insertions of a perturbation.
 _MOST_INSERTIONS = 6
@@ -59,12 +60,13 @@ class Best(NamedTuple):
 BEST = tuple_type(Best, STATE, int64[::1], float64[::1])
 
 
-@kernel(LISTS, STATE, int64, float64)
-def arrange(lists, state, first, missing):
-    """Rearrange an order so that each column has a listed family, if any order does that.
+@kernel(LISTS, STATE, int64, float64, boolean, uint64[::1], int64)
+def order_greedily(lists, state, first, missing, is_random, random, i):
+    """Order columns so that each has a listed family, if any order does that.
 
-    A column that has none among the columns before it waits until it has. Columns that wait for
-    each other in the end have none in any order, since the first of them has none.
+    Next is the column whose family among those that it has placed loses least against its best
+    one. Columns without a family wait until they have one. Columns that wait for each other in the
+    end have none in any order, since the first of them has none.
 
     Parameters
     ----------
@@ -72,42 +74,55 @@ def arrange(lists, state, first, missing):
         The columns before this position stay: they have families without parents.
     missing : float
         The score where no listed family fits.
+    is_random : bool
+        Whether losses are multiplied by random numbers.
+    random, i
+        Generator i of `random` draws these.
 
     Returns
     -------
     is_possible : bool
     """
     m = state.order.size
-    waiting = state.order.copy()
-    for x in range(m):
+    losses = np.empty(m)
+    for y in range(m):
+        state.position[y] = m
         for word in range(state.available.shape[1]):
-            state.available[x, word] = 0
-    n_waiting = m
-    n_placed = 0
-    has_changed = True
-    while has_changed:  # each pass but the last places a column
-        n_left = 0
-        for k in range(n_waiting):
-            x = waiting[k]
-            family = first_fit(lists, lists.starts[x], state.available, x)
-            if n_placed >= first and not lists.scores[family] > missing:
-                waiting[n_left] = x
-                n_left += 1
-                continue
-            state.order[n_placed] = x
-            n_placed += 1
+            state.available[y, word] = 0
+        family = first_fit(lists, lists.starts[y], state.available, y)
+        losses[y] = _loss(lists, y, family, missing)
+    is_possible = True
+    for k in range(m):
+        x = np.int64(k)
+        if k >= first:
+            x = np.int64(-1)
+            least = np.inf
             for y in range(m):
-                bit = np.int64(lists.bits_in[x, y])
-                if bit >= 0:
-                    set_available(state.available, y, bit, True)
-        has_changed = n_left < n_waiting
-        n_waiting = n_left
-    for k in range(n_waiting):
-        state.order[n_placed + k] = waiting[k]
-    return n_waiting == 0
+                if state.position[y] == m:
+                    loss = losses[y] * uniform(random, i) if is_random else losses[y]
+                    if x < 0 or loss < least:
+                        x = np.int64(y)
+                        least = loss
+            is_possible &= losses[x] < np.inf
+        state.order[k] = x
+        state.position[x] = k
+        for y in range(m):
+            bit = np.int64(lists.bits_in[x, y])
+            if bit >= 0 and state.position[y] == m:
+                set_available(state.available, y, bit, True)
+                family = first_fit(lists, lists.starts[y], state.available, y)
+                losses[y] = _loss(lists, y, family, missing)
+    return is_possible
 
 
 @inner_kernel
+def _loss(lists, x, family, missing):
+    """Return by how much a family of x is below the best one; infinity if it is missing."""
+    score = lists.scores[family]
+    return lists.scores[lists.starts[x]] - score if score > missing else np.inf
+
+
+@pasted_kernel
 def _perturb(lists, state, first, random, i):
     """Insert a few columns elsewhere; return the column that was drawn first.
 
@@ -143,9 +158,12 @@ def _perturb(lists, state, first, random, i):
     return centre
 
 
-@kernel(LISTS, STATE, BEST, SEGMENT, LIMITS, int64, int64, uint64[::1], int64, seconds=3)
+@kernel(LISTS, STATE, BEST, SEGMENT, LIMITS, int64, int64, uint64[::1], int64, seconds=6)
 def perturb_and_climb(lists, state, best, segment, limits, n, most, random, i):
     """Perturb an order n times, climb after each, and keep what is not much worse.
+
+    With n = 0, it climbs only: all segments along the order are improved once, and all columns are
+    inserted, those that are marked already in the order of their marks.
 
     Parameters
     ----------
@@ -163,31 +181,56 @@ def perturb_and_climb(lists, state, best, segment, limits, n, most, random, i):
     """
     first, least = limits
     m, width = state.order.size, segment.columns.size
-    _copy(state, best.kept)
+    if n > 0:
+        _copy(state, best.kept)
     last = 0
-    for t in range(n):
-        if most == 0:
+    for t in range(max(n, 1)):
+        if n > 0 and most == 0:
             break
-        centre = _perturb(lists, state, first, random, i)
-        most = insert_marked(lists, state, limits, most, random, i)
-        if width > 0:
+        if n > 0:
+            centre = _perturb(lists, state, first, random, i)
+        else:
+            centre = _sweep(lists, state, segment, limits, random, i)
+        for is_again in range(2):
+            most = insert_marked(lists, state, limits, most, random, i)
+            if is_again or n == 0 or width == 0:
+                break
             for _ in range(_SEGMENTS):
                 a = state.position[centre] - random_below(random, i, width)
                 a = min(max(a, first), m - width)
                 improve_segment(lists, state, segment, limits, a, random, i)
-            most = insert_marked(lists, state, limits, most, random, i)
-        total = total_score(lists, state)
-        if total >= best.totals[0] + _MEAN_LOSS * math.log(1.0 - uniform(random, i)):
-            best.totals[0] = total
-            _copy(state, best.kept)
-            if total > best.totals[1] + least:
-                best.totals[1] = total
-                for k in range(m):
-                    best.order[k] = state.order[k]
-                last = t + 1
-        else:
-            _copy(best.kept, state)
+        if n == 0:
+            break
+        if _keep_or_go_back(lists, state, best, least, random, i):
+            last = t + 1
     return last
+
+
+@pasted_kernel
+def _sweep(lists, state, segment, limits, random, i):
+    """Improve all segments and mark all columns; return one that moves."""
+    improve_segments(lists, state, segment, limits, random, i)
+    for x in range(state.order.size):
+        mark(state, x)
+    return state.order[limits.first]
+
+
+@pasted_kernel
+def _keep_or_go_back(lists, state, best, least, random, i):
+    """Keep an order that is not much worse, or else go back; return whether it is the best."""
+    total = total_score(lists, state)
+    is_best = total > best.totals[1] + least
+    if total >= best.totals[0] + _MEAN_LOSS * math.log(1.0 - uniform(random, i)):
+        best.totals[0] = total
+        _copy(state, best.kept)
+        if is_best:
+            best.totals[1] = total
+            for k in range(state.order.size):
+                best.order[k] = state.order[k]
+    else:
+        _copy(best.kept, state)
+        is_best = False
+    return is_best
 
 
 @inner_kernel

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import float64, int64, uint64
+from numba import float64, int64
 
 from skbn._core.arrays import Floats, Integers
-from skbn._core.compile import inner_kernel, kernel, tuple_type
+from skbn._core.compile import inner_kernel, pasted_kernel, tuple_type
 from skbn._core.random_numbers import random_below
 from skbn._core.subsets import least_over_subsets
-from skbn._orders.insertion_kernels import LIMITS, STATE, change_family, set_available
-from skbn._orders.list_kernels import BLOCK, LISTS, Lists, first_fit, has
+from skbn._orders.insertion_kernels import change_family, set_available
+from skbn._orders.list_kernels import BLOCK, Lists, first_fit, has
 
 
 class Segment(NamedTuple):
@@ -61,10 +61,12 @@ def segment_of(width: int, lists: Lists) -> Segment:
     )
 
 
-@kernel(LISTS, STATE, SEGMENT, LIMITS, uint64[::1], int64, seconds=3)
+@pasted_kernel
 def improve_segments(lists, state, segment, limits, random, i):
     """Improve the segments along an order, each of which overlaps half of the one before it."""
     width = segment.columns.size
+    if width == 0:
+        return
     step = width // 2
     a = limits.first + random_below(random, i, step)
     end = state.order.size - width

@@ -52,6 +52,8 @@ class SearchSettings(NamedTuple):
         The share of the time until the deadline that the search of a group may take.
     n_candidates : int
         How many equivalence classes a search of a table with missing values scores by EM.
+    start : tuple of m int or None
+        The masks of the parents in a network from which the order search starts, and from no other.
     """
 
     is_exact: bool = True
@@ -60,6 +62,7 @@ class SearchSettings(NamedTuple):
     lists_networks: bool = False
     share: float = 1.0
     n_candidates: int = 30
+    start: tuple[int, ...] | None = None
 
 
 EXACT = SearchSettings()

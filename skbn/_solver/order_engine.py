@@ -112,6 +112,7 @@ class OrderGroupSearch(GroupSearch):
             deadline,
             resources.keeps_best_on_interrupt,
             report,
+            None if self._settings.start is None else self._order_of([*self._settings.start]),
         )
         found = search.run()
         if found.is_missing:

@@ -4,7 +4,7 @@ import numpy as np
 import reference
 
 from skbn import BGe
-from skbn._orders.regression_kernels import Family, Regressions
+from skbn._orders.regression_kernels import Regressions, family_scratch
 
 
 def products_of(rows):
@@ -78,8 +78,4 @@ class Table:
 
     def family(self):
         """Scratch."""
-        m = self.m
-        vectors = np.empty(m), np.empty(m), np.empty(1), np.empty(m, dtype=bool)
-        return Family(
-            np.empty(m, dtype=np.int64), np.empty((m, m)), *vectors, np.empty((m + 1,) * 2)
-        )
+        return family_scratch(self.m, self.m)

@@ -93,7 +93,7 @@ def test_growth_lists_what_an_order_and_its_insertions_lack(n_jobs):
     with Threads(n_jobs) as threads:
         while not n_missing or n_missing[-1]:
             before = lists.n_families
-            n_missing.append(growth.grow(lists, lists.arrays(), order, threads, never))
+            n_missing.append(growth.grow(lists, lists.arrays(), order, threads, never, {}))
             assert (n_missing[-1] > 0) or lists.n_families == before
             assert len(n_missing) < 30
     assert len(n_missing) > 2
@@ -121,6 +121,12 @@ def test_once_it_is_over_nothing_grows():
         growth.list_first(lists, np.arange(20), threads, always)
         assert lists.n_families == 0
         growth.list_first(lists, np.arange(20), threads, never)
-        arrays, order = lists.arrays(), np.arange(20)
-        assert growth.grow(lists, arrays, order, threads, always) == 0
-        assert growth.grow(lists, arrays, order, threads, never) > 0
+        arrays, order, grown_for = lists.arrays(), np.arange(20), {}
+        assert growth.grow(lists, arrays, order, threads, always, grown_for) == 0
+        assert not grown_for
+        assert growth.grow(lists, arrays, order, threads, never, grown_for) > 0
+        # Nothing has changed for any child but those with longer lists.
+        assert len(grown_for) == 20
+        while growth.grow(lists, lists.arrays(), order, threads, never, grown_for):
+            pass
+        assert growth.grow(lists, lists.arrays(), order, threads, never, {}) == 0

@@ -343,7 +343,7 @@ def test_an_interrupted_learner_is_not_fitted(monkeypatch):
         learner.fit(drawn_rows(8))
     assert vars(learner).keys() == learner.get_params().keys()
     learner.set_params(time_limit=1000.0).fit(drawn_rows(8))
-    assert learner.n_iter_ == 0
+    assert learner.n_iter_ > 0
     assert nx.is_directed_acyclic_graph(learner.dag_)
 
 
@@ -351,9 +351,23 @@ def test_an_early_interruption_leaves_no_network_even_with_a_limit(monkeypatch):
     def interrupt(*_):
         signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr("skbn._orders.growth.FamilyGrowth.list_first", interrupt)
+    monkeypatch.setattr("skbn._orders.placement.PlacementSearch.begin", interrupt)
     with pytest.raises(KeyboardInterrupt):
         fitted(drawn_rows(8), time_limit=1000.0)
+
+
+@pytest.mark.parametrize("name", ["climb", "perturb"])
+def test_an_interruption_of_the_first_phase_leaves_the_network_that_it_has(monkeypatch, name):
+    def interrupt(*_):
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(f"skbn._orders.placement.PlacementSearch.{name}", interrupt)
+    rows = drawn_rows(8)
+    learner = fitted(rows, time_limit=1000.0, required_edges=[(7, 0)])
+    assert learner.n_iter_ == 0
+    assert_is_network_of_score(learner, rows, None, {"required_edges": [(7, 0)]})
+    with pytest.raises(KeyboardInterrupt):
+        fitted(rows)
 
 
 @pytest.mark.filterwarnings("ignore:Of . starts:sklearn.exceptions.ConvergenceWarning")

@@ -1,0 +1,165 @@
+"""The first phase of an order search: an order and families that are refitted on the fly."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from skbn._core.arrays import Integers
+from skbn._orders.placement_kernels import (
+    BestPlacement,
+    Fitting,
+    Greedy,
+    Kept,
+    Placement,
+    place_and_perturb,
+)
+from skbn._orders.regression_kernels import Regressions, family_scratch
+
+PLACEMENT_KERNELS = (place_and_perturb,)
+
+# The most parents of a column in this phase, beside the required ones; lists have no such limit.
+_MOST_PARENTS = 100
+# Columns that are placed, or tried at other positions, between two looks at the clock: a few
+# tenths of a second for 5,000 columns.
+_STEP = 500
+# Perturbations between two looks, for all columns together.
+_PERTURBED = 2000
+# Columns that a perturbation tries at other positions, on average at most.
+_TRIES = 200
+
+
+class Placed(NamedTuple):
+    """An order with its families.
+
+    Parameters
+    ----------
+    order : ndarray of shape (m,), int64
+    parents : list of m lists of int
+    scores : ndarray of shape (m,), float64
+    """
+
+    order: Integers
+    parents: list[list[int]]
+    score: float
+
+
+class PlacementSearch:
+    """Places columns greedily, climbs, and perturbs what it has found, from one start.
+
+    Parameters
+    ----------
+    regressions : Regressions
+    first : int
+        The first columns, ``0``, ..., ``first - 1``, have no parents and precede all others.
+    max_parents : int
+    least : float
+        Smaller differences of scores are rounding.
+    """
+
+    def __init__(
+        self, regressions: Regressions, first: int, max_parents: int, least: float
+    ) -> None:
+        m = len(regressions.products)
+        n_required = regressions.must_be_parent.sum(axis=1)
+        width = max(1, min(max_parents, m - 1, int(n_required.max()) + _MOST_PARENTS))
+        self._fitting = Fitting(
+            regressions,
+            family_scratch(m, width),
+            family_scratch(m, width),
+            np.zeros(m, dtype=np.bool_),
+            np.zeros(m, dtype=np.bool_),
+            np.zeros(width, dtype=np.int64),
+            first,
+            min(max_parents, width),
+            least,
+        )
+        self._placement = Placement(
+            np.zeros(m, dtype=np.int64),
+            np.full(m, m, dtype=np.int64),
+            np.zeros((m, width), dtype=np.int16),
+            n_required.astype(np.int64),
+            np.zeros(m),
+            np.full(m, -np.inf),
+            np.zeros(m),
+            np.zeros((m, m), dtype=np.float32),
+            np.zeros(m, dtype=np.bool_),
+            np.zeros(m + 1, dtype=np.int64),
+        )
+        self._kept = Kept(
+            np.zeros(m, dtype=np.int64),
+            np.zeros((m, width), dtype=np.int16),
+            np.zeros(m, dtype=np.int64),
+            np.zeros(m),
+            np.zeros(m, dtype=np.bool_),
+            np.zeros(m + 1, dtype=np.int64),
+        )
+        self._best = BestPlacement(
+            np.zeros(m, dtype=np.int64),
+            np.zeros((m, width), dtype=np.int16),
+            np.zeros(m, dtype=np.int64),
+            np.full(2, -np.inf),
+        )
+
+    @property
+    def score(self) -> float:
+        """The score of the best order so far; -inf before there is one."""
+        return float(self._best.totals[1])
+
+    def placed(self) -> Placed:
+        """Return the best order so far."""
+        best = self._best
+        parents = [row[:n].tolist() for row, n in zip(best.parents, best.n_parents, strict=True)]
+        return Placed(best.order.copy(), parents, self.score)
+
+    def begin(self, given: Integers, is_over: Callable[[], bool]) -> None:
+        """Place all columns greedily, unless it is over before.
+
+        Parameters
+        ----------
+        given : ndarray of int64
+            The columns that come first; the table decides about the others.
+        is_over : callable
+        """
+        must_be_parent, m = self._fitting.regressions.must_be_parent, len(self._kept.order)
+        n_waiting = must_be_parent.sum(axis=1)
+        for x in np.flatnonzero(n_waiting):
+            self._placement.parents[x, : n_waiting[x]] = np.flatnonzero(must_be_parent[x])
+        for done in range(0, 3 * m, _STEP):
+            if is_over():
+                return
+            n = min(_STEP, 3 * m - done)
+            self._run(0, 0, np.zeros(1, dtype=np.uint64), 0, Greedy(n_waiting, given, done, n))
+
+    def climb(self, random: npt.NDArray[np.uint64], i: int, is_over: Callable[[], bool]) -> None:
+        """Try all columns at other positions until nothing gains."""
+        placement, before = self._placement, -math.inf
+        while self.score > before + self._fitting.least and not is_over():
+            before = self.score
+            placement.marked[0], placement.is_marked[:] = len(placement.order), True
+            placement.marked[1:] = np.arange(len(placement.order))
+            while placement.marked[0] > 0 and not is_over():
+                self._run(0, _STEP, random, i)
+
+    def perturb(self, random: npt.NDArray[np.uint64], i: int) -> int:
+        """Perturb the order, climb after each perturbation; return how often."""
+        n = max(1, _PERTURBED // len(self._kept.order))
+        self._run(n, _STEP + n * _TRIES, random, i)
+        return n
+
+    def _run(
+        self,
+        n: int,
+        most: int,
+        random: npt.NDArray[np.uint64],
+        i: int,
+        greedy: Greedy | None = None,
+    ) -> None:
+        arrays = self._fitting, self._placement, self._kept, self._best
+        if greedy is None:
+            greedy = Greedy(self._kept.changed, self._kept.order[:0], 3 * len(self._kept.order), 0)
+        place_and_perturb(*arrays, greedy, n, most, random, i)
