@@ -77,6 +77,10 @@ class BootstrapBNLearner(OneNetworkEstimator):
         search of a resample by the learners of this library ends then, too; other estimators, and
         fits in processes, end with the resample that they are at. If a fit to all rows takes longer
         it has no resamples, and fails.
+    from_all_rows : bool, default=True
+        Whether a `GaussianBNLearner` with ``search="order"`` searches each resample from the
+        network of all rows on, which takes a fraction of the time, or anew from several starts.
+        Other searches always begin anew.
     random_state : int, RandomState, Generator or None, default=None
         A seed or a generator of numpy.random. With a number, each fit draws the same resamples.
         The searches of an estimator with ``search="order"`` are seeded by its own `random_state`,
@@ -176,6 +180,7 @@ class BootstrapBNLearner(OneNetworkEstimator):
         "sample_fraction": [Interval(Real, 0, 1, closed="right")],
         "threshold": [_FROM_0_TO_1, None],
         "replace": ["boolean"],
+        "from_all_rows": ["boolean"],
         "block_length": [Interval(Integral, 1, None, closed="left"), None],
     }
     edge_support_: Floats
@@ -197,6 +202,7 @@ class BootstrapBNLearner(OneNetworkEstimator):
         replace: bool = True,
         block_length: int | None = None,
         time_limit: float | None = None,
+        from_all_rows: bool = True,
         random_state: int | Random | None = None,
         n_jobs: int | None = None,
         verbose: bool | int = False,
@@ -208,6 +214,7 @@ class BootstrapBNLearner(OneNetworkEstimator):
         self.replace = replace
         self.block_length = block_length
         self.time_limit = time_limit
+        self.from_all_rows = from_all_rows
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -301,7 +308,8 @@ class BootstrapBNLearner(OneNetworkEstimator):
         fitted = clone(learner).fit(table, **weighted)
         of_all = fitted_network(fitted, columns)  # raises now if there is none
         self._warn_of_repeats(draws, sample.shape[1])
-        plan = plan_resamples(learner, table, given, sample, columns, draws, self.n_jobs)
+        start = parent_masks(of_all.dag) if self.from_all_rows else None
+        plan = plan_resamples(learner, table, given, sample, columns, draws, self.n_jobs, start)
         if self.verbose:
             at_a_time = "in processes" if plan.n_threads is None else f"{plan.n_threads} at a time"
             say(f"[{type(self).__name__}] {self.n_resamples} resamples, {at_a_time}")

@@ -300,6 +300,7 @@ def plan_resamples(
     columns: list[str | int],
     draws: Draws,
     n_jobs: int | None,
+    start: list[int] | None = None,
 ) -> Resamples:
     """Decide how resamples are fitted, and how many of them at the same time.
 
@@ -317,6 +318,8 @@ def plan_resamples(
     columns : list of str or int
     draws : Draws
     n_jobs : int or None
+    start : list of int, optional
+        The masks of the parents in a network from which the order searches start.
     """
     backend, _ = get_active_backend(prefer="threads")
     in_threads = getattr(backend, "supports_sharedmem", False)
@@ -328,6 +331,8 @@ def plan_resamples(
         problem = problem_of(X, constraints_of(learner, X))
         problem = problem.of_sample(problem.scores.sample)
         resources, settings = learner._resources(), search_settings(learner)
+        if start is not None and not settings.is_exact:
+            settings = settings._replace(start=tuple(start))
         resources = replace(resources, announce=None, progress=Progress())
         if in_threads:
             n_at_a_time = searches_at_a_time(problem, resources, n_threads, n_resamples, settings)

@@ -18,6 +18,7 @@ from skbn import (
     LocalScoreTransformer,
     ParentSetScores,
 )
+from skbn._core.graphs import parent_masks
 from skbn._solver import planner
 from skbn._solver.order_engine import OrderGroupSearch
 
@@ -180,6 +181,23 @@ def test_resamples_are_searched_with_the_seed_of_the_estimator(rows, searched):
     for a, b in zip(one.networks_, two.networks_, strict=True):
         np.testing.assert_array_equal(a.coef_, b.coef_)
     assert one.estimator_.is_optimal_ is False
+
+
+def test_resamples_are_searched_from_the_network_of_all_rows_on(rows, monkeypatch):
+    starts, found, optimum = [], [], OrderGroupSearch.optimum
+
+    def recording(search, *given):
+        starts.append(search._settings.start)
+        return optimum(search, *given)
+
+    monkeypatch.setattr(OrderGroupSearch, "optimum", recording)
+    for from_all_rows in (True, False):
+        settings = {"n_resamples": 2, "random_state": 1, "from_all_rows": from_all_rows}
+        found.append(BootstrapBNLearner(order_learner(), **settings).fit(rows))
+    own = parent_masks(found[0].estimator_.dag_)
+    assert starts == [None, (*own,), (*own,), None, None, None]
+    # Of so few columns both ways lead to the best network.
+    np.testing.assert_allclose(found[0].edge_support_, found[1].edge_support_)
 
 
 # Time limits
