@@ -24,7 +24,7 @@ Exogenous nodes may depend on each other in any way. So they get a hidden common
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence, Sized
 from dataclasses import dataclass
 from itertools import combinations, pairwise, product
 from typing import Any, cast
@@ -261,10 +261,10 @@ def _adjustment(
 
 
 def _numbers(nodes: list[Hashable], chosen: Any, name: str) -> set[int]:
-    """Return the numbers of a node or a list of nodes, which may be empty."""
-    is_empty = isinstance(chosen, Iterable) and not isinstance(chosen, str) and not [*chosen]
-    named = [] if is_empty else named_nodes(chosen, nodes, name)[0]
-    return {nodes.index(node) for node in named}
+    """Return the numbers of a node or a list of nodes, which may be empty or None."""
+    if chosen is None or (isinstance(chosen, Sized) and not len(chosen)):
+        return set()
+    return {nodes.index(node) for node in named_nodes(chosen, nodes, name)[0]}
 
 
 @dataclass(frozen=True)

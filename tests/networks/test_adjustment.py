@@ -244,6 +244,7 @@ def test_text():
     ]
     assert chain.adjustment_sets("u", "w").reason.endswith("the effect is 0.")
     assert chain.adjustment_sets("a", "c").biasing == ["b"]
+    assert chain.adjustment_sets("a", "c", unobserved=None).minimal == [[]]
 
 
 def test_many_minimal_sets(monkeypatch):
