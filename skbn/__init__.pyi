@@ -3,6 +3,7 @@ from . import datasets as datasets
 from . import exceptions as exceptions
 from ._core.show_versions import show_versions as show_versions
 from ._displays.comparison_display import NetworkComparisonDisplay as NetworkComparisonDisplay
+from ._displays.forest_display import ForestDisplay as ForestDisplay
 from ._displays.heat_maps import EdgeProbabilitiesDisplay as EdgeProbabilitiesDisplay
 from ._displays.heat_maps import EdgeWeightsDisplay as EdgeWeightsDisplay
 from ._displays.network_display import NetworkDisplay as NetworkDisplay
@@ -13,6 +14,8 @@ from ._estimators.best_network import best_network as best_network
 from ._estimators.bootstrap import BootstrapBNLearner as BootstrapBNLearner
 from ._estimators.forecasts import Forecast as Forecast
 from ._estimators.forecasts import ImpulseResponses as ImpulseResponses
+from ._estimators.group_comparison import GroupComparison as GroupComparison
+from ._estimators.group_comparison import compare_groups as compare_groups
 from ._estimators.imputer import GaussianBNImputer as GaussianBNImputer
 from ._estimators.lagged import LaggedTable as LaggedTable
 from ._estimators.lagged import lagged as lagged
@@ -44,6 +47,7 @@ from ._scores.criteria import InformationCriterion as InformationCriterion
 from ._scores.criteria import LogLikelihood as LogLikelihood
 from ._scores.local_scores import LocalScores as LocalScores
 from ._scores.parent_set_scores import ParentSetScores as ParentSetScores
+from ._scores.summed_scores import SummedScores as SummedScores
 from .compile import compile_kernels as compile_kernels
 
 __version__: str

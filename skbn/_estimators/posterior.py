@@ -38,6 +38,7 @@ from skbn._posterior.sampled_posterior import (
 )
 from skbn._scores.criteria import Criterion
 from skbn._scores.local_scores import LocalScores
+from skbn._scores.summed_scores import SummedScores
 from skbn._solver.problem import Problem
 from skbn._solver.solve import problem_of
 from skbn.exceptions import OrderPriorWarning, SamplingWarning
@@ -332,7 +333,7 @@ class GaussianBNPosterior(PosteriorAnswers):
             `MissingValuesWarning` if rows have no value.
         """
         scores = read_scores(self, X, sample_weight, interventions)
-        if not isinstance(scores, LocalScores):
+        if not isinstance(scores, (LocalScores, SummedScores)):
             raise TypeError(
                 f"{type(scores).__name__} leave families out that a posterior needs. Pass the "
                 "table, or its LocalScores."
@@ -341,30 +342,31 @@ class GaussianBNPosterior(PosteriorAnswers):
         constraints, log_odds = with_edge_prior(
             constraints_of(self, scores), self.edge_prior, scores.columns
         )
-        is_complete = scores.sample.is_complete
-        if not is_complete:
-            scores = scores_to_complete(scores, constraints)
-        observed = None if is_complete else scores.sample
+        table = scores if isinstance(scores, LocalScores) else None  # None for a sum of tables
+        observed = None
+        if table is not None and not table.sample.is_complete:
+            scores = table = scores_to_complete(table, constraints)
+            observed = table.sample
         resources = resources_of(self)
         posterior: NetworkPosterior | AugmentedPosterior | SampledPosterior
         random_state = self.random_state
-        if not is_complete:
+        if observed is not None:
             random_state = random_generator(random_state)  # one for all completed tables
         complaints: list[str] = []
         posterior_of = partial(self._posterior_of, log_odds, random_state, complaints)
-        if is_complete:
+        if table is None or observed is None:
             problem = problem_of(scores, constraints)
             posterior = posterior_of(problem, resources)
         else:
             posterior = augmented_posterior(
-                scores,
+                table,
                 constraints,
                 resources,
                 posterior_of=posterior_of,
                 n_tables=self.n_imputations,
                 random_state=random_generator(random_state),
             )
-            scores = scores._with_sample(posterior.stacked())
+            scores = table = table._with_sample(posterior.stacked())
             problem = problem_of(scores, constraints)
         if complaints:
             warn(complaints[-1], ConvergenceWarning)
@@ -392,7 +394,7 @@ class GaussianBNPosterior(PosteriorAnswers):
             criterion_=scores.criterion,
             targets_=targets_of(problem),
         )
-        if scores.sample.has_rows:
+        if table is not None and table.sample.has_rows:
             warn_about_data(network._model(), problem.scorer, observed)
         return self
 

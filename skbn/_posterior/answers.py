@@ -27,6 +27,7 @@ from skbn._posterior.sampled_posterior import SampledPosterior
 from skbn._scores.criteria import BGe
 from skbn._scores.local_scores import LocalScores
 from skbn._scores.reprs import ProbableParents, ProbableParentSets
+from skbn._scores.summed_scores import SummedScores
 from skbn._solver.problem import Problem
 from skbn._solver.solve import problem_of
 from skbn.exceptions import ApproximateEvidenceWarning
@@ -132,7 +133,7 @@ def pair_columns(
 _LARGEST_ALPHA_W = 1e4
 
 
-def check_evidence(scores: LocalScores) -> None:
+def check_evidence(scores: LocalScores | SummedScores) -> None:
     """Raise unless exponentials of the scores are marginal likelihoods; warn if approximately."""
     criterion = scores.criterion
     name = type(criterion).__name__

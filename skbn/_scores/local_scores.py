@@ -24,6 +24,7 @@ from skbn._scores.families import ScoredParentSets, ScoredPiece
 from skbn._scores.interventional_scorer import InterventionalScorer
 from skbn._scores.reprs import ScoresSummary
 from skbn._scores.scorer import FamilyScorer
+from skbn._scores.summed_scores import SummedScores
 
 
 class LocalScores(TableMixin, BaseScores):
@@ -142,6 +143,34 @@ class LocalScores(TableMixin, BaseScores):
         other = copy(self)
         other.scorer = self.scorer.with_penalty(penalty)
         return other
+
+    @property
+    def _summands(self) -> list[Any]:
+        return [self]
+
+    def __add__(self, other: Any) -> SummedScores:
+        """Return the scores of one structure for two tables, with parameters of each.
+
+        Parameters
+        ----------
+        other : LocalScores or SummedScores
+            Of other rows with the same columns.
+
+        Returns
+        -------
+        scores : SummedScores
+
+        Raises
+        ------
+        ValueError
+            If they have other columns, another criterion, penalty or max_parents; if values are
+            missing; if the criterion gives equivalent networks different scores.
+        """
+        return SummedScores._of([self]) + other
+
+    def __radd__(self, other: Any) -> SummedScores:
+        """Return these scores as a sum: ``sum`` begins with 0."""
+        return SummedScores._of([self]) if isinstance(other, int) and other == 0 else NotImplemented
 
     @property
     def sample(self) -> Sample:

@@ -116,6 +116,10 @@ class FamilyScorer:
         """Return what scores the families of a child."""
         return self
 
+    def scorers_of(self, child: int) -> list[FamilyScorer]:
+        """Return the scorers whose scores of a child's families are added up: one."""
+        return [self.of_child(child)]
+
     def read(self) -> list[ScoredGroup]:
         """Compute the statistics of the rows: what a search needs before it is planned.
 

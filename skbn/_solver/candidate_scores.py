@@ -49,14 +49,16 @@ class CandidateScores:
         sets = np.arange(1 << len(candidates))
         if self._constraints.exogenous >> child & 1:
             return np.where(sets == 0, 0.0, -np.inf)
-        scorer = self._scorer.of_child(child)
+        scores = np.zeros(len(sets))
+        for scorer in self._scorer.scorers_of(child):
+            if not candidates:
+                scores += sum(scorer.terms(child, []))
+            elif scorer.statistics.is_checked and len(candidates) + 1 >= FEWEST_NODES:
+                scores += self._scores_of_all(scorer, child, candidates)
+            else:
+                scores += self._scores_of_small(scorer, child, candidates)
         if not candidates:
-            return np.array([sum(scorer.terms(child, []))])
-        scores = (
-            self._scores_of_all(scorer, child, candidates)
-            if scorer.statistics.is_checked and len(candidates) + 1 >= FEWEST_NODES
-            else self._scores_of_small(scorer, child, candidates)
-        )
+            return scores
         if self._log_odds is not None:
             scores += sums_over_subsets(self._log_odds[candidates, child])
         allowed, required = (

@@ -26,6 +26,7 @@ from skbn._regressions.set_function import internal_error, score_tolerance
 from skbn._scores.local_scores import LocalScores
 from skbn._scores.parent_set_scores import ParentSetScores
 from skbn._scores.scorer import FamilyScorer
+from skbn._scores.sum_scorer import SumScorer
 from skbn._solver.constraints import Constraints
 
 
@@ -91,28 +92,46 @@ def certify_network(
         would leave less. The last check is skipped if the rows were not kept.
     """
     changes = EdgeChanges(scores.scorer, constraints, parents)
-    groups = scores.scorer.row_groups
-    for nodes, scorer in groups:
+    certify_determinants(scores, changes)
+    losses = certify_neighbours(scores.columns, changes)
+    certify_rows(scores, constraints, parents, coef)
+    return losses
+
+
+def certify_determinants(scores: LocalScores, changes: EdgeChanges) -> None:
+    """Raise unless a search took its scores from the log-determinants of regressions."""
+    for nodes, scorer in scores.scorer.row_groups:
         _check_determinants(scorer, changes, nodes)
+
+
+def certify_neighbours(columns: Sequence[str | int], changes: EdgeChanges) -> Floats:
+    """Return the score losses of a network's edges; raise if a neighbour scores higher."""
     better = changes.best()
     if better is not None:
         child, parent, what, gain = better
         raise internal_error(
-            f"with the edge {scores.columns[parent]!r} -> {scores.columns[child]!r} {what} the "
+            f"with the edge {columns[parent]!r} -> {columns[child]!r} {what} the "
             f"network found scores higher by {gain:g} nats and more"
         )
-    if scores.sample.has_rows:
-        of_columns = scores.scorer.parents_of_columns(parents)
-        is_parent = bits_of(of_columns, len(of_columns))
-        for nodes, scorer in groups:
-            if len(nodes) < len(parents) or constraints.exogenous:
-                # Others have no parents here, so that their rows are not looked at.
-                own = scorer.columns_of(mask_of(nodes) & ~constraints.exogenous)
-                counts = np.isin(np.arange(len(of_columns)), own)
-                _check_rows(scorer, is_parent & counts[:, np.newaxis], coef * counts)
-            else:
-                _check_rows(scorer, is_parent, coef)
-    return np.where(bits_of(parents, len(parents)), -changes.gains, np.nan).T
+    return np.where(bits_of(changes.parents, len(columns)), -changes.gains, np.nan).T
+
+
+def certify_rows(
+    scores: LocalScores, constraints: Constraints, parents: list[int], coef: Floats
+) -> None:
+    """Raise unless the rows, if they were kept, leave the residuals that scores have."""
+    if not scores.sample.has_rows:
+        return
+    of_columns = scores.scorer.parents_of_columns(parents)
+    is_parent = bits_of(of_columns, len(of_columns))
+    for nodes, scorer in scores.scorer.row_groups:
+        if len(nodes) < len(parents) or constraints.exogenous:
+            # Others have no parents here, so that their rows are not looked at.
+            own = scorer.columns_of(mask_of(nodes) & ~constraints.exogenous)
+            counts = np.isin(np.arange(len(of_columns)), own)
+            _check_rows(scorer, is_parent & counts[:, np.newaxis], coef * counts)
+        else:
+            _check_rows(scorer, is_parent, coef)
 
 
 def certify_listed_network(
@@ -235,7 +254,7 @@ class EdgeChanges:
 
     Parameters
     ----------
-    scorer : FamilyScorer
+    scorer : FamilyScorer or SumScorer
     constraints : Constraints
     parents : sequence of int
         The mask of each column's parents: an acyclic network within the constraints.
@@ -253,7 +272,7 @@ class EdgeChanges:
     """
 
     def __init__(
-        self, scorer: FamilyScorer, constraints: Constraints, parents: Sequence[int]
+        self, scorer: FamilyScorer | SumScorer, constraints: Constraints, parents: Sequence[int]
     ) -> None:
         m = len(parents)
         self.parents = list(parents)

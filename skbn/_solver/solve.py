@@ -19,6 +19,7 @@ from skbn._core.subsets import members_of
 from skbn._scores.base import BaseScores
 from skbn._scores.local_scores import LocalScores
 from skbn._scores.parent_set_scores import ParentSetScores
+from skbn._scores.summed_scores import SummedScores
 from skbn._solver.certificate import certify_constraints
 from skbn._solver.constraints import Constraints
 from skbn._solver.engines import EXACT, Optimum, SearchSettings
@@ -27,6 +28,7 @@ from skbn._solver.listed_problem import ListedProblem
 from skbn._solver.planner import Plan, plan_searches
 from skbn._solver.problem import Problem, Solution, TableProblem
 from skbn._solver.structural_em import structural_em, work_of_em
+from skbn._solver.summed_problem import SummedProblem
 
 # The local scores of a dense search that a thread makes in a second, roughly, as measured; and the
 # seconds from which on a search announces its duration.
@@ -51,6 +53,12 @@ def _of_table(scores: LocalScores, constraints: Constraints) -> Problem:
     problem = IncompleteProblem(scores, constraints)
     problem.require_likelihood()
     return problem
+
+
+@problem_of.register
+def _of_tables(scores: SummedScores, constraints: Constraints) -> Problem:
+    parts = [problem_of(each, constraints) for each in scores.tables]
+    return SummedProblem(scores, constraints, parts)
 
 
 problem_of.register(ParentSetScores, ListedProblem)

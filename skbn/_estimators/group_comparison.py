@@ -1,0 +1,461 @@
+"""compare_groups: whether groups of rows share a network, and where they differ.
+
+All scores of groups add up (see `SummedScores`), so that three answers can be compared by their
+evidence, or by the scores of their best networks: one network, one structure with parameters of
+each group, and a structure of each group.
+
+Where the groups differ is asked of the one structure's edges, by Welch's test of two regression
+coefficients. The structure was chosen with the same rows, so that an edge that is there by chance
+has coefficients that differ by chance. The tests are therefore corrected for all pairs of columns,
+not only for those that are joined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from scipy.special import stdtr, stdtrit
+from sklearn.base import clone
+
+from skbn._core.arrays import Floats, Integers
+from skbn._core.columns import is_missing, parents_in
+from skbn._core.resources import explained
+from skbn._core.subsets import mask_of, members_of
+from skbn._core.text import readable_name, readable_value, text_table
+from skbn._data.row_values import in_order_of_rows
+from skbn._data.sample import Sample
+from skbn._displays.forest_display import ForestDisplay
+from skbn._displays.frames import frame_of, html_table
+from skbn._estimators.fitting import constraints_of, read_scores
+from skbn._estimators.learner import GaussianBNLearner
+from skbn._estimators.posterior import GaussianBNPosterior
+from skbn._networks.descriptions import standard_errors
+from skbn._networks.network import GaussianBayesianNetwork
+from skbn._posterior.network_posterior import NetworkPosterior
+from skbn._scores.criteria import BIC, BGe, Criterion
+from skbn._scores.local_scores import LocalScores
+from skbn._solver.problem import TableProblem
+
+_ANSWERS = "one network", "one structure", "own structures"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GroupComparison:
+    """What `compare_groups` found: three answers, and the differences of coefficients.
+
+    Attributes
+    ----------
+    groups : list of hashable
+        The groups' labels.
+    n_rows : dict of label to int
+    answers : dict of str to float
+        For "one network", "one structure" and "own structures", the log evidence of the rows, or
+        the scores of the best networks, in nats.
+    kind : {"log evidence", "score"}
+        Which of the two.
+    structure : GaussianBayesianNetwork
+        The best network of one structure with parameters of each group. It has no parameters.
+    networks : dict of label to GaussianBayesianNetwork
+        This structure with the parameters of each group, by least squares.
+    level : float
+        The probability with which *all* intervals hold.
+    n_tests : int
+        How many differences the intervals and p-values are corrected for: one for each pair of
+        columns that may be joined, and each pair of groups.
+
+    See Also
+    --------
+    compare_groups : Makes this, with an example.
+    """
+
+    groups: list[Hashable]
+    n_rows: dict[Hashable, int]
+    answers: dict[str, float]
+    kind: str
+    structure: GaussianBayesianNetwork
+    networks: dict[Hashable, GaussianBayesianNetwork]
+    level: float
+    n_tests: int
+    _columns: Mapping[str, Any]
+    _units: Floats
+
+    def to_frame(self) -> Any:
+        """Return a table with a row for each edge of the one structure, and each pair of groups.
+
+        Returns
+        -------
+        table : pandas.DataFrame, or a table as a dict of lists without pandas
+            Those that differ most surely come first. Its columns are
+
+            - `parent`, `child`, `group` and `other`: the edge, and the two groups;
+            - `joined`, `joined_in_group` and `joined_in_other`: the probability that some edge
+              joins the two columns, in one structure of all groups and in one of each group's own.
+              They are left out if the estimator is no posterior;
+            - `weight` and `other_weight`: the coefficients of the two groups;
+            - `difference`, `low` and `high`: the first less the second, with its interval. All
+              intervals together hold with the probability `level`;
+            - `p_value`: of no difference, multiplied by `n_tests`;
+            - `differs`: whether the interval leaves out 0.
+
+            Edges of nodes of several columns have no single coefficient: their numbers are NaN.
+        """
+        return frame_of(self._columns)
+
+    def plot(self, *, ax: Any = None) -> ForestDisplay:
+        """Draw the differences with their intervals; those that are beyond chance are coloured.
+
+        They are in standard deviations of the child for one of the parent, over all rows. The two
+        groups' best networks are not drawn, as these differ by chance.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default in a new figure.
+
+        Returns
+        -------
+        display : ForestDisplay
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        ValueError
+            If there is no difference to draw.
+        """
+        table, is_known = self._columns, ~np.isnan(self._columns["difference"])
+        if not is_known.any():
+            raise ValueError("The one structure has no edges between single columns to compare.")
+        pairs = zip(table["group"], table["other"], strict=True)
+        edges = zip(table["parent"], table["child"], strict=True)
+        labels = [f"{p} → {c}" for p, c in edges]
+        if len(self.groups) > 2:
+            labels = [f"{e}: {a} - {b}" for e, (a, b) in zip(labels, pairs, strict=True)]
+        drawn = [table[name] * self._units for name in ("difference", "low", "high")]
+        between = f"{self.groups[0]} - {self.groups[1]}" if len(self.groups) == 2 else "two groups"
+        display = ForestDisplay(
+            [label for label, known in zip(labels, is_known, strict=True) if known],
+            *(each[is_known] for each in drawn),
+            marked=table["differs"][is_known],
+            xlabel=f"difference of standardised coefficients, {between}",
+        )
+        return display.plot(ax=ax)
+
+    def __repr__(self) -> str:
+        return "\n".join(
+            [self._caption(), text_table(self._lines(), "lrr", self._header()), *self._notes()]
+        )
+
+    def _repr_html_(self) -> str | None:
+        html = html_table(self._caption(), self._lines(), "lrr", self._header())
+        return None if html is None else html + "".join(f"<p>{note}</p>" for note in self._notes())
+
+    def _caption(self) -> str:
+        rows = ", ".join(f"{readable_name(g)} ({n} rows)" for g, n in self.n_rows.items())
+        return f"Comparison of {len(self.groups)} groups: {rows}"
+
+    def _header(self) -> list[str]:
+        return ["", self.kind, "below the best"]
+
+    def _lines(self) -> list[tuple[str, str, str]]:
+        best = max(self.answers.values())
+        return [(name, f"{x:.1f}", f"{best - x:.1f}") for name, x in self.answers.items()]
+
+    def _notes(self) -> list[str]:
+        differs = self._columns["differs"]
+        return [
+            f"{int(differs.sum())} of {len(differs)} differences of coefficients are beyond chance "
+            f"at the level {self.level:g}, corrected for {self.n_tests} tests"
+        ]
+
+
+def compare_groups(
+    X: Any, groups: Any, estimator: Any = None, *, level: float = 0.95
+) -> GroupComparison:
+    """Ask whether groups of rows share a network, and which coefficients differ.
+
+    Three answers are compared: all rows come from one network; the groups share the structure, and
+    each has its own parameters; each group has a structure of its own, too. Two best networks also
+    differ by chance, and are not compared.
+
+    Parameters
+    ----------
+    X : array-like or data frame of shape (n_samples, n_features), or LocalScores
+        The rows of all groups, without missing values.
+    groups : array-like of shape (n_samples,)
+        The label of each row. The labels of a pandas Series go to the rows of the same labels.
+    estimator : GaussianBNPosterior or GaussianBNLearner, optional
+        Not fitted. A posterior compares the evidence, summed over all networks, and a learner the
+        scores of the best networks, for more columns. Its settings hold for all answers. By default
+        ``GaussianBNPosterior("bge")``, and the columns are standardised for it. `BGe` with
+        ``nu=None`` takes the means of all rows as the prior means of each group.
+    level : float, default=0.95
+        The probability with which the intervals of all differences hold together, from 0 to 1.
+
+    Returns
+    -------
+    comparison : GroupComparison
+        Its `answers` and `to_frame` are the results, and `plot` draws the differences.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If there are not two groups or more, or not a label for each row; if the rows of a group do
+        not suit the estimator, naming the group; as `fit` of the estimator.
+
+    Notes
+    -----
+    Groups that differ only in their means count as different. If that is not the question, subtract
+    the means of each group first.
+
+    The tests are Welch's, of the coefficients of least squares in the one structure, corrected by
+    Bonferroni for all pairs of columns, since the structure was chosen with the same rows.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from skbn import compare_groups
+    >>> wine = load_wine(as_frame=True)
+    >>> columns = ["alcohol", "color_intensity", "flavanoids", "hue", "proline"]
+    >>> is_chosen = wine.target > 0
+    >>> comparison = compare_groups(wine.data.loc[is_chosen, columns], wine.target[is_chosen])
+    >>> comparison
+    Comparison of 2 groups: 1 (71 rows), 2 (48 rows)
+                    log evidence  below the best
+    one network           -795.9           146.0
+    one structure         -649.9             0.0
+    own structures        -652.5             2.6
+    1 of 3 differences of coefficients are beyond chance at the level 0.95, corrected for 10 tests
+    >>> comparison.to_frame()[["parent", "child", "weight", "other_weight", "low", "high"]].round(2)
+           parent            child  weight  other_weight   low   high
+    0         hue  color_intensity   -0.06        -10.10  3.05  17.02
+    1     alcohol  color_intensity    0.49          1.39 -2.40   0.61
+    2  flavanoids  color_intensity    0.51          1.54 -3.74   1.67
+    """
+    given = clone(GaussianBNPosterior() if estimator is None else estimator)
+    if not isinstance(given, (GaussianBNLearner, GaussianBNPosterior)):
+        raise TypeError(
+            "estimator must be a GaussianBNPosterior or a GaussianBNLearner; got "
+            f"{readable_value(estimator)}."
+        )
+    if not 0 < level < 1:
+        raise ValueError(
+            f"level must be between 0 and 1, such as 0.95; got {readable_value(level)}."
+        )
+    table = read_scores(given, X, needs_rows=True)
+    if not isinstance(table, LocalScores) or not table.sample.is_complete:
+        raise ValueError(
+            "compare_groups needs the rows of one table without missing values. Complete the table "
+            "first, by GaussianBNImputer for example."
+        )
+    rows = _rows_of_groups(groups, table.sample)
+    scores = table
+    if estimator is None and X is not table:
+        scores = table._with_sample(_standardised(table.sample))
+    scores = _with_one_prior(scores)
+    given.set_params(nodes=None, criterion=None)
+    of_groups = {label: scores._with_sample(scores.sample[at]) for label, at in rows.items()}
+    added: Any = sum(of_groups.values())
+
+    def fitted(estimator: Any) -> tuple[Any, Any, list[Any]]:
+        """Return the fits to all rows, to one structure of all groups, and to each group."""
+        own = [
+            _of_group(label, lambda: clone(estimator).fit(of_groups[label]))  # noqa: B023
+            for label in rows
+        ]
+        return clone(estimator).fit(scores), clone(estimator).fit(added), own
+
+    fits = fitted(given)
+    searched = fits if isinstance(given, GaussianBNLearner) else None
+    has_evidence = searched is None and isinstance(fits[1].posterior_, NetworkPosterior)
+    if searched is None and not has_evidence:
+        searched = fitted(_learner_like(given))
+    one, shared, own = fits if searched is None else searched
+    value = "log_evidence_" if has_evidence else "network_score_"
+    answers = [getattr(each, value) for each in (one, shared)]
+    answers.append(sum(getattr(each, value) for each in own))
+    best = shared if searched is not None else _learner_like(given).fit(added)
+    structure = best.network_
+
+    parents = [mask_of(each) for each in parents_in(structure.dag, table.columns)]
+    problems = {
+        label: _of_group(label, lambda: _least_squares(table, at, best, parents))  # noqa: B023
+        for label, at in rows.items()
+    }
+    constraints = constraints_of(given, table)
+    n_pairs = sum(
+        bool(constraints.allowed[i] >> j & 1 or constraints.allowed[j] >> i & 1)
+        for i, j in combinations(range(len(parents)), 2)
+    )
+    n_tests = n_pairs * len(rows) * (len(rows) - 1) // 2
+    joined = None
+    if isinstance(given, GaussianBNPosterior):
+        joined = [each.edge_probabilities_ for each in (fits[1], *fits[2])]
+    columns, units = _differences(table, problems, parents, joined, level, n_tests)
+    return GroupComparison(
+        [*rows],
+        {label: len(at) for label, at in rows.items()},
+        dict(zip(_ANSWERS, map(float, answers), strict=True)),
+        "log evidence" if has_evidence else "score",
+        structure,
+        {label: problem.network(parents) for label, problem in problems.items()},
+        level,
+        n_tests,
+        columns,
+        units,
+    )
+
+
+def _of_group(label: Hashable, call: Callable[[], Any]) -> Any:
+    """Return what is computed of a group's rows; its errors name the group."""
+    return explained(call, lambda error: f"The rows of group {label!r}: {error}")
+
+
+def _rows_of_groups(groups: Any, sample: Sample) -> dict[Hashable, Integers]:
+    """Return the numbers of each group's rows; raise unless there are two groups or more."""
+    n = sample.shape[0]
+    labels = np.asarray(in_order_of_rows(groups, sample.labels, n, "groups"), dtype=object)
+    if labels.shape != (n,):
+        raise ValueError(
+            f"groups must have a label for each of the {n} rows of X; got {readable_value(groups)}."
+        )
+    if any(is_missing(label) for label in labels):
+        raise ValueError("groups must have a label for each row; some are missing. Leave them out.")
+    found = [*dict.fromkeys(labels.tolist())]
+    if len(found) < 2:
+        raise ValueError(f"There must be two groups or more; all rows are of group {found}.")
+    if all(isinstance(label, type(found[0])) for label in found):
+        found.sort()
+    return {label: np.flatnonzero(labels == label) for label in found}
+
+
+def _standardised(sample: Sample) -> Sample:
+    """Return the rows in units of the standard deviations of all of them."""
+    summary = sample.summary
+    scale = np.ldexp(np.linalg.norm(summary.factor, axis=0), summary.exponent)
+    unit = np.where(scale > 0, scale / np.sqrt(summary.n_samples), 1.0)
+    return Sample(sample.rows / unit, sample.weight, sample.labels, sample.nodes)
+
+
+def _with_one_prior(scores: LocalScores) -> LocalScores:
+    """Return the scores with one prior of BGe for all groups: the means of all rows."""
+    criterion = scores.criterion
+    if isinstance(criterion, BGe) and criterion.nu is None and scores.sample.nodes is None:
+        criterion.set_params(nu=scores.sample.summary.column_means)
+    return _remade(scores, scores.sample, criterion, scores.max_parents)
+
+
+def _remade(
+    scores: LocalScores, sample: Sample, criterion: Criterion, max_parents: int | None
+) -> LocalScores:
+    names = getattr(scores, "feature_names_in_", None)
+    return LocalScores._from_sample(
+        sample,
+        criterion,
+        names,
+        penalty=scores.penalty,
+        max_parents=max_parents,
+        n_jobs=scores.n_jobs,
+    )
+
+
+def _learner_like(posterior: GaussianBNPosterior) -> GaussianBNLearner:
+    """Return a learner with a posterior's settings."""
+    known = GaussianBNLearner().get_params()
+    learner = GaussianBNLearner(
+        **{name: each for name, each in posterior.get_params().items() if name in known}
+    )
+    is_exact = posterior.method == "exact"
+    return learner.set_params(search="exact" if is_exact else "order", missing="error")
+
+
+def _least_squares(
+    table: LocalScores, rows: Integers, best: GaussianBNLearner, parents: list[int]
+) -> TableProblem:
+    """Return the problem of some rows whose networks have coefficients of least squares."""
+    most = max(mask.bit_count() for mask in parents)
+    scores = _remade(table, table.sample[rows], BIC(), most)
+    problem = TableProblem(scores, constraints_of(clone(best).set_params(max_parents=None), scores))
+    problem.read()
+    return problem
+
+
+def _differences(
+    table: LocalScores,
+    problems: dict[Hashable, TableProblem],
+    parents: list[int],
+    joined: list[Floats] | None,
+    level: float,
+    n_tests: int,
+) -> tuple[dict[str, Any], Floats]:
+    """Return the columns of the table of differences, and the units in which they are drawn."""
+    edges = [(p, x) for x, mask in enumerate(parents) for p in members_of(mask)]
+    fitted = [_coefficients(problem, parents, edges) for problem in problems.values()]
+    labels, names = [*problems], table.columns
+    tests = [(e, i, j) for e in range(len(edges)) for i, j in combinations(range(len(labels)), 2)]
+    at, first, second = np.array(tests, dtype=int).reshape(-1, 3).T
+    of_groups = np.array(fitted).reshape(len(labels), 3, len(edges))
+    weight, error, freedom = of_groups[first, :, at].T
+    other_weight, other_error, other_freedom = of_groups[second, :, at].T
+    # Welch's approximation: the groups may have noise of different variances.
+    variances = np.stack([error, other_error]) ** 2
+    std = np.sqrt(variances.sum(axis=0))
+    shared = std**4 / (variances**2 / np.stack([freedom, other_freedom])).sum(axis=0)
+    difference = weight - other_weight
+    margin = -stdtrit(shared, (1 - level) / (2 * max(1, n_tests))) * std
+    p_value = np.minimum(1.0, 2 * n_tests * stdtr(shared, -np.abs(difference / std)))
+    parent, child = np.array(edges, dtype=int).reshape(-1, 2)[at].T
+    columns: dict[str, Any] = {
+        "parent": np.array([names[p] for p in parent], dtype=object),
+        "child": np.array([names[c] for c in child], dtype=object),
+        "group": np.array([labels[i] for i in first], dtype=object),
+        "other": np.array([labels[i] for i in second], dtype=object),
+    }
+    if joined is not None:
+        either = np.minimum(np.array(joined) + np.array(joined).transpose(0, 2, 1), 1.0)
+        columns["joined"] = either[0, parent, child]
+        columns["joined_in_group"] = either[1 + first, parent, child]
+        columns["joined_in_other"] = either[1 + second, parent, child]
+    columns |= {
+        "weight": weight,
+        "other_weight": other_weight,
+        "difference": difference,
+        "low": difference - margin,
+        "high": difference + margin,
+        "p_value": p_value,
+        "differs": np.abs(difference) > margin,
+    }
+    order = np.argsort(-np.nan_to_num(np.abs(difference / std)), kind="stable")
+    columns = {name: values[order] for name, values in columns.items()}
+    return columns, _units_of(table, parent, child)[order]
+
+
+def _units_of(table: LocalScores, parent: Integers, child: Integers) -> Floats:
+    """Return the standard deviations of parents over those of children, in all rows."""
+    summary, nodes = table.sample.summary, table.sample.nodes
+    scale = np.ldexp(np.linalg.norm(summary.factor, axis=0), summary.exponent)
+    first = np.arange(len(scale)) if nodes is None else np.array(nodes.starts[:-1])
+    return np.asarray(scale[first[parent]] / scale[first[child]])
+
+
+def _coefficients(
+    problem: TableProblem, parents: list[int], edges: list[tuple[int, int]]
+) -> Floats:
+    """Return the coefficients of edges, their standard errors and degrees of freedom, (3, k).
+
+    They are NaN for nodes of several columns.
+    """
+    scorer, coef = problem.scorer, problem.model(parents).coef
+    of_columns = scorer.parents_of_columns(parents)
+    errors, freedom = standard_errors(scorer.group_statistics, of_columns)
+    found = np.full((3, len(edges)), np.nan)
+    for i, (p, x) in enumerate(edges):
+        ends = scorer.columns_of_nodes([p]), scorer.columns_of_nodes([x])
+        if [len(each) for each in ends] == [1, 1]:
+            (a,), (b,) = ends
+            found[:, i] = coef[a, b], errors[a, b], freedom[b]
+    return found

@@ -1,0 +1,162 @@
+"""compare_groups: against single fits, enumeration, and regressions of statsmodels' kind."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import logsumexp
+from scipy.stats import t
+from sklearn.datasets import load_wine
+
+from skbn import BGe, GaussianBNLearner, GaussianBNPosterior, LocalScoreTransformer, compare_groups
+from skbn.exceptions import ApproximateEvidenceWarning
+from tests.reference.networks import all_dags
+
+COLUMNS = ["alcohol", "color_intensity", "flavanoids", "hue"]
+
+
+@pytest.fixture(scope="module")
+def wines():
+    data = load_wine(as_frame=True)
+    return data.data[COLUMNS], data.target
+
+
+def null_table(rng, m=5, n=200):
+    coef = np.triu(rng.normal(size=(m, m)) * 0.6 * (rng.random((m, m)) < 0.4), 1)
+    return rng.normal(size=(n, m)) @ np.linalg.inv(np.eye(m) - coef), rng.random(n) < 0.4
+
+
+def test_answers_are_those_of_all_networks(wines):
+    table, target = wines
+    comparison = compare_groups(table, target)
+    rows = table / table.std(ddof=0)
+    criterion = BGe(nu=rows.mean().tolist())
+    every = list(all_dags(4))
+
+    def evidence(*tables):
+        scores = [LocalScoreTransformer(criterion).fit_transform(each) for each in tables]
+        totals = [
+            sum(each.local_score(x, p) for each in scores for x, p in enumerate(parents))
+            for parents in every
+        ]
+        return logsumexp(totals) - np.log(len(every))
+
+    groups = [rows[target == label] for label in range(3)]
+    expected = evidence(rows), evidence(*groups), sum(map(evidence, groups))
+    np.testing.assert_allclose([*comparison.answers.values()], expected, atol=1e-7)
+    assert comparison.kind == "log evidence"
+    assert comparison.n_rows == {0: 59, 1: 71, 2: 48}
+    assert comparison.n_tests == 6 * 3
+
+
+def test_scores_of_best_networks(wines):
+    table, target = wines
+    comparison = compare_groups(table, target, GaussianBNLearner("bic"))
+    groups = [table[target == label] for label in range(3)]
+    scores = [LocalScoreTransformer().fit_transform(each) for each in groups]
+    expected = (
+        GaussianBNLearner().fit(table).network_score_,
+        GaussianBNLearner().fit(sum(scores)).network_score_,
+        sum(GaussianBNLearner().fit(each).network_score_ for each in groups),
+    )
+    np.testing.assert_allclose([*comparison.answers.values()], expected, atol=1e-8)
+    assert "joined" not in comparison.to_frame()
+
+
+def test_differences_are_those_of_regressions(wines):
+    table, target = wines
+    comparison = compare_groups(table, target, level=0.9)
+    frame = comparison.to_frame()
+    assert len(frame) == 3 * comparison.structure.dag.number_of_edges()
+    for _, row in frame.iterrows():
+        others = list(comparison.structure.dag.predecessors(row["child"]))
+        found = []
+        for label in (row["group"], row["other"]):
+            own = table[target == label]
+            X = np.column_stack([np.ones(len(own)), own[others]])
+            beta = np.linalg.lstsq(X, own[row["child"]])[0]
+            freedom = len(X) - X.shape[1]
+            noise = ((own[row["child"]] - X @ beta) ** 2).sum() / freedom
+            at = 1 + others.index(row["parent"])
+            found.append((beta[at], np.linalg.inv(X.T @ X)[at, at] * noise, freedom))
+        (a, va, fa), (b, vb, fb) = found
+        assert row["weight"] == pytest.approx(a)
+        assert row["difference"] == pytest.approx(a - b)
+        freedom = (va + vb) ** 2 / (va**2 / fa + vb**2 / fb)
+
+        margin = t.ppf(1 - 0.1 / (2 * comparison.n_tests), freedom) * np.sqrt(va + vb)
+        assert row["high"] - row["low"] == pytest.approx(2 * margin)
+        p_value = 2 * t.sf(abs(a - b) / np.sqrt(va + vb), freedom) * comparison.n_tests
+        assert row["p_value"] == pytest.approx(min(1, p_value))
+        assert row["differs"] == (p_value < 0.1)
+        assert comparison.networks[row["group"]].dag.edges[row["parent"], row["child"]][
+            "weight"
+        ] == pytest.approx(a)
+
+
+def test_joined_columns_have_the_probabilities_of_posteriors(wines):
+    table, target = wines
+    rows = target > 0
+    frame = compare_groups(table[rows], target[rows]).to_frame()
+    standardised = table[rows] / table[rows].std(ddof=0)
+    prior = BGe(nu=standardised.mean().tolist())
+    for label, name in ((1, "joined_in_group"), (2, "joined_in_other")):
+        own = GaussianBNPosterior(prior).fit(standardised[target[rows] == label])
+        edges = pd.DataFrame(own.edge_probabilities_, COLUMNS, COLUMNS)
+        for _, row in frame.iterrows():
+            expected = (
+                edges.loc[row["parent"], row["child"]] + edges.loc[row["child"], row["parent"]]
+            )
+            assert row[name] == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("estimator", [None, GaussianBNLearner()])
+def test_null_tables_have_no_more_differences_than_the_level(estimator):
+    rng = np.random.default_rng(0)
+    n_called = 0
+    for _ in range(200):
+        X, groups = null_table(rng)
+        n_called += bool(compare_groups(X, groups, estimator).to_frame()["differs"].any())
+    assert n_called <= 16  # 10 expected at most; 3 % of such experiments have more than 16
+
+
+def test_a_planted_difference_is_found():
+    rng = np.random.default_rng(0)
+    X, groups = null_table(rng, n=400)
+    X[:, 4] = rng.normal(size=400) + np.where(groups, 1.0, -1.0) * X[:, 0]
+    comparison = compare_groups(X, groups)
+    frame = comparison.to_frame()
+    assert {frame["parent"][0], frame["child"][0]} == {0, 4}
+    assert frame["differs"].sum() == 1
+    assert max(comparison.answers, key=comparison.answers.get) == "one structure"
+    display = comparison.plot()
+    assert display.marked.sum() == 1
+    assert "1 of" in repr(comparison)
+
+
+def test_groups_of_categories(wines):
+    table, target = wines
+    table = table.assign(hue=pd.qcut(table["hue"], 3, labels=["low", "middle", "high"]))
+    posterior = GaussianBNPosterior("bic", nodes="auto", max_parents=2)
+    with pytest.warns(ApproximateEvidenceWarning):
+        comparison = compare_groups(table[target > 0], target[target > 0], posterior)
+    frame = comparison.to_frame()
+    with_hue = (frame["parent"] == "hue") | (frame["child"] == "hue")
+    assert frame["difference"].isna().equals(with_hue)
+
+
+def test_what_cannot_be_compared_is_refused(wines):
+    table, target = wines
+    with pytest.raises(ValueError, match="label for each of the 178 rows"):
+        compare_groups(table, [0, 1])
+    with pytest.raises(ValueError, match="two groups or more"):
+        compare_groups(table, np.zeros(178))
+    with pytest.raises(ValueError, match="some are missing"):
+        compare_groups(table, [None, *target[1:]])
+    with pytest.raises(TypeError, match="must be a GaussianBNPosterior"):
+        compare_groups(table, target, BGe())
+    with pytest.raises(ValueError, match="level must be"):
+        compare_groups(table, target, level=95)
+    labels = np.where(np.arange(178) < 3, "few", "many")
+    with pytest.raises(ValueError, match="rows of group 'few'"):
+        compare_groups(table, labels, GaussianBNLearner())
