@@ -30,6 +30,7 @@ from ._networks.anomalies import Anomalies as Anomalies
 from ._networks.block_network import GaussianBlockNetwork as GaussianBlockNetwork
 from ._networks.comparison import NetworkComparison as NetworkComparison
 from ._networks.distribution import GaussianDistribution as GaussianDistribution
+from ._networks.effect_estimates import EffectEstimate as EffectEstimate
 from ._networks.fit_indices import FitIndices as FitIndices
 from ._networks.network import GaussianBayesianNetwork as GaussianBayesianNetwork
 from ._posterior.answers import EstimatedProbability as EstimatedProbability

@@ -7,7 +7,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from skbn._core.arrays import Floats
 from skbn._displays.appearance import style_for
 from skbn._displays.display import Display, check_axes
 
@@ -80,6 +79,39 @@ class ForestDisplay(Display):
                 f"interval; got {len(self.labels)} labels and arrays of the shapes {shapes}."
             )
 
+    @classmethod
+    def from_effects(cls, effects: Any, level: float = 0.95, *, ax: Any = None) -> Self:
+        """Draw several effects, the largest first.
+
+        Parameters
+        ----------
+        effects : sequence of EffectPosterior and EffectEstimate
+        level : float, default=0.95
+            The probability of the intervals, from 0 to 1.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default in a new figure.
+
+        Returns
+        -------
+        display : ForestDisplay
+
+        Raises
+        ------
+        ValueError, ImportError, TypeError
+            If there are no effects; as `plot`.
+        """
+        ordered = sorted(effects, key=lambda effect: -abs(effect.mean))
+        captions = [effect._caption() for effect in ordered]
+        ends = [effect.interval(level) for effect in ordered]
+        display = cls(
+            [caption.removeprefix("Effect of ") for caption in captions],
+            [effect.mean for effect in ordered],
+            [low for low, _ in ends],
+            [high for _, high in ends],
+            xlabel=f"effect, {100 * level:g} % interval",
+        )
+        return display.plot(ax=ax)
+
     def plot(self, *, ax: Any = None) -> Self:
         """Draw the estimates.
 
@@ -119,8 +151,3 @@ class ForestDisplay(Display):
         ax.spines[["left", "right", "top"]].set_visible(False)
         ax.tick_params(left=False)
         return self._drawn_on(ax=ax)
-
-
-def in_order_of_size(estimates: Floats) -> Any:
-    """Return the order in which a forest plot shows estimates: the largest magnitudes first."""
-    return np.argsort(-np.abs(estimates), kind="stable")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -22,6 +22,7 @@ from skbn._data.nodes import Nodes
 from skbn._displays.frames import frame_of
 from skbn._estimators.fitting import resources_of
 from skbn._estimators.network_estimator import NetworkEstimator
+from skbn._networks.effect_estimates import EffectEstimate, mixture, read_intervention
 from skbn._networks.effects import Combination, all_changes, all_readings, change_and_reading
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._posterior.answers import (
@@ -337,12 +338,12 @@ class PosteriorAnswers(NetworkEstimator):
 
     def effect(
         self,
-        cause: str | int,
-        outcome: str | int,
+        cause: Any,
+        outcome: Any,
         *,
         n_samples: int = 10_000,
         random_state: Any = None,
-    ) -> EffectPosterior:
+    ) -> EffectPosterior | EffectEstimate:
         """Return the posterior of the total effect of do(cause) on an outcome.
 
         It averages over all networks and their parameters, by samples that are exact and
@@ -352,14 +353,15 @@ class PosteriorAnswers(NetworkEstimator):
         Parameters
         ----------
         cause, outcome : str or int
-            Two columns, by name or number.
+            Two columns, by name or number. For an intervention on several columns at once, the
+            cause is a dict of them, as in `GaussianBayesianNetwork.effect`.
         n_samples : int, default=10_000
             At least 2. The standard error of the mean falls with its square root.
         random_state : int, RandomState, Generator or None, default=None
 
         Returns
         -------
-        effect : EffectPosterior
+        effect : EffectPosterior, or EffectEstimate for a dict
             Its mean, standard deviation and quantiles, and the probability that there is no
             effect. This is exact with the uniform prior, except that with more than 20 columns
             it comes from the samples if knowledge decides which of the two may come first; so
@@ -388,6 +390,13 @@ class PosteriorAnswers(NetworkEstimator):
         95 % interval               0 to 1.3
         """
         check_is_fitted(self)
+        if isinstance(cause, Mapping):
+            require_two(n_samples)
+            networks = self.sample_networks(n_samples, random_state)
+            asked = read_intervention(networks[0]._blocks, cause, outcome)
+            found = [network._effect_of(asked) for network in networks]
+            parts = [each._replace(errors=np.zeros(1)) for each in found]
+            return mixture(asked, parts, f"the posterior, by {len(parts):,} networks")
         number_of = partial(column_number, self.local_scores_.columns)
         change, reading = change_and_reading(self._known_nodes, cause, outcome, number_of)
         return self._effects([change], [reading], n_samples, random_state)[cause, outcome]

@@ -62,6 +62,15 @@ from skbn._networks.adjustment import AdjustmentSets
 from skbn._networks.anomalies import Anomalies
 from skbn._networks.comparison import NetworkComparison
 from skbn._networks.distribution import GaussianDistribution
+from skbn._networks.effect_estimates import (
+    EffectEstimate,
+    EffectParts,
+    Intervention,
+    class_effects,
+    effect_parts,
+    mixture,
+    read_intervention,
+)
 from skbn._networks.fit_indices import FitIndices, check_n, fit_indices
 from skbn._networks.gaussian import (
     LinearGaussianModel,
@@ -1316,6 +1325,56 @@ class GaussianBayesianNetwork(
             b       c    3.0     3.0       0.0        1
         """
         return frame_of(effects.effect_columns(self._model(), self._blocks))
+
+    def effect(self, cause: Any, outcome: Any) -> EffectEstimate:
+        """Return the total effect of an intervention on an outcome, with its standard error.
+
+        It takes the graph as given: that a search chose it from the same rows, or that equivalent
+        networks have other effects, makes it less sure. `GaussianBNPosterior.effect`,
+        `BootstrapBNLearner.effect` and `NearOptimalNetworks.effect` return the same kind of result,
+        for several networks.
+
+        Parameters
+        ----------
+        cause : node, or dict of node to change
+            What is set. A node stands for a change by 1. In a dict, several nodes may be set at
+            once, each to a value larger by a number, or from one value to another by a tuple:
+            ``{"dose": 2.0, "ward": ("east", "west")}``. Categories need the latter.
+        outcome : node, or (category, level)
+            For a level of a category, the effect is on its probability.
+
+        Returns
+        -------
+        effect : EffectEstimate
+            Its `mean` is the effect, and `std` the standard error by the delta method; NaN if it is
+            not known what rows the parameters were estimated from by least squares (see
+            `to_frame`). `interval` is Student's.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If there are no parameters.
+        ValueError, TypeError
+            If there is no such node or level; if cause and outcome share a node; if a category
+            comes without two levels, or as an outcome without one.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_wine
+        >>> from skbn import GaussianBNLearner
+        >>> wine = load_wine(as_frame=True).data[["alcohol", "proline", "hue", "ash"]]
+        >>> network = GaussianBNLearner().fit(wine).network_
+        >>> effect = network.effect({"alcohol": 1.0, "hue": -0.1}, "proline")
+        >>> round(effect.mean, 1), round(effect.std, 1)
+        (218.5, 21.7)
+        """
+        asked = read_intervention(self._blocks, cause, outcome)
+        return mixture(asked, [self._effect_of(asked)], "this graph")
+
+    def _effect_of(self, asked: Intervention, *, of_class: bool = False) -> EffectParts:
+        """Return what the network, or its equivalence class, says of an effect."""
+        groups = self._statistics if self._is_learned_graph() else None
+        return (class_effects if of_class else effect_parts)(self._model(), groups, asked)
 
     def path_effects(self, cause: Hashable, outcome: Hashable) -> Any:
         """Return a table of the parts of a total effect along each directed path.

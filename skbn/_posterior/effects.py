@@ -30,14 +30,16 @@ import numpy.typing as npt
 
 from skbn._chains.convergence import batches_of_states, errors_of_batches
 from skbn._core.arrays import Booleans, Floats, Integers, Random
-from skbn._core.columns import column_number
+from skbn._core.columns import column_number, named_nodes
 from skbn._core.compile import compile_kernels
 from skbn._core.resources import one_blas_thread, require_memory
 from skbn._core.subsets import parents_of_masks
 from skbn._core.text import readable_count, readable_name, readable_value, text_table
 from skbn._data.nodes import Nodes
 from skbn._data.statistics import GroupStatistics
+from skbn._displays.forest_display import ForestDisplay
 from skbn._displays.frames import frame_of, html_table
+from skbn._networks.effect_estimates import EffectSummary
 from skbn._networks.effects import Combination, change_and_reading, matrix_of
 from skbn._posterior.effect_kernels import sum_paths
 from skbn._posterior.family_weights import mask_type
@@ -48,7 +50,7 @@ _EPS = np.finfo(np.float64).eps
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class EffectPosterior:
+class EffectPosterior(EffectSummary):
     """The posterior of the total effect of do(cause) on an outcome, from sampled networks.
 
     The effect is by how much the outcome's expectation changes when the cause is set to a
@@ -185,36 +187,6 @@ class EffectPosterior:
         q = as_probabilities(q)
         values = quantiles(self._ascending, self._at_zero, q)
         return values if q.ndim else float(values)
-
-    def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Return the interval that leaves out the same probability on both sides.
-
-        Parameters
-        ----------
-        level : float, default=0.95
-            The interval's probability, from 0 to 1.
-
-        Returns
-        -------
-        low, high : float
-
-        Raises
-        ------
-        ValueError
-            If the level is not from 0 to 1.
-        """
-        low, high = ends_of(level)
-        return self.quantile(low), self.quantile(high)
-
-    def __repr__(self) -> str:
-        first, *others = self._lines()
-        return "\n".join([self._caption(), text_table(others, "lr", first)])
-
-    def _repr_html_(self) -> str | None:
-        return html_table(self._caption(), self._lines(), "lr")
-
-    def _caption(self) -> str:
-        return f"Effect of do({readable_name(self.cause)}) on {readable_name(self.outcome)}"
 
     def _lines(self) -> list[tuple[str, str]]:
         low, high = self.interval()
@@ -396,10 +368,12 @@ class TotalEffects:
                 f"These effects are not of {change.label!r} on {reading.label!r}. Ask "
                 f"posterior.effect({pair[0]!r}, {pair[1]!r})."
             )
-        i, j = self.causes.index(change), self.outcomes.index(reading)
+        return self._effect(self.causes.index(change), self.outcomes.index(reading))
+
+    def _effect(self, i: int, j: int) -> EffectPosterior:
         return EffectPosterior(
-            change.label,
-            reading.label,
+            self.causes[i].label,
+            self.outcomes[j].label,
             1 - float(self.path_probabilities[i, j]),
             self._values(i, j),
             float(self.given_path[i, j]),
@@ -411,6 +385,49 @@ class TotalEffects:
     def _values(self, i: int, y: int) -> Floats:
         draws = self.draws[i, y]
         return draws[~np.isnan(draws)]
+
+    def plot(
+        self,
+        causes: Any = None,
+        outcomes: Any = None,
+        *,
+        level: float = 0.95,
+        n: int = 20,
+        ax: Any = None,
+    ) -> ForestDisplay:
+        """Draw the means with their intervals, the largest first: a forest plot.
+
+        Parameters
+        ----------
+        causes, outcomes : column or list of columns, optional
+            By default all.
+        level : float, default=0.95
+            The probability of the intervals, from 0 to 1.
+        n : int, default=20
+            How many effects are drawn at most.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default in a new figure.
+
+        Returns
+        -------
+        display : ForestDisplay
+
+        Raises
+        ------
+        ValueError, TypeError, ImportError
+            If there is no such column, or matplotlib is not installed.
+        """
+        names: list[Any] = self.nodes.names
+        first, last = (
+            names if each is None else named_nodes(each, names, name)[0]
+            for each, name in ((causes, "causes"), (outcomes, "outcomes"))
+        )
+        drawn = [
+            self._effect(i, j)
+            for i, j in zip(*self._pairs(), strict=True)
+            if names[self.causes[i].node] in first and names[self.outcomes[j].node] in last
+        ]
+        return ForestDisplay.from_effects(drawn[:n], level, ax=ax)
 
     def to_frame(self, level: float = 0.95) -> Any:
         """Return a table with a row for each cause and outcome, the largest means first.

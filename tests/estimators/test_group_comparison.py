@@ -45,7 +45,7 @@ def test_answers_are_those_of_all_networks(wines):
     np.testing.assert_allclose([*comparison.answers.values()], expected, atol=1e-7)
     assert comparison.kind == "log evidence"
     assert comparison.n_rows == {0: 59, 1: 71, 2: 48}
-    assert comparison.n_tests == 6 * 3
+    assert comparison.n_tests == 12 * 3
 
 
 def test_scores_of_best_networks(wines):
@@ -66,9 +66,10 @@ def test_differences_are_those_of_regressions(wines):
     table, target = wines
     comparison = compare_groups(table, target, level=0.9)
     frame = comparison.to_frame()
-    assert len(frame) == 3 * comparison.structure.dag.number_of_edges()
+    assert frame["is_edge"].sum() == 3 * comparison.structure.dag.number_of_edges()
     for _, row in frame.iterrows():
         others = list(comparison.structure.dag.predecessors(row["child"]))
+        others += [row["parent"]] * (not row["is_edge"])
         found = []
         for label in (row["group"], row["other"]):
             own = table[target == label]
@@ -81,16 +82,16 @@ def test_differences_are_those_of_regressions(wines):
         (a, va, fa), (b, vb, fb) = found
         assert row["weight"] == pytest.approx(a)
         assert row["difference"] == pytest.approx(a - b)
-        freedom = (va + vb) ** 2 / (va**2 / fa + vb**2 / fb)
+        freedom = min(fa, fb)
 
         margin = t.ppf(1 - 0.1 / (2 * comparison.n_tests), freedom) * np.sqrt(va + vb)
         assert row["high"] - row["low"] == pytest.approx(2 * margin)
         p_value = 2 * t.sf(abs(a - b) / np.sqrt(va + vb), freedom) * comparison.n_tests
         assert row["p_value"] == pytest.approx(min(1, p_value))
         assert row["differs"] == (p_value < 0.1)
-        assert comparison.networks[row["group"]].dag.edges[row["parent"], row["child"]][
-            "weight"
-        ] == pytest.approx(a)
+        if row["is_edge"]:
+            edges = comparison.networks[row["group"]].dag.edges
+            assert edges[row["parent"], row["child"]]["weight"] == pytest.approx(a)
 
 
 def test_joined_columns_have_the_probabilities_of_posteriors(wines):
@@ -117,7 +118,7 @@ def test_null_tables_have_no_more_differences_than_the_level(estimator):
     for _ in range(200):
         X, groups = null_table(rng)
         n_called += bool(compare_groups(X, groups, estimator).to_frame()["differs"].any())
-    assert n_called <= 16  # 10 expected at most; 3 % of such experiments have more than 16
+    assert n_called <= 10
 
 
 def test_a_planted_difference_is_found():
@@ -126,12 +127,13 @@ def test_a_planted_difference_is_found():
     X[:, 4] = rng.normal(size=400) + np.where(groups, 1.0, -1.0) * X[:, 0]
     comparison = compare_groups(X, groups)
     frame = comparison.to_frame()
-    assert {frame["parent"][0], frame["child"][0]} == {0, 4}
-    assert frame["differs"].sum() == 1
+    differs = frame[frame["differs"]]
+    assert len(differs) >= 1
+    assert set(zip(differs["parent"], differs["child"], strict=True)) <= {(0, 4), (4, 0)}
     assert max(comparison.answers, key=comparison.answers.get) == "one structure"
     display = comparison.plot()
-    assert display.marked.sum() == 1
-    assert "1 of" in repr(comparison)
+    assert display.marked.sum() == len(differs)
+    assert f"{len(differs)} of" in repr(comparison)
 
 
 def test_groups_of_categories(wines):
@@ -143,6 +145,7 @@ def test_groups_of_categories(wines):
     frame = comparison.to_frame()
     with_hue = (frame["parent"] == "hue") | (frame["child"] == "hue")
     assert frame["difference"].isna().equals(with_hue)
+    assert not frame["differs"][with_hue].any()
 
 
 def test_what_cannot_be_compared_is_refused(wines):

@@ -1,0 +1,464 @@
+"""Effects with their uncertainty, from one network or from several.
+
+What one network says of an effect has a standard error by the delta method. The effect is linear in
+the coefficients of each family, and those of different families are independent. If r is by how
+much the intervention moves each column, and g how much the outcome follows each column, then the
+variance is the sum over the columns c of ``g[c]**2`` times that of ``r[parents] @ coef[parents,
+c]``.
+
+Several networks make a mixture: each counts with its weight, and says 0 if no path leads to the
+outcome.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import stdtr, stdtrit
+
+from skbn._core.arrays import Floats, finite_number
+from skbn._core.graphs import propagate
+from skbn._core.subsets import bits_of, mask_of, members_of
+from skbn._core.text import readable_name, readable_value, text_table
+from skbn._data.nodes import Nodes
+from skbn._data.statistics import GroupStatistics
+from skbn._displays.forest_display import ForestDisplay
+from skbn._displays.frames import frame_of, html_table
+from skbn._networks import effects
+from skbn._networks.effects import change_and_reading, matrix_of
+from skbn._networks.gaussian import LinearGaussianModel
+
+
+class EffectSummary:
+    """What all effects with an uncertainty can be asked. Derived classes say how it is spread."""
+
+    cause: Any
+    outcome: Any
+    probability_zero: float
+    source = "the posterior"
+
+    @property
+    @abstractmethod
+    def mean(self) -> float: ...
+    @property
+    @abstractmethod
+    def std(self) -> float: ...
+    @abstractmethod
+    def cdf(self, values: Any) -> Any: ...
+    @abstractmethod
+    def quantile(self, q: Any) -> Any: ...
+
+    @property
+    def probability_positive(self) -> float:
+        """The probability, or share, of an effect above 0."""
+        return float(1 - self.cdf(0.0))
+
+    @property
+    def probability_negative(self) -> float:
+        """The probability, or share, of an effect below 0."""
+        return max(0.0, 1 - self.probability_positive - self.probability_zero)
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Return the interval that leaves out the same probability on both sides.
+
+        Parameters
+        ----------
+        level : float, default=0.95
+            The interval's probability, from 0 to 1.
+
+        Returns
+        -------
+        low, high : float
+
+        Raises
+        ------
+        ValueError
+            If the level is not from 0 to 1.
+        """
+        if not 0 <= level <= 1:
+            raise ValueError(f"level must be from 0 to 1; got {readable_value(level)}.")
+        return self.quantile((1 - level) / 2), self.quantile((1 + level) / 2)
+
+    def to_frame(self, level: float = 0.95) -> Any:
+        """Return a table of one row, to be put below those of other effects.
+
+        Parameters
+        ----------
+        level : float, default=0.95
+            The probability of the interval, from 0 to 1.
+
+        Returns
+        -------
+        frame : pandas.DataFrame, or a table as a dict of lists without pandas
+            Its columns are `cause`, `outcome`, `mean`, `std`, `low`, `high`, `no_effect`,
+            `positive`, `negative` and `source`.
+        """
+        low, high = self.interval(level)
+        row = {
+            "cause": self.cause,
+            "outcome": self.outcome,
+            "mean": self.mean,
+            "std": self.std,
+            "low": low,
+            "high": high,
+            "no_effect": self.probability_zero,
+            "positive": self.probability_positive,
+            "negative": self.probability_negative,
+            "source": self.source,
+        }
+        return frame_of({name: [value] for name, value in row.items()})
+
+    def plot(self, level: float = 0.95, *, ax: Any = None) -> ForestDisplay:
+        """Draw the mean with its interval; `ForestDisplay.from_effects` draws several effects.
+
+        Parameters
+        ----------
+        level : float, default=0.95
+            The probability of the interval, from 0 to 1.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default in a new figure.
+
+        Returns
+        -------
+        display : ForestDisplay
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        """
+        return ForestDisplay.from_effects([self], level, ax=ax)
+
+    def _caption(self) -> str:
+        return f"Effect of do({readable_cause(self.cause)}) on {readable_cause(self.outcome)}"
+
+    @abstractmethod
+    def _lines(self) -> list[tuple[str, str]]: ...
+
+    def __repr__(self) -> str:
+        first, *others = self._lines()
+        return "\n".join([self._caption(), text_table(others, "lr", first)])
+
+    def _repr_html_(self) -> str | None:
+        return html_table(self._caption(), self._lines(), "lr")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class EffectEstimate(EffectSummary):
+    """An effect with its uncertainty, from one network or from several of them.
+
+    It is by how much the outcome's expectation changes by the intervention. ``effect`` of a
+    `GaussianBayesianNetwork`, a `BootstrapBNLearner`, of `NearOptimalNetworks` and, for
+    interventions on several columns, of a `GaussianBNPosterior` returns one. That of a
+    posterior for a single cause is an `EffectPosterior`, which has the same methods.
+
+    Parameters
+    ----------
+    cause : str, int or dict
+        What is set, and by how much it is changed.
+    outcome : str or int
+    values, errors, weights, freedom : ndarray of shape (k,)
+        The effect that each network has, its standard error given this network, how much the
+        network counts (the weights sum to 1), and the degrees of freedom of the error.
+    source : str
+        What the uncertainty is about. Only those of a posterior are probabilities: given one graph
+        it leaves out that the graph may be wrong, and resamples give shares.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from skbn import GaussianBNLearner
+    >>> wine = load_wine(as_frame=True).data[["alcohol", "proline", "hue", "ash"]]
+    >>> network = GaussianBNLearner().fit(wine).network_
+    >>> effect = network.effect("alcohol", "proline")
+    >>> effect
+    Effect of do(alcohol) on proline
+    given               this graph
+    no effect                    0
+    mean                       258
+    standard deviation        20.9
+    95 % interval       216 to 299
+    >>> effect.to_frame(0.9)[["mean", "low", "high"]].round(1)
+        mean    low   high
+    0  257.6  223.0  292.2
+    """
+
+    cause: Any
+    outcome: Any
+    values: Floats
+    errors: Floats
+    weights: Floats
+    freedom: Floats
+    source: str = "this graph"
+
+    @cached_property
+    def mean(self) -> float:
+        """The mean over the networks."""
+        return float(self.weights @ self.values)
+
+    @cached_property
+    def std(self) -> float:
+        """The standard deviation; with one network, the standard error."""
+        apart = self.values - self.mean
+        return float(np.sqrt(self.weights @ (apart**2 + self.errors**2)))
+
+    @cached_property
+    def probability_zero(self) -> float:  # type: ignore[override]
+        """The weight of the networks in which no path leads from the cause to the outcome."""
+        return float(self.weights[(self.values == 0) & (self.errors == 0)].sum())
+
+    def cdf(self, values: Any) -> Any:
+        """Return the probability, or share, of effects no larger than each value.
+
+        Parameters
+        ----------
+        values : float or array-like
+
+        Returns
+        -------
+        probabilities : float or ndarray of the values' shape
+        """
+        at = np.asarray(values, dtype=np.float64)
+        apart = at[..., np.newaxis] - self.values
+        known = self.errors == 0
+        below = np.where(
+            known, apart >= 0, stdtr(self.freedom, apart / np.where(known, 1.0, self.errors))
+        )
+        shares = np.minimum(below @ self.weights, 1.0)
+        return shares if at.ndim else float(shares)
+
+    def quantile(self, q: Any) -> Any:
+        """Return the smallest value that the effect does not exceed with probability q.
+
+        Parameters
+        ----------
+        q : float or array-like
+            From 0 to 1.
+
+        Returns
+        -------
+        values : float or ndarray of the shape of q
+
+        Raises
+        ------
+        ValueError
+            If a q is not from 0 to 1.
+        """
+        q = np.asarray(q, dtype=np.float64)
+        if not ((q >= 0) & (q <= 1)).all():
+            raise ValueError(f"q must be from 0 to 1; got {readable_value(q[()])}.")
+        found = np.array([self._quantile(each) for each in q.ravel()]).reshape(q.shape)
+        return found if q.ndim else float(found)
+
+    def _quantile(self, q: float) -> float:
+        # That of the mixture lies between those of its parts.
+        known = self.errors == 0
+        apart = np.where(known, 0.0, stdtrit(self.freedom, q) * np.where(known, 1.0, self.errors))
+        low, high = (self.values + apart).min(), (self.values + apart).max()
+        if not np.isfinite(low + high):
+            return float(low if q < 0.5 else high)
+        reached = q * (1 - _EPS * (len(self.values) + 1))  # rounding of the weights' sum
+        low = np.nextafter(low, -np.inf)
+        while (middle := low + (high - low) / 2) not in (low, high):
+            low, high = (low, middle) if self.cdf(middle) >= reached else (middle, high)
+        return float(high)
+
+    def _lines(self) -> list[tuple[str, str]]:
+        low, high = self.interval()
+        return [
+            ("given", self.source),
+            ("no effect", f"{self.probability_zero:.3g}"),
+            ("mean", f"{self.mean:.3g}"),
+            ("standard deviation", f"{self.std:.3g}"),
+            ("95 % interval", f"{low:.3g} to {high:.3g}"),
+        ]
+
+
+_EPS = float(np.finfo(np.float64).eps)
+
+
+def readable_cause(cause: Any) -> str:
+    """Return what is set, or a category and its level, as one reads it.
+
+    Examples
+    --------
+    >>> readable_cause({"dose": 2.0, "ward": ("east", "west")})
+    'dose + 2, ward: east to west'
+    """
+    if not isinstance(cause, Mapping):
+        return readable_name(cause)
+    return ", ".join(
+        f"{readable_name(name)}: {change[0]} to {change[1]}"
+        if isinstance(change, tuple)
+        else f"{readable_name(name)} + {change:g}"
+        for name, change in cause.items()
+    )
+
+
+# What is asked
+
+
+class Intervention(NamedTuple):
+    """An intervention and an outcome, over the columns of nodes.
+
+    Parameters
+    ----------
+    cause, outcome : object
+        As the user names them.
+    shown : tuple
+        The same as they are shown.
+    nodes : Nodes
+    held : list of int
+        The columns that are set.
+    shift : ndarray of shape (n_columns,)
+        By how much.
+    weights : ndarray of shape (n_columns,)
+        The outcome is the sum of the columns with these weights.
+    """
+
+    cause: Any
+    outcome: Any
+    shown: tuple[Any, Any]
+    nodes: Nodes
+    held: list[int]
+    shift: Floats
+    weights: Floats
+
+
+def read_intervention(nodes: Nodes, cause: Any, outcome: Any) -> Intervention:
+    """Return what a user asks of an effect.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As `change_and_reading`; if a dict of causes is empty, or a change is no finite number.
+    """
+    changes: dict[Any, Any] = dict(cause) if isinstance(cause, Mapping) else {cause: 1.0}
+    if not changes:
+        raise ValueError("cause must name a node that is set; it is empty.")
+    shift, held = np.zeros(len(nodes.columns)), set()
+    for name, change in changes.items():
+        size = 1.0
+        if name not in nodes.levels:
+            ends = change if isinstance(change, tuple) and len(change) == 2 else (0.0, change)
+            low, high = (finite_number(end, f"cause[{name!r}]") for end in ends)
+            size = high - low
+        elif isinstance(cause, Mapping):
+            name = (name, *change) if isinstance(change, tuple) else (name, change)
+        part, reading = change_and_reading(nodes, name, outcome)
+        held.add(part.node)
+        shift[part.columns] += size * np.array(part.weights)
+    (weights,) = matrix_of([reading], len(shift))
+    shown = (cause if isinstance(cause, Mapping) else part.label), reading.label
+    held_columns = nodes.columns_of(sorted(held))
+    return Intervention(cause, outcome, shown, nodes, held_columns, shift, weights)
+
+
+# What networks say
+
+
+def effect_and_error(
+    model: LinearGaussianModel,
+    groups: Sequence[GroupStatistics] | None,
+    asked: Intervention,
+) -> tuple[float, float, float]:
+    """Return the effect in a network, its standard error, and the error's degrees of freedom.
+
+    Without what the parameters were estimated from, the error is NaN. It is 0 without a path.
+    """
+    coef, parents = model.without_parents(asked.held)
+    reach = propagate(asked.shift, coef, parents)
+    follows = propagate(np.eye(len(coef)), coef, parents) @ asked.weights
+    effect = float(reach @ asked.weights)
+    if not any(follows[c] and reach[members_of(mask)].any() for c, mask in enumerate(parents)):
+        return effect, 0.0, np.inf
+    if groups is None:
+        return effect, np.nan, np.inf
+    return effect, *_error(groups, parents, reach, follows)
+
+
+def _error(
+    groups: Sequence[GroupStatistics], parents: Sequence[int], reach: Floats, follows: Floats
+) -> tuple[float, float]:
+    """Return the standard error of an effect, and its degrees of freedom.
+
+    Parameters
+    ----------
+    groups : sequence of GroupStatistics
+    parents : sequence of int
+        The masks of each column's parents, by which it is regressed.
+    reach, follows : ndarray of shape (n_columns,)
+        By how much the intervention moves each column, and the outcome follows it.
+    """
+    variance, freedom = 0.0, np.inf
+    for own, statistics in groups:
+        masks = [mask if c in own and follows[c] else 0 for c, mask in enumerate(parents)]
+        for families in statistics.families_of(bits_of(masks, len(parents))):
+            if not families.n_parents.any():
+                continue
+            inverses = np.linalg.inv(families.first_block(families.n_parents))
+            left = families.residual_norms()
+            for i, (c, n) in enumerate(zip(families.children, families.n_parents, strict=True)):
+                at = families.columns[i, :n]
+                if not reach[at].any():
+                    continue
+                moved = (reach[at] / statistics.scale[at]) @ inverses[i, :n, :n]
+                free = statistics.n_samples - n - 1.0
+                unit = left[i] * statistics.scale[c] / np.sqrt(free)
+                variance += float((follows[c] * unit) ** 2 * (moved @ moved))
+                freedom = min(freedom, free)
+    return float(np.sqrt(variance)), freedom
+
+
+class EffectParts(NamedTuple):
+    """The effects of k networks, their standard errors, weights and degrees of freedom."""
+
+    values: Floats
+    errors: Floats
+    weights: Floats
+    freedom: Floats
+
+
+def effect_parts(
+    model: LinearGaussianModel, groups: Sequence[GroupStatistics] | None, asked: Intervention
+) -> EffectParts:
+    """Return the effect in a network as it is; see `effect_and_error`."""
+    effect, error, freedom = effect_and_error(model, groups, asked)
+    return EffectParts(np.array([effect]), np.array([error]), np.ones(1), np.array([freedom]))
+
+
+def class_effects(
+    model: LinearGaussianModel, groups: Sequence[GroupStatistics] | None, asked: Intervention
+) -> EffectParts:
+    """Return the effects in a network's equivalence class, each with the share of its members.
+
+    Each set of parents that the cause has in some member counts by the number of these members. The
+    errors are those of the regression on the cause and these parents. Interventions on several
+    nodes have the effect of the network as it is.
+    """
+    if isinstance(asked.cause, Mapping):
+        return effect_parts(model, groups, asked)
+    nodes = asked.nodes
+    found = effects.class_effect_columns(model, nodes, asked.cause, asked.outcome)
+    values, n_members = found["effect"], np.array(found["n_members"], dtype=np.float64)
+    errors, freedom = np.full(len(values), np.nan), np.full(len(values), np.inf)
+    for i, adjusted in enumerate(found["adjusted_for"]):
+        if values[i] == 0:
+            errors[i] = 0.0
+        elif groups is not None:
+            of_adjusted = nodes.columns_of([nodes.names.index(name) for name in adjusted])
+            mask = mask_of([*asked.held, *of_adjusted])
+            parents = [mask if weight else 0 for weight in asked.weights]
+            errors[i], freedom[i] = _error(groups, parents, asked.shift, asked.weights)
+    return EffectParts(values, errors, n_members / n_members.sum(), freedom)
+
+
+def mixture(asked: Intervention, parts: Sequence[EffectParts], source: str) -> EffectEstimate:
+    """Return what networks say of an effect."""
+    values, errors, weights, freedom = (np.concatenate(each) for each in zip(*parts, strict=True))
+    return EffectEstimate(*asked.shown, values, errors, weights / weights.sum(), freedom, source)

@@ -1,0 +1,210 @@
+"""Effects with intervals: against numerical derivatives, counterfactuals and lists of networks."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import t
+
+from skbn import (
+    BootstrapBNLearner,
+    EffectEstimate,
+    ForestDisplay,
+    GaussianBayesianNetwork,
+    GaussianBNLearner,
+    GaussianBNPosterior,
+)
+
+NAMES = list("abcde")
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    coef = np.triu(rng.normal(size=(5, 5)) * (rng.random((5, 5)) < 0.8), 1)
+    return pd.DataFrame(rng.normal(size=(60, 5)) @ np.linalg.inv(np.eye(5) - coef), columns=NAMES)
+
+
+@pytest.fixture(scope="module")
+def network(table):
+    return GaussianBNLearner().fit(table).network_
+
+
+def standard_error(network, table, shift, outcome):
+    """Return the delta method's error by numerical derivatives and least squares of each family."""
+    held = [i for i, x in enumerate(shift) if x]
+    y, variance = NAMES.index(outcome), 0.0
+
+    def effect(coef):
+        cut = coef.copy()
+        cut[:, held] = 0
+        return (shift @ np.linalg.inv(np.eye(5) - cut))[y]
+
+    for child in range(5):
+        parents = [NAMES.index(p) for p in network.dag.predecessors(NAMES[child])]
+        X = np.column_stack([np.ones(len(table)), table.iloc[:, parents]])
+        _, rss = np.linalg.lstsq(X, table.iloc[:, child])[:2]
+        cov = np.linalg.inv(X.T @ X)[1:, 1:] * rss[0] / (len(X) - X.shape[1])
+        gradient = []
+        for p in parents:
+            high, low = network.coef_.copy(), network.coef_.copy()
+            high[p, child] += 1e-6
+            low[p, child] -= 1e-6
+            gradient.append((effect(high) - effect(low)) / 2e-6)
+        variance += np.array(gradient) @ cov @ gradient
+    return effect(network.coef_), np.sqrt(variance)
+
+
+@pytest.mark.parametrize("outcome", NAMES)
+def test_errors_are_those_of_the_delta_method(network, table, outcome):
+    for shift in (np.eye(5)[0], np.eye(5)[1], np.array([1.0, -2.0, 0, 0.5, 0])):
+        cause = {NAMES[i]: float(x) for i, x in enumerate(shift) if x}
+        if outcome in cause:
+            continue
+        mean, error = standard_error(network, table, shift, outcome)
+        effect = network.effect(cause, outcome)
+        assert effect.mean == pytest.approx(mean, abs=1e-10)
+        assert effect.std == pytest.approx(error, rel=1e-5, abs=1e-10)
+        assert (effect.probability_zero == 1) == (mean == 0)
+        if len(cause) == 1:
+            assert effect.mean == network.total_effect(next(iter(cause)), outcome)
+
+
+def test_the_only_path_has_the_interval_of_its_edge(table):
+    network = GaussianBayesianNetwork.from_modelstring("[a][b|a][c][d][e]").fit(table)
+    row = network.to_frame(confidence=0.9).iloc[0]
+    effect = network.effect("a", "b")
+    np.testing.assert_allclose(effect.interval(0.9), [row["ci_low"], row["ci_high"]])
+    assert effect.quantile(0.5) == pytest.approx(effect.mean)
+    assert effect.probability_positive == pytest.approx(
+        t.sf(-effect.mean / effect.std, len(table) - 2)
+    )
+    frame = effect.to_frame()
+    assert frame["std"][0] == effect.std
+    assert frame["positive"][0] + frame["negative"][0] == pytest.approx(1)
+
+
+def test_several_causes_are_those_of_counterfactuals(network, table):
+    do = {"a": table["a"] + 1.0, "c": table["c"] - 0.5}
+    changed = network.counterfactual(table, do)
+    effect = network.effect({"a": 1.0, "c": -0.5}, "e")
+    np.testing.assert_allclose(changed["e"] - table["e"], effect.mean, atol=1e-10)
+    between = network.effect({"a": (2.0, 3.0), "c": (1, 0.5)}, "e")
+    assert between.mean == pytest.approx(effect.mean)
+    assert between.std == pytest.approx(effect.std)
+
+
+def test_categories_are_contrasts(table):
+    table = table.assign(c=pd.qcut(table["c"], 3, labels=["low", "middle", "high"]))
+    network = GaussianBNLearner(nodes="auto").fit(table).network_
+    for cause, outcome in (("c", "e"), ("a", ("c", "low"))):
+        change = ("low", "high") if cause == "c" else (0.0, 1.0)
+        means = []
+        for value in change:
+            mean = network.do({cause: value}).mean_
+            of_column = dict(zip(network._blocks.column_names, mean, strict=True))
+            means.append(
+                of_column["e"]
+                if outcome == "e"
+                else 1 - sum(x for name, x in of_column.items() if str(name).startswith("c="))
+            )
+        effect = network.effect({cause: change}, outcome)
+        assert effect.mean == pytest.approx(means[1] - means[0], abs=1e-10)
+        assert np.isfinite(effect.std)
+    assert (
+        network.effect(("c", "low", "high"), "e").mean
+        == network.effect({"c": ("low", "high")}, "e").mean
+    )
+    with pytest.raises(ValueError, match="is a category"):
+        network.effect("c", "e")
+    with pytest.raises(ValueError, match="is a category"):
+        network.effect("a", "c")
+
+
+def test_lists_of_classes_and_of_networks_agree(table):
+    learner = GaussianBNLearner(max_parents=2).fit(table[NAMES[:4]])
+    classes = GaussianBNLearner().fit(table[NAMES[:4]]).near_optimal(within=np.inf)
+    networks = (
+        GaussianBNLearner()
+        .fit(table[NAMES[:4]])
+        .near_optimal(within=np.inf, equivalence_classes=False)
+    )
+    assert len(networks) == 543
+    for cause, outcome in (("a", "c"), ("d", "b")):
+        one, other = (each.effect(cause, outcome) for each in (classes, networks))
+        assert one.mean == pytest.approx(other.mean, abs=1e-9)
+        assert one.probability_zero == pytest.approx(other.probability_zero, abs=1e-9)
+        weights = np.exp(networks.scores - networks.scores[0])
+        values = [each.total_effect(cause, outcome) for each in networks]
+        assert other.mean == pytest.approx(weights @ values / weights.sum(), abs=1e-10)
+    assert learner.near_optimal(3).effect("a", "b").source == "3 classes listed"
+
+
+def test_resamples(table):
+    bootstrap = BootstrapBNLearner(n_resamples=20, random_state=0).fit(table)
+    effect = bootstrap.effect("a", "c")
+    means = []
+    for network in bootstrap.networks_:
+        found = network.class_effects("a", "c")
+        means.append(np.average(found["effect"], weights=found["n_members"]))
+    assert effect.mean == pytest.approx(np.mean(means))
+    low, high = effect.interval(0.9)
+    assert effect.cdf(low) >= 0.05
+    assert effect.cdf(np.nextafter(low, -np.inf)) < 0.05
+    assert effect.cdf(high) >= 0.95
+
+
+def test_posterior_of_several_causes(table):
+    standardised = (table - table.mean()) / table.std()
+    posterior = GaussianBNPosterior().fit(standardised)
+    of_dict = posterior.effect({"a": 1.0}, "c", n_samples=2000, random_state=0)
+    alone = posterior.effect("a", "c", n_samples=2000, random_state=0)
+    assert of_dict.mean == pytest.approx(alone.mean, abs=0.03)
+    np.testing.assert_allclose(of_dict.interval(0.9), alone.interval(0.9), atol=0.05)
+    assert alone.probability_positive + alone.probability_negative == pytest.approx(
+        1 - alone.probability_zero, abs=1e-3
+    )
+    twice = posterior.effect({"a": 2.0}, "c", n_samples=2000, random_state=0)
+    assert twice.mean == pytest.approx(2 * of_dict.mean)
+
+
+def test_mixture():
+    effect = EffectEstimate(
+        "x",
+        "y",
+        np.array([0.0, 1.0, 2.0]),
+        np.array([0.0, 0.0, 0.5]),
+        np.array([0.25, 0.25, 0.5]),
+        np.array([np.inf, np.inf, 10.0]),
+    )
+    assert effect.probability_zero == 0.25
+    assert effect.mean == 1.25
+    assert effect.quantile(0.25) == pytest.approx(0.0, abs=1e-3)
+    grid = np.linspace(0.01, 0.99, 50)
+    at = effect.quantile(grid)
+    assert (effect.cdf(at) >= grid - 1e-12).all()
+    assert (effect.cdf(np.nextafter(at, -np.inf)) <= grid + 1e-12).all()
+    assert effect.probability_negative == pytest.approx(0.5 * t.cdf(-4, 10))
+    display = ForestDisplay.from_effects([effect, effect], 0.5)
+    assert display.labels == ["do(x) on y"] * 2
+    with pytest.raises(ValueError, match="from 0 to 1"):
+        effect.interval(90)
+
+
+def test_errors_are_unknown_without_rows(network):
+    copied = GaussianBayesianNetwork.from_json(network.to_json())
+    parent, child = next(iter(network.dag.edges))
+    effect = copied.effect(parent, child)
+    assert effect.mean == pytest.approx(network.effect(parent, child).mean)
+    assert np.isnan(effect.std)
+
+
+def test_what_is_no_effect_is_refused(network):
+    for cause, outcome, message in [
+        ("x", "a", "x"),
+        ("a", "x", "x"),
+        ("a", "a", "both are 'a'"),
+        ({"a": 1, "b": 2}, "b", "both are 'b'"),
+        ({}, "b", "is empty"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            network.effect(cause, outcome)
