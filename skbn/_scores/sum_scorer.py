@@ -15,6 +15,7 @@ import numpy as np
 
 from skbn._core.arrays import Booleans, Floats, Integers
 from skbn._core.resources import Progress, Resources, read_only
+from skbn._data.nodes import Nodes
 from skbn._regressions.least_squares import Neighbours
 from skbn._regressions.log_determinants import log_determinants_work
 from skbn._regressions.set_function import SetFunctions
@@ -90,6 +91,11 @@ class SumScorer:
         """Raise if the columns of a family depend on each other in a table."""
         for each in self.parts:
             each.require_independence(nodes)
+
+    @property
+    def nodes(self) -> Nodes | None:
+        """Which columns stand for each node, in the first table."""
+        return self.parts[0].nodes
 
     @property
     def group_statistics(self) -> NoReturn:

@@ -23,9 +23,10 @@ from skbn._core.text import readable_value
 from skbn._networks.equivalence import canonical_member
 from skbn._regressions.least_squares import families_of
 from skbn._regressions.set_function import internal_error, score_tolerance
+from skbn._scores.base import BaseScores
 from skbn._scores.local_scores import LocalScores
 from skbn._scores.parent_set_scores import ParentSetScores
-from skbn._scores.scorer import FamilyScorer
+from skbn._scores.scorer import FamilyScorer, ScoredGroup
 from skbn._scores.sum_scorer import SumScorer
 from skbn._solver.constraints import Constraints
 
@@ -92,39 +93,45 @@ def certify_network(
         would leave less. The last check is skipped if the rows were not kept.
     """
     changes = EdgeChanges(scores.scorer, constraints, parents)
-    certify_determinants(scores, changes)
-    losses = certify_neighbours(scores.columns, changes)
-    certify_rows(scores, constraints, parents, coef)
+    groups = scores.scorer.row_groups
+    certify_determinants(groups, changes)
+    losses = certify_neighbours(scores, changes)
+    certify_rows(scores, groups, constraints, parents, coef)
     return losses
 
 
-def certify_determinants(scores: LocalScores, changes: EdgeChanges) -> None:
+def certify_determinants(groups: Sequence[ScoredGroup], changes: EdgeChanges) -> None:
     """Raise unless a search took its scores from the log-determinants of regressions."""
-    for nodes, scorer in scores.scorer.row_groups:
+    for nodes, scorer in groups:
         _check_determinants(scorer, changes, nodes)
 
 
-def certify_neighbours(columns: Sequence[str | int], changes: EdgeChanges) -> Floats:
+def certify_neighbours(scores: BaseScores, changes: EdgeChanges) -> Floats:
     """Return the score losses of a network's edges; raise if a neighbour scores higher."""
     better = changes.best()
     if better is not None:
         child, parent, what, gain = better
         raise internal_error(
-            f"with the edge {columns[parent]!r} -> {columns[child]!r} {what} the "
+            f"with the edge {scores.columns[parent]!r} -> {scores.columns[child]!r} {what} the "
             f"network found scores higher by {gain:g} nats and more"
         )
-    return np.where(bits_of(changes.parents, len(columns)), -changes.gains, np.nan).T
+    parents = changes.parents
+    return np.where(bits_of(parents, len(parents)), -changes.gains, np.nan).T
 
 
 def certify_rows(
-    scores: LocalScores, constraints: Constraints, parents: list[int], coef: Floats
+    scores: LocalScores,
+    groups: Sequence[ScoredGroup],
+    constraints: Constraints,
+    parents: list[int],
+    coef: Floats,
 ) -> None:
     """Raise unless the rows, if they were kept, leave the residuals that scores have."""
     if not scores.sample.has_rows:
         return
     of_columns = scores.scorer.parents_of_columns(parents)
     is_parent = bits_of(of_columns, len(of_columns))
-    for nodes, scorer in scores.scorer.row_groups:
+    for nodes, scorer in groups:
         if len(nodes) < len(parents) or constraints.exogenous:
             # Others have no parents here, so that their rows are not looked at.
             own = scorer.columns_of(mask_of(nodes) & ~constraints.exogenous)

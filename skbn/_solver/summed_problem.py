@@ -73,8 +73,9 @@ class SummedProblem(TableProblem):
             parents = canonical_member(parents)
         score = certify_score(self.network_terms(parents), searched)
         for each in self.parts:
-            certify_determinants(each.scores, EdgeChanges(each.scorer, self.constraints, parents))
-            certify_rows(each.scores, self.constraints, parents, each.model(parents).coef)
+            groups, coef = each.scorer.row_groups, each.model(parents).coef
+            certify_determinants(groups, EdgeChanges(each.scorer, self.constraints, parents))
+            certify_rows(each.scores, groups, self.constraints, parents, coef)
         changes = EdgeChanges(self.scorer, self.constraints, parents)
         return Solution(
             self.names,
@@ -82,7 +83,7 @@ class SummedProblem(TableProblem):
             self.irreversible(parents),
             score,
             upper_sum([score, gap]) if gap else score,
-            certify_neighbours(self.names, changes),
+            certify_neighbours(self.scores, changes),
             criterion=self.scores.criterion,
             exogenous=self._exogenous,
         )
