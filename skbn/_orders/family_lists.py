@@ -70,8 +70,14 @@ class FamilyLists:
         self._sets[child], self._scores[child] = every[kept], every_score[kept]
         self._firsts[child] = _first_with_bit(self._sets[child], len(known))
 
-    def arrays(self) -> Lists:
-        """Return the lists as arrays for kernels."""
+    def arrays(self, replaced: Lists | None = None) -> Lists:
+        """Return the lists as arrays for kernels.
+
+        Parameters
+        ----------
+        replaced : Lists, optional
+            Earlier arrays, which are not used any more: those of m x m are written over.
+        """
         n_words = max(sets.shape[1] for sets in self._sets)
         starts = np.zeros(self.m + 1, dtype=np.int64)
         sizes = [len(scores) // BLOCK * BLOCK + BLOCK for scores in self._scores]
@@ -79,8 +85,13 @@ class FamilyLists:
         sets = np.zeros((starts[-1], n_words), dtype=np.int64)
         scores = np.full(starts[-1], self.missing)
         columns = np.full((self.m, _WORD * n_words), -1, dtype=np.int16)
-        bits = np.full((self.m, self.m), -1, dtype=np.int16)
-        firsts = np.zeros((self.m, self.m), dtype=np.int32)
+        if replaced is None:
+            bits, bits_in = (np.empty((self.m, self.m), dtype=np.int16) for _ in range(2))
+            firsts, firsts_in = (np.empty((self.m, self.m), dtype=np.int32) for _ in range(2))
+        else:
+            *_, bits, bits_in, firsts, firsts_in = replaced
+        bits.fill(-1)
+        firsts.fill(0)
         for x, start in enumerate(starts[:-1]):
             n, width = self._sets[x].shape
             sets[start : start + n, :width] = self._sets[x]
@@ -88,17 +99,9 @@ class FamilyLists:
             columns[x, : len(self._columns[x])] = self._columns[x]
             bits[x, self._columns[x]] = np.arange(len(self._columns[x]))
             firsts[x, self._columns[x]] = start + self._firsts[x]
-        return Lists(
-            starts,
-            sets,
-            np.bitwise_and.reduce(sets.reshape(-1, BLOCK, n_words), axis=1),
-            scores,
-            columns,
-            bits,
-            np.ascontiguousarray(bits.T),
-            firsts,
-            np.ascontiguousarray(firsts.T),
-        )
+        bits_in[:], firsts_in[:] = bits.T, firsts.T
+        common = np.bitwise_and.reduce(sets.reshape(-1, BLOCK, n_words), axis=1)
+        return Lists(starts, sets, common, scores, columns, bits, bits_in, firsts, firsts_in)
 
     def parents(self, lists: Lists, child: int, family: int) -> list[int]:
         """Return the parents in one of the families of `arrays`, ascending."""

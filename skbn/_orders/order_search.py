@@ -28,7 +28,7 @@ from skbn._orders.insertion_kernels import (
     state_of,
 )
 from skbn._orders.list_kernels import Lists, find_dominated
-from skbn._orders.placement import PLACEMENT_KERNELS, PlacementSearch
+from skbn._orders.placement import PLACEMENT_KERNELS, Placed, PlacementSearch
 from skbn._orders.search_kernels import Best, order_greedily, perturb_and_climb
 from skbn._orders.segment_kernels import Segment, segment_of
 
@@ -48,9 +48,9 @@ _STEP = 50
 # the clock. A try takes microseconds, or a tenth of a millisecond among 1000 columns.
 _MOST_TRIES = 1000
 # The first phase perturbs the first start up to this many times for each column, or in all, and
-# at least once for each column; others once. It ends when one for each column, or this many, have
-# brought nothing.
-_MOST_PLACED, _PLACED_IN_ALL, _LEAST_PLACED = 4, 1000, 100
+# at least once for each column; others, and starts from a given order, half as often as there are
+# columns. It ends when one for each column, or this many, have brought nothing.
+_MOST_PLACED, _PLACED_IN_ALL, _LEAST_PLACED = 4, 1000, 40
 # The share of the time that it may take.
 _SHARE_OF_PLACEMENT = 0.5
 # The search ends when this many perturbations of each start, for each column, bring no better
@@ -185,6 +185,8 @@ class OrderSearch:
         self._random = generator.integers(0, 2**64, size=n_starts, dtype=np.uint64)
         self._n_iter, self._lock = 0, threading.Lock()
         self._arrays = lists.arrays()
+        self._placed: dict[int, Placed] = {}
+        self._top = -math.inf  # the best score of the first phase
 
     def run(self) -> FoundOrder:
         """Search from several orders."""
@@ -233,6 +235,7 @@ class OrderSearch:
         except KeyboardInterrupt:
             if not self._ends_on_interrupt:
                 raise
+            self._arrays = self._lists.arrays()  # which may have been about to be replaced
             self._list_placed()
             if math.isinf(self._best.totals[1]):
                 raise
@@ -267,15 +270,17 @@ class OrderSearch:
             placement.begin(self._given[start.i], lambda: self.is_interrupted)
             placement.climb(self._random, start.i, lambda: self.is_over(_SHARE_OF_PLACEMENT))
             self._perturb_placed(placement, start.i)
+            self._placed[start.i] = placement.placed()
+            del self._placements[start.i]  # its memory is not needed any more
 
         for _ in threads.map(place, [(start,) for start in self._starts]):
             pass
 
     def _perturb_placed(self, placement: PlacementSearch, i: int) -> None:
         m, n, last = self._lists.m - self._first, 0, 0
-        # Further starts tell whether the first one is near its best network.
+        # Further starts only tell whether the first one is near its best network.
         is_new = i == 0 and len(self._given[0]) < m
-        most = max(m, min(_MOST_PLACED * m, _PLACED_IN_ALL)) if is_new else m
+        most = max(m, min(_MOST_PLACED * m, _PLACED_IN_ALL)) if is_new else m // 2
         top = placement.score
         while m > 1 and n < most and n - last < max(_LEAST_PLACED, m):
             if self.is_over(_SHARE_OF_PLACEMENT):
@@ -284,24 +289,23 @@ class OrderSearch:
             n += done
             with self._lock:
                 self._n_iter += done
-                best = max(each.score for each in [*self._placements.values()])
-                self._report(best, self._n_iter, 0.0)
+                self._top = max(self._top, placement.score)
+                self._report(self._top, self._n_iter, 0.0)
             if placement.score > top + self._limits.least:
                 top, last = placement.score, n
 
     def _list_placed(self) -> None:
         """List the families of the first phase, and go on from its orders."""
         growth = self._growth
-        placed = {
-            i: each.placed() for i, each in self._placements.items() if each.score > -math.inf
-        }
+        begun = [*self._placements.items()]
+        placed = self._placed | {i: each.placed() for i, each in begun if each.score > -math.inf}
         if growth is None or not placed:
             return
         has_subsets = not self.is_over()
         for each in placed.values():
             for x in range(self._first, self._lists.m):
                 growth.list_family(self._lists, x, each.parents[x], has_subsets=has_subsets)
-        self._arrays = self._lists.arrays()
+        self._arrays = self._lists.arrays(self._arrays)
         starts: list[_Start] = []
         every = []
         for i in sorted(placed):
@@ -316,7 +320,8 @@ class OrderSearch:
         self._starts, self._all_starts = starts, every
         if self._lists.m - self._first > _MOST_TO_GO_ON:
             self._starts = [self._best]
-        self._placements.clear()  # their memory is not needed any more
+        self._placements.clear()
+        self._placed.clear()
 
     # The second phase
 
@@ -378,7 +383,7 @@ class OrderSearch:
                 start.grown = start.totals[1]
                 n += self._grow_for(self._growth, start, threads)
         if n > 0:
-            self._arrays = self._lists.arrays()
+            self._arrays = self._lists.arrays(self._arrays)
             self._climb(threads)
         return float(self._best.totals[1] - before)
 
@@ -440,7 +445,7 @@ class OrderSearch:
         while self._growth is not None and n_in_vain < _MOST_IN_VAIN and not self.is_over():
             is_last = not start.grown_for
             n = self._grow_for(self._growth, start, threads)
-            self._arrays = self._lists.arrays()
+            self._arrays = self._lists.arrays(self._arrays)
             if n > 0:
                 n_in_vain = 0 if self._climb(threads) else n_in_vain + 1
             elif is_last:

@@ -28,7 +28,7 @@ _MOST_PARENTS = 100
 # tenths of a second for 5,000 columns.
 _STEP = 500
 # Perturbations between two looks, for all columns together.
-_PERTURBED = 2000
+_PERTURBED = 500
 # Columns that a perturbation tries at other positions, on average at most.
 _TRIES = 200
 
@@ -40,7 +40,7 @@ class Placed(NamedTuple):
     ----------
     order : ndarray of shape (m,), int64
     parents : list of m lists of int
-    scores : ndarray of shape (m,), float64
+    score : float
     """
 
     order: Integers

@@ -252,10 +252,13 @@ def _refit_other(fitting, placement, z, x, has_x):
     regressions, other, is_open = fitting.regressions, fitting.other, fitting.is_open_to_other
     _open_before(is_open, placement.position, regressions.may_be_parent[z], placement.position[z])
     is_open[x] = has_x
-    n = _load(regressions, placement, other, z)
-    if other.left[x] == np.inf:
-        n = remove_parent(regressions, other, n, z, x)
-    elif has_x and other.left[x] >= LEAST_PIVOT:
+    n = np.int64(0)
+    for t in range(placement.n_parents[z]):
+        if placement.parents[z, t] != x:
+            other.members[n] = placement.parents[z, t]
+            n += 1
+    n = rebuild(regressions, other, n, z)
+    if has_x and other.left[x] >= LEAST_PIVOT:
         add_parent(regressions, other, n, z, x)
         n += 1
     return refit(regressions, other, n, z, is_open, fitting.max_parents, fitting.least)

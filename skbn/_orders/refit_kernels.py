@@ -10,6 +10,7 @@ from skbn._core.compile import inner_kernel
 from skbn._orders.regression_kernels import (
     add_parent,
     explains_most,
+    family_score,
     own_score,
     remove_parent,
     score_with,
@@ -91,6 +92,10 @@ def _best_deletion(regressions, family, n, x):
     best = -np.inf
     chosen = -1
     inverse = family.inverse
+    tables = regressions.tables
+    # Otherwise the parent chosen is the one without which least is left of the child.
+    has_scores = tables[1, n - 1] + tables[2, n - 1] != 0.0 or tables[2, n - 1] >= 0.0
+    least = np.inf
     # Column j of the inverse of the triangular factor of the parents and, last, the child.
     for j in range(n + 1):
         column = x if j == n else family.members[j]
@@ -101,7 +106,6 @@ def _best_deletion(regressions, family, n, x):
             for k in range(i, j):
                 total += inverse[i, k] * family.factor[k, column]
             inverse[i, j] = -total / pivot
-    own_family = family.log_det[0] + math.log(family.left[x]) + regressions.offsets[x]
     for i in range(n):
         y = family.members[i]
         if regressions.must_be_parent[x, y]:
@@ -109,12 +113,13 @@ def _best_deletion(regressions, family, n, x):
         squares = 0.0
         for j in range(i, n):
             squares += inverse[i, j] * inverse[i, j]
-        of_parents = family.log_det[0] + math.log(squares) - regressions.offsets[y]
-        squares += inverse[i, n] * inverse[i, n]
-        of_family = own_family + math.log(squares) - regressions.offsets[y]
-        tables = regressions.tables
-        score = tables[0, n - 1] + tables[1, n - 1] * of_parents + tables[2, n - 1] * of_family
-        if score > best:
-            best = score
-            chosen = y
+        of_child = 1.0 + inverse[i, n] * inverse[i, n] / squares
+        if has_scores or of_child < least:
+            least = of_child
+            of_parents = family.log_det[0] + math.log(squares) - regressions.offsets[y]
+            left = family.left[x] * of_child
+            score = family_score(regressions, n - 1, of_parents, left, regressions.offsets[x])
+            if score > best or not has_scores:
+                best = score
+                chosen = y
     return best, chosen
