@@ -71,8 +71,9 @@ class LaggedTable:
         The series that are not in the table, because they have no more than `n_lags` rows without
         a gap.
     groups : list, optional
-        The series of each row of the table; None if X is a single one. As `groups` of
-        `BootstrapBNLearner.fit`, it draws whole series.
+        The series of each row of the table; None if X is a single one. With
+        ``BootstrapBNLearner().fit(series.table, groups=series.groups)``, resamples draw whole
+        series.
     last : data frame or ndarray of shape (k, n_lags * m), optional
         The copies in the row that would follow each of k series; `next_row` returns them.
     last_groups : list of k hashables
@@ -299,11 +300,13 @@ BootstrapBNLearner or GaussianBayesianNetwork
 
         Parameters
         ----------
-        network, steps, do, exogenous
-            As in `forecast`.
+        network : GaussianBayesianNetwork, or an estimator that has a `network_`
+        steps : int, default=1
         n_samples : int, default=1
             The number of futures.
         random_state : int, RandomState, Generator or None, default=None
+        do, exogenous : dict or data frame, optional
+            As in `forecast`.
 
         Returns
         -------
