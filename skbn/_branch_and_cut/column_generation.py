@@ -55,8 +55,10 @@ _FIRST_WIDTH, _LAST_WIDTH = 8, 11
 _ROUNDS_TO_JUDGE, _LEAST_SHARE_OF_ROUNDS = 6, 0.06
 _LEAST_VIOLATION, _ACCEPTED_SHARE = 0.05, 0.8
 _AGE, _MOST_KEPT_ADDED, _MOST_BYTES_KEPT = 5, 200, 1 << 28
-# All parent sets are searched at least once in this many rounds.
-_ROUNDS_TO_SEARCH = 6
+# All parent sets are searched once in this many rounds, or in more: a search takes about as long as
+# all else if a round takes as long as this many nodes for each column. The last search begins when
+# twice the time of the one before is left.
+_ROUNDS_TO_SEARCH, _NODES_OF_ROUND, _TIMES_OF_SEARCH = 6, 2000, 2.0
 # The most families that are listed, the share to which the gap shrinks before that is tried again,
 # and the most nodes that it may take, as a multiple of those of the search before.
 _MOST_LISTED, _SHRINKAGE, _MOST_TIMES_NODES = 20_000, 0.6, 20
@@ -201,6 +203,8 @@ class ColumnGeneration:
         least = np.array([child.least_cost() - MARGIN for child in children])
         self._best = Bound([], np.empty(0), least, lower_sum(least.tolist()))
         self._n_nodes = [0] * self._m
+        # How long the last search through all parent sets took, and the rounds since then.
+        self._seconds_of_search, self._n_rounds = 0.0, 0
 
     def _is_over(self) -> bool:
         return self._is_full or time.monotonic() >= self._deadline
@@ -260,16 +264,16 @@ class ColumnGeneration:
 
     def _generate(self) -> Lists | None:
         """Add cuts and families until the families within the gap can be listed."""
-        width, n_rounds, n_empty = _FIRST_WIDTH, 0, 0
+        width, n_empty = _FIRST_WIDTH, 0
         bounds: list[float] = []
         gap_of_listing, is_due = math.inf, False
         while not self._is_over():
-            n_rounds += 1
+            self._n_rounds += 1
             pricing, gap, gap_of_all = self._descend()
             stalls = len(bounds) > _ROUNDS_TO_JUDGE and (
                 bounds[-1] - bounds[-1 - _ROUNDS_TO_JUDGE] < _LEAST_SHARE_OF_ROUNDS * gap
             )
-            is_due = is_due or n_rounds % _ROUNDS_TO_SEARCH == 0 or gap <= self._tolerance
+            is_due = is_due or self._is_search_due() or gap <= self._tolerance
             is_due = is_due or n_empty > _ROUNDS_WITHOUT_CUTS
             if is_due and gap_of_all <= (1 + _LEAST_SHARE) * gap + _LEAST_GAP:
                 is_due = False
@@ -290,10 +294,16 @@ class ColumnGeneration:
             bounds.append(pricing.bound)
             if stalls or not cuts:
                 bounds = []
-                is_due = is_due or width == _LAST_WIDTH
                 width = min(width + 1, _LAST_WIDTH)
             self._relaxation.add_cuts(cuts)
         return None
+
+    def _is_search_due(self) -> bool:
+        """Whether to search all parent sets by now, for the bound that this makes."""
+        if self._deadline - time.monotonic() < _TIMES_OF_SEARCH * self._seconds_of_search:
+            return True
+        n_rounds = sum(self._n_nodes) / (_NODES_OF_ROUND * self._m)
+        return self._n_rounds >= max(_ROUNDS_TO_SEARCH, n_rounds)
 
     def _descend(self) -> tuple[Pricing, float, float]:
         """Solve and add families by descents, until these find little.
@@ -391,11 +401,13 @@ class ColumnGeneration:
             )
 
         found = []
+        began = time.monotonic()
         for each in self._threads.map(of_child, [(x,) for x in range(self._m)]):
             if each is None:
                 return None
             found.append(each)
         self._n_nodes = [each.n_nodes for each in found]
+        self._seconds_of_search, self._n_rounds = time.monotonic() - began, 0
         return found
 
     def _keep_bound(
