@@ -27,7 +27,6 @@ from sklearn.utils import estimator_html_repr
 from sphinx.search.en import SearchEnglish
 
 import skbn
-from skbn._data.nodes import Nodes
 
 ROOT = Path(__file__).parents[1]
 
@@ -178,8 +177,6 @@ def texts_linked_to(estimator: type) -> list[str]:
     arguments: list[object] = []
     if issubclass(estimator, skbn.GaussianBayesianNetwork):
         arguments = [networkx.DiGraph()]
-    if issubclass(estimator, skbn.GaussianBlockNetwork):
-        arguments.append(Nodes([], [], [], {}, []))
     links = re.findall(r"#:~:text=([^\"]*)\"", estimator_html_repr(estimator(*arguments)))
     return ["".join(unquote(unescape(t)).replace(",-", "", 1).split()) for t in links]
 

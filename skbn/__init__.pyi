@@ -27,7 +27,6 @@ from ._estimators.posterior import GaussianBNPosterior as GaussianBNPosterior
 from ._estimators.transformer import LocalScoreTransformer as LocalScoreTransformer
 from ._networks.adjustment import AdjustmentSets as AdjustmentSets
 from ._networks.anomalies import Anomalies as Anomalies
-from ._networks.block_network import GaussianBlockNetwork as GaussianBlockNetwork
 from ._networks.comparison import NetworkComparison as NetworkComparison
 from ._networks.distribution import GaussianDistribution as GaussianDistribution
 from ._networks.effect_estimates import EffectEstimate as EffectEstimate

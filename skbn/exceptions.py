@@ -278,7 +278,8 @@ class PenaltyRangeWarning(UserWarning):
 class SamplingWarning(UserWarning):
     """`GaussianBNPosterior` sampled networks, since sums take too much memory, or too long.
 
-    Set `method` to "sampling" if that is what you want.
+    Set `method` to "sampling" if that is what you want. Its `score` also warns by this class if too
+    few of the networks that it draws matter.
 
     Examples
     --------

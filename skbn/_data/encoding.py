@@ -73,6 +73,31 @@ def learn_nodes(spec: Any, table: Table, *, may_miss: bool = False) -> Nodes | N
     return Nodes([name for name, _ in blocks], columns, widths, levels, list(labels))
 
 
+def category_nodes(names: Sequence[Any], table: Table) -> Nodes | None:
+    """Return nodes that are a column each, of which some are categories; None if none is.
+
+    Truth values count as numbers.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If columns are missing, or a category has no levels to tell.
+    """
+    if table.is_lazy or {*names} <= {*range(len(names))}:
+        return None
+    numbers = dict(zip(names, numbers_of(table, names, names), strict=True))
+    levels = {name: _levels(table, j, may_miss=True, is_named=False) for name, j in numbers.items()}
+    found = {name: own for name, own in levels.items() if own and not {*own} <= {False, True}}
+    if not found:
+        return None
+    columns: list[NodeColumn] = []
+    for source, name in enumerate(names):
+        own = [NodeColumn(f"{name}={v}", source, v) for v in found.get(name, [])[1:]]
+        columns += own or [NodeColumn(name, source)]
+    widths = [len(found.get(name, [0, 0])) - 1 for name in names]
+    return Nodes([*names], columns, widths, found, [*names])
+
+
 def encoded_rows(
     nodes: Nodes,
     table: Table,

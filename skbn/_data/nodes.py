@@ -68,6 +68,11 @@ class Nodes:
         return cls(list(names), columns, [1] * len(columns), {}, list(names))
 
     @cached_property
+    def are_columns(self) -> bool:
+        """Whether each node is a column of numbers."""
+        return not self.levels and self.names == self.column_names
+
+    @cached_property
     def column_names(self) -> list[str | int]:
         """The names of all columns."""
         return [column.name for column in self.columns]
@@ -88,6 +93,8 @@ class Nodes:
         They are the columns of the node's parents and, unless `within` is False, those before it in
         its own node.
         """
+        if len(self.columns) == len(self.names):
+            return [*parents]
         of_columns = []
         for node, mask in enumerate(parents):
             others = mask_of(self.columns_of(members_of(mask)))

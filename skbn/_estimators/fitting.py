@@ -25,7 +25,6 @@ from skbn._data.nodes import Nodes
 from skbn._data.sample import Sample
 from skbn._data.table import Table
 from skbn._displays.frames import frame_of
-from skbn._networks.block_network import network_of_model
 from skbn._networks.diagnostics import warn_about_data, warn_about_limit
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._scores.base import BaseScores
@@ -425,7 +424,7 @@ def network_of(solution: Solution) -> GaussianBayesianNetwork:
     elif solution.nodes is None:
         network = GaussianBayesianNetwork(solution.model.to_dag())
     else:
-        network = network_of_model(solution.model, solution.nodes)
+        network = GaussianBayesianNetwork._from_model(solution.model, solution.nodes)
     network._keep(solution.model, solution.score_losses, solution.statistics)
     return network
 

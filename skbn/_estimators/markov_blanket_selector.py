@@ -23,7 +23,6 @@ from skbn._data.row_values import in_order_of_rows
 from skbn._displays.fitted import fitted_network_and_table
 from skbn._displays.notebook import DocLinkMixin
 from skbn._estimators.learner import GaussianBNLearner
-from skbn._networks.block_network import GaussianBlockNetwork
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._regressions.least_squares import triangular_factor
 
@@ -210,8 +209,8 @@ def _columns_of_nodes(
     ValueError
         If the nodes are not the columns, nor made of them.
     """
-    if isinstance(network, GaussianBlockNetwork):
-        blocks = network.blocks
+    blocks = network._blocks
+    if not blocks.are_columns:
         return {
             node: sorted({blocks.columns[i].source for i in blocks.columns_of([v])})
             for v, node in enumerate(blocks.names)
@@ -230,12 +229,12 @@ def _partial_r2(
     network: GaussianBayesianNetwork, target: Hashable, blanket: list[Hashable]
 ) -> list[float]:
     """Return what each node of a blanket explains of a target's variance given the others."""
-    parts = network.nodes_ if isinstance(network, GaussianBlockNetwork) else {}
+    parts = network.nodes_
     model = network._model()
     factor = model.factor()
 
     def unexplained(nodes: list[Hashable]) -> float:
-        names = [column for node in [*nodes, target] for column in parts.get(node, [node])]
+        names = [column for node in [*nodes, target] for column in parts[node]]
         scaled, _ = equilibrated(factor[:, [model.nodes.index(name) for name in names]])
         return float(triangular_factor(scaled)[-1, -1] ** 2)
 

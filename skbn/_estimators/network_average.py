@@ -16,7 +16,6 @@ from skbn._data.table import Table, read_columns
 from skbn._displays.fitted import fitted_network_and_table
 from skbn._displays.frames import frame_of
 from skbn._networks.averaging import EdgeSupport, averaged_parents
-from skbn._networks.block_network import network_of_model
 from skbn._networks.gaussian import estimate_model
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._scores.base import BaseScores
@@ -87,7 +86,7 @@ class TableEstimates:
         fixed = [mask & known for mask, known in zip(parents, self.fixed, strict=True)]
         with one_blas_thread():
             model = estimate_model(self.statistics, parents, self.columns, fixed=fixed)
-        return network_of_model(model, None)
+        return GaussianBayesianNetwork._from_model(model)
 
 
 def estimates_of(

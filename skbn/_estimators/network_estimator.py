@@ -163,6 +163,22 @@ class NetworkEstimator(
             self, X, sample_weight, reset=False, needs_rows=needs_rows, may_miss=may_miss
         )
 
+    def _sample_and_set(
+        self, X: Any, sample_weight: Any, interventions: Any
+    ) -> tuple[Sample, Booleans | None]:
+        """Return rows, or their summary, and which nodes were set in each, if some were."""
+        sample = self._sample(X, sample_weight, needs_rows=interventions is not None)
+        is_set = sample.is_set
+        if interventions is not None:
+            names = getattr(self, self._network_name).nodes
+            is_set = read_interventions(interventions, sample, names)
+        elif is_set is None and sample.is_experiment:
+            raise ValueError(
+                "These LocalScores have interventions, and no rows that say which values were set. "
+                "Pass the table with its interventions."
+            )
+        return sample, is_set
+
 
 class OneNetworkEstimator(NetworkEstimator):
     """An estimator of one network, by which it scores rows."""
@@ -275,17 +291,9 @@ class OneNetworkEstimator(NetworkEstimator):
         -1.661306
         """
         check_is_fitted(self)
-        sample = self._sample(X, sample_weight, needs_rows=interventions is not None)
-        is_set = sample.is_set
-        if interventions is not None:
-            is_set = read_interventions(interventions, sample, self.network_.nodes)
+        sample, is_set = self._sample_and_set(X, sample_weight, interventions)
         if is_set is not None:
             return sample.mean(self._log_density(sample, is_set))
-        if sample.is_experiment:
-            raise ValueError(
-                "These LocalScores have interventions, and no rows that say which values were set. "
-                "Pass the table with its interventions."
-            )
         return self.network_._model().mean_log_density(self.network_._own_columns(sample))
 
 

@@ -12,12 +12,11 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from skbn._chains.convergence import chains_to_compare
-from skbn._core.arrays import as_integer, random_seeds
+from skbn._core.arrays import Random, as_integer, random_seeds
 from skbn._core.columns import column_number
 from skbn._core.estimator import random_generator
 from skbn._core.graphs import dag_of
 from skbn._core.text import readable_value
-from skbn._data.experiments import require_no_interventions
 from skbn._data.nodes import Nodes
 from skbn._displays.frames import frame_of
 from skbn._estimators.fitting import resources_of
@@ -27,11 +26,15 @@ from skbn._networks.effects import Combination, all_changes, all_readings, chang
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._posterior.answers import (
     EstimatedProbability,
+    densities_given_networks,
+    densities_given_parameters,
     estimated_probability,
+    log_of_mean,
     log_probability,
     mean_log_predictive_density,
     pair_columns,
     parent_set_probabilities,
+    require_density,
     require_feature,
     require_two,
 )
@@ -51,6 +54,9 @@ from skbn._posterior.sampling import sample_networks
 from skbn._scores.local_scores import LocalScores
 from skbn._scores.reprs import ProbableParentSets
 
+# Networks by which a predictive density is estimated.
+_DENSITY_DRAWS = 1000
+
 
 class PosteriorAnswers(NetworkEstimator):
     """The methods of a fitted `GaussianBNPosterior`."""
@@ -59,6 +65,7 @@ class PosteriorAnswers(NetworkEstimator):
     median_network_: GaussianBayesianNetwork
     local_scores_: LocalScores
     posterior_: NetworkPosterior | AugmentedPosterior | SampledPosterior
+    random_state: Any
 
     @property
     def log_evidence_(self) -> float:
@@ -440,14 +447,6 @@ class PosteriorAnswers(NetworkEstimator):
         changes, readings = (f(self._known_nodes) for f in (all_changes, all_readings))
         return self._effects(changes, readings, n_samples, random_state)
 
-    def _require_columns(self, what: str) -> None:
-        """Raise if nodes have several columns."""
-        if self._nodes_ is not None:
-            raise ValueError(
-                f"{what} of nodes of several columns are not known. Draw networks by "
-                "sample_networks, and ask each, by do or logpdf."
-            )
-
     @property
     def _known_nodes(self) -> Nodes:
         """The nodes, and which columns stand for each."""
@@ -462,22 +461,30 @@ class PosteriorAnswers(NetworkEstimator):
         random_state: Any,
     ) -> TotalEffects:
         require_two(n_samples)
-        random_state, posterior = random_generator(random_state), self.posterior_
+        random_state = random_generator(random_state)
+        tables, paths = self._sampled_tables(n_samples, random_state)
+        return total_effects(tables, self._known_nodes, causes, outcomes, paths, random_state)
+
+    def _sampled_tables(
+        self, n_samples: int, random_state: Random
+    ) -> tuple[list[SampledNetworks], KnownPaths]:
+        """Return sampled networks with the tables that they are of, and what is known of paths."""
+        posterior = self.posterior_
         if isinstance(posterior, AugmentedPosterior):
             tables = posterior.sampled_tables(as_integer(n_samples, "n_samples"), random_state)
-            paths = posterior.paths_of(tables)
-        else:
-            scorer, parents = self.local_scores_.scorer, self._sampled(n_samples, random_state)
-            tables = [SampledNetworks(scorer.group_statistics, scorer.criterion, parents)]
-            known = posterior.known_paths
-            n_chains = chains_to_compare(posterior.n_chains, len(parents))
-            batches = Batches.of_chains(len(parents), n_chains)
-            paths = KnownPaths(known, np.zeros(known.shape), batches)
-        return total_effects(tables, self._known_nodes, causes, outcomes, paths, random_state)
+            return tables, posterior.paths_of(tables)
+        scorer, parents = self.local_scores_.scorer, self._sampled(n_samples, random_state)
+        known = posterior.known_paths
+        n_chains = chains_to_compare(posterior.n_chains, len(parents))
+        batches = Batches.of_chains(len(parents), n_chains)
+        tables = [SampledNetworks(scorer.group_statistics, scorer.criterion, parents)]
+        return tables, KnownPaths(known, np.zeros(known.shape), batches)
 
     # Prediction
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+    def score(
+        self, X: Any, y: Any = None, sample_weight: Any = None, interventions: Any = None
+    ) -> float:
         """Return the mean log posterior predictive density of rows, in nats.
 
         The density of new rows, given those of `fit`, averaged over all networks and parameters:
@@ -485,13 +492,21 @@ class PosteriorAnswers(NetworkEstimator):
         a grid search chooses the prior that predicts held-out rows best. It takes as long
         as a fit.
 
+        After a fit to missing values, to interventions, to nodes of several columns or by sampling,
+        the density is estimated: it is the mean over 1000 sampled networks of the density given
+        each, of which `random_state` is the seed. Values that are missing in X are integrated out,
+        by the networks with drawn parameters.
+
         Parameters
         ----------
         X : array-like, data frame or LocalScores of shape (n_samples, n_features)
-            The columns of `fit`.
+            The columns of `fit`. Values may be missing after a fit with ``missing="augment"``.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             How often each row counts.
+        interventions : data frame or array-like of bool, or sequence of length n_samples, optional
+            Which columns an experimenter set in each row, as in `fit`. The density of a row is then
+            that of the other columns, given those that were set.
 
         Returns
         -------
@@ -502,8 +517,13 @@ class PosteriorAnswers(NetworkEstimator):
         sklearn.exceptions.NotFittedError
             Before `fit`.
         ValueError, TypeError
-            If X is not a table of these columns, or the weights do not match its rows; if the
-            criterion is not `BGe`: others are no densities of rows.
+            If X is not a table of these columns, or the weights or interventions do not match its
+            rows; if the criterion is not `BGe`: others are no densities of rows.
+
+        Warns
+        -----
+        skbn.exceptions.SamplingWarning
+            If an estimate rests on a few of the drawn networks, as it may for many rows.
 
         Examples
         --------
@@ -512,12 +532,24 @@ class PosteriorAnswers(NetworkEstimator):
         >>> round(posterior.score([[1, 2], [2, 4]]), 3)
         -1.772
         """
-        posterior = self._sums("The predictive density")
-        self._require_columns("Predictive densities")
-        if self.local_scores_.sample.is_experiment:
-            raise ValueError("Predictive densities are not known after a fit with interventions.")
-        require_no_interventions(X, "GaussianBNPosterior.score")
-        sample = self._sample(X, sample_weight, needs_rows=False)
-        return mean_log_predictive_density(
-            posterior, self.local_scores_, sample, resources_of(self)
-        )
+        check_is_fitted(self)
+        require_density(self.local_scores_.criterion)
+        sample, is_set = self._sample_and_set(X, sample_weight, interventions)
+        posterior, scores, nodes = self.posterior_, self.local_scores_, self._known_nodes
+        is_plain = is_set is None and sample.is_complete and nodes.are_columns
+        is_plain &= not scores.sample.is_experiment
+        if is_plain and isinstance(posterior, NetworkPosterior):
+            return mean_log_predictive_density(posterior, scores, sample, resources_of(self))
+        rng, own = random_generator(self.random_state), self.median_network_._own_columns(sample)
+        if sample.is_complete:
+            outside = self.median_network_._exogenous_numbers()
+            modelled = [x for x in range(len(nodes.names)) if x not in outside]
+            tables, _ = self._sampled_tables(_DENSITY_DRAWS, rng)
+            found = [densities_given_networks(t, nodes, modelled, own, is_set) for t in tables]
+            logs = np.concatenate(found)
+        else:
+            models = [each._model() for each in self.sample_networks(_DENSITY_DRAWS, rng)]
+            of_columns = None if is_set is None else nodes.by_column(is_set)
+            logs = densities_given_parameters(models, own, of_columns)
+        n = len(own.rows) if own.weight is None else float(own.weight.sum())
+        return log_of_mean(logs) / n

@@ -15,22 +15,37 @@ from functools import cached_property, partial
 from itertools import combinations
 from typing import Any
 
+import networkx as nx
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import betaln, chdtrc, chndtr, ndtri, stdtr
+from scipy.special import betaln, chdtrc, chndtr, log_ndtr, ndtri, stdtr
 
-from skbn._core.arrays import Floats
-from skbn._core.graphs import propagate
+from skbn._core.arrays import Booleans, Floats
+from skbn._core.graphs import dag_of, propagate
 from skbn._core.subsets import bits_of, members_of
-from skbn._core.text import text_table
-from skbn._data.statistics import SampleStatistics
+from skbn._core.text import readable_value, text_table
+from skbn._data.sample import Sample
+from skbn._data.statistics import GroupStatistics, SampleStatistics, sample_statistics
 from skbn._displays.frames import frame_of, html_table
-from skbn._networks.gaussian import scaled_regressions
+from skbn._missing.em import Estimate
+from skbn._missing.incomplete_rows import IncompleteRows, rows_by_pattern
+from skbn._networks.estimation import (
+    GraphOfColumns,
+    by_least_squares,
+    complete_masks,
+    em_of_network,
+    joined_outside,
+    rows_with_holes,
+    saturated_em,
+)
+from skbn._networks.gaussian import LinearGaussianModel, scaled_regressions
 from skbn._regressions.least_squares import triangular_factor
 
 _HEADER = ("measure", "value")
 _LEAST_P_VALUE = 1e-300  # below it, the logarithm is computed by itself
 _MOST_CHI2 = 1e9  # scipy's noncentral distribution function is NaN from 5e9 on
+# A set column that leaves a smaller share of its spread on others says nothing more.
+_LEAST_SHARE = 1e-9
 _OF_TESTS = ("a", "b", "given", "partial_correlation", "p_value", "log_p_value")
 _OF_FISHER = ("fisher_c", "fisher_df", "fisher_p_value")
 
@@ -193,21 +208,69 @@ def fit_indices(
     if not statistics.is_checked:
         statistics.check(range(m))
     modelled = [v for v in range(m) if v not in exogenous]
-    parents = _saturated_among(exogenous, parents)
+    parents = joined_outside(parents, exogenous)
     is_parent = bits_of(parents, m)
     coef, left = scaled_regressions(statistics, is_parent)
     of_all = triangular_factor(statistics.factor[:, [*exogenous, *modelled]])
     log_det = 2 * float(np.log(np.abs(np.diag(of_all)))[len(exogenous) :].sum())
     log_det_of_model = 2 * float(np.log(left[modelled]).sum())
     n_edges = int(is_parent[modelled].sum())
-    n_pairs = m * (m - 1) // 2 - len(exogenous) * (len(exogenous) - 1) // 2
-    chi2, df = max(0.0, n * (log_det_of_model - log_det)), n_pairs - n_edges
-    baseline_chi2 = max(0.0, -n * log_det)
-    cfi, tli = comparative_indices(chi2, df, baseline_chi2, n_pairs)
-    error, low, high = rmsea(chi2, df, n)
+    n_pairs = _number_of_pairs(m, len(exogenous))
     variances = (2 * (np.log(left) + np.log(statistics.scale)) - np.log(n))[modelled]
-    log_likelihood = -n / 2 * float((np.log(2 * np.pi) + 1 + variances).sum())
-    n_parameters = n_edges + 2 * len(modelled)
+    return _indices(
+        n,
+        n_edges + 2 * len(modelled),
+        (n * (log_det_of_model - log_det), n_pairs - n_edges),
+        (-n * log_det, n_pairs),
+        _srmr(statistics, coef, left, parents),
+        -n / 2 * float((np.log(2 * np.pi) + 1 + variances).sum()),
+        partial(d_separations, [GroupStatistics([*range(m)], statistics)], parents, names),
+    )
+
+
+def indices_of_rows(sample: Sample, is_set: Booleans | None, graph: GraphOfColumns) -> FitIndices:
+    """Return how well a network fits rows, of which values may be missing or have been set.
+
+    Raises
+    ------
+    ValueError
+        As `fit_indices`; if values are missing and others were set.
+    """
+    names = graph.blocks.column_names
+    if not sample.is_complete:
+        if is_set is not None:
+            raise ValueError(
+                "Values are missing, and interventions set others: the saturated model is not "
+                "estimated from both. Leave out the rows with interventions, or those with holes."
+            )
+        return _with_holes(rows_with_holes(sample, graph), graph)
+    if is_set is not None:
+        return _by_groups(sample, is_set, graph)
+    check_n(sample.summary.n_rows, len(names))
+    statistics = sample_statistics(sample.summary, names)
+    return fit_indices(statistics, graph.parents, names, graph.exogenous)
+
+
+def _number_of_pairs(m: int, n_outside: int) -> int:
+    """Return how many pairs of columns an edge may join, but for those outside the model."""
+    return m * (m - 1) // 2 - n_outside * (n_outside - 1) // 2
+
+
+def _indices(
+    n: float,
+    n_parameters: int,
+    model: tuple[float, int],
+    baseline: tuple[float, int],
+    srmr: float,
+    log_likelihood: float,
+    test_separations: Callable[[], dict[str, Any]],
+    n_groups: int = 1,
+) -> FitIndices:
+    """Return the indices, from chi-squared and degrees of freedom of network and baseline."""
+    (chi2, df), (baseline_chi2, baseline_df) = model, baseline
+    chi2, baseline_chi2 = max(0.0, chi2), max(0.0, baseline_chi2)
+    cfi, tli = comparative_indices(chi2, df, baseline_chi2, baseline_df)
+    error, low, high = rmsea(chi2, df, n / n_groups)
     return FitIndices(
         n_samples=n,
         n_parameters=n_parameters,
@@ -215,27 +278,162 @@ def fit_indices(
         df=df,
         p_value=_tail(chi2, df),
         baseline_chi2=baseline_chi2,
-        baseline_df=n_pairs,
+        baseline_df=baseline_df,
         cfi=cfi,
         tli=tli,
         rmsea=error,
         rmsea_low=low,
         rmsea_high=high,
-        srmr=_srmr(statistics, coef, left, parents),
+        srmr=srmr,
         log_likelihood=log_likelihood,
         aic=2 * n_parameters - 2 * log_likelihood,
         bic=float(np.log(n)) * n_parameters - 2 * log_likelihood,
-        test_separations=partial(d_separations, statistics, parents, names),
+        test_separations=test_separations,
     )
 
 
-def _saturated_among(exogenous: Sequence[int], parents: list[int]) -> list[int]:
-    """Return the masks of the parents with all edges among the exogenous columns."""
-    joined, before = [*parents], 0
-    for v in exogenous:
-        joined[v] = before
-        before |= 1 << v
-    return joined
+# Missing values
+
+
+def _with_holes(rows: IncompleteRows, graph: GraphOfColumns) -> FitIndices:
+    """Return the indices by the likelihoods of the observed values."""
+    m, outside, names = len(graph.parents), graph.exogenous, graph.blocks.column_names
+    modelled = [v for v in range(m) if v not in outside]
+    begin = saturated_em(rows)
+    every = saturated_em(rows, begin, [*outside, *modelled])
+    covariance = every.covariance[0]
+    found = em_of_network(rows, graph, begin)
+    alone = em_of_network(rows, graph._replace(parents=[0] * m), begin)
+    n, n_pairs = rows.n_samples, _number_of_pairs(m, len(outside))
+    # Exogenous columns are complete, and their share is the same in all models.
+    of_outside = covariance[np.ix_(outside, outside)]
+    log_det = float(np.linalg.slogdet(2 * np.pi * of_outside)[1]) if outside else 0.0
+    scales = float(np.log(rows.scale[outside]).sum())
+    share = -n / 2 * (log_det + len(outside)) - n * scales
+    n_edges = sum(graph.parents[v].bit_count() for v in modelled)
+    deviations = np.sqrt(np.diag(covariance))
+    apart = (covariance - found.covariance[0]) / np.outer(deviations, deviations)
+    return _indices(
+        n,
+        n_edges + 2 * len(modelled),
+        (2 * (every.log_likelihood - found.log_likelihood), n_pairs - n_edges),
+        (2 * (every.log_likelihood - alone.log_likelihood), n_pairs),
+        float(np.sqrt((apart[np.triu_indices(m)] ** 2).mean())),
+        found.log_likelihood - rows.log_units() - share,
+        partial(_likelihood_ratios, rows, graph, every, names),
+    )
+
+
+def _likelihood_ratios(
+    rows: IncompleteRows, graph: GraphOfColumns, every: Estimate, names: Sequence[Hashable]
+) -> dict[str, Any]:
+    """Return the columns of the table of independences, each tested in the saturated model."""
+    found, m = [], len(names)
+    parents = joined_outside(graph.parents, graph.exogenous)
+    for a, b in _pairs_apart(parents):
+        given = members_of(parents[a] | parents[b])
+        order = [*given, a, b]
+        order += [v for v in range(m) if v not in order]
+        masks = complete_masks(order)
+        masks[b] &= ~(1 << a)
+        without = em_of_network(rows, graph, every, masks)
+        chi2 = max(0.0, 2 * (every.log_likelihood - without.log_likelihood))
+        precision = np.linalg.inv(
+            every.covariance[0][np.ix_(order, order)][: len(given) + 2, : len(given) + 2]
+        )
+        r = -precision[-1, -2] / np.sqrt(precision[-1, -1] * precision[-2, -2])
+        log_p = float(np.log(2) + log_ndtr(-np.sqrt(chi2)))
+        found.append((names[a], names[b], [names[v] for v in given], r, np.exp(log_p), log_p))
+    return _table_of_tests(found)
+
+
+# Interventions
+
+
+def _by_groups(sample: Sample, is_set: Booleans, graph: GraphOfColumns) -> FitIndices:
+    """Return the indices of rows in groups with the same nodes set.
+
+    In each group the models are of the columns that were not set, given those that were.
+    """
+    model, statistics = by_least_squares(sample, is_set, graph)
+    of_columns = graph.blocks.by_column(is_set)
+    weight = np.ones(len(sample.rows)) if sample.weight is None else sample.weight
+    n, log_likelihood = (
+        float(weight.sum()),
+        float(weight @ model.log_density(sample.rows, of_columns)),
+    )
+    of_saturated = of_alone = srmr = 0.0
+    n_saturated = n_alone = n_groups = 0
+    for at, not_set in rows_by_pattern(~of_columns):
+        own = not_set.copy()
+        own[graph.exogenous] = False
+        inside = np.flatnonzero(own).tolist()
+        at = at[weight[at] > 0]
+        if not inside or not len(at):
+            continue
+        rows, share = sample.rows[at], weight[at] / weight[at].sum()
+        deviations = (rows - share @ rows) * np.sqrt(share)[:, np.newaxis]
+        outside = _varying([v for v in range(len(own)) if not own[v]], deviations)
+        q, s = len(inside), len(outside)
+        if len(at) <= q + s:
+            held = [name for name, each in zip(model.nodes, not_set, strict=True) if not each]
+            raise ValueError(
+                f"{len(at)} rows have just the nodes {readable_value(held)} set, and the "
+                f"saturated model of such rows takes more than {q + s}. Give more rows, or leave "
+                "these out."
+            )
+        size = float(weight[at].sum())
+        n_groups += 1
+        triangle = triangular_factor(deviations[:, [*outside, *inside]])
+        left = np.log(np.abs(np.diag(triangle))[s:]).sum()
+        alone = np.log(np.linalg.norm(deviations[:, inside], axis=0)).sum()
+        constant = q / 2 * (np.log(2 * np.pi) + 1)
+        of_saturated -= size * (constant + left)
+        of_alone -= size * (constant + alone)
+        n_saturated += 2 * q + q * s + q * (q - 1) // 2
+        n_alone += 2 * q
+        srmr += size / n * _srmr_of_group(model, deviations, inside, outside)
+    modelled = [v for v in range(len(graph.parents)) if v not in graph.exogenous]
+    n_parameters = sum(graph.parents[v].bit_count() + 2 for v in modelled)
+    parents = joined_outside(graph.parents, graph.exogenous)
+    return _indices(
+        n,
+        n_parameters,
+        (2 * (of_saturated - log_likelihood), n_saturated - n_parameters),
+        (2 * (of_saturated - of_alone), n_saturated - n_alone),
+        float(srmr),
+        log_likelihood,
+        partial(d_separations, statistics, parents, graph.blocks.column_names),
+        n_groups,
+    )
+
+
+def _varying(columns: list[int], deviations: Floats) -> list[int]:
+    """Return the columns that vary, and are no combinations of those before them."""
+    found: list[int] = []
+    for v in columns:
+        corner = triangular_factor(deviations[:, [*found, v]])
+        if np.abs(corner[-1, -1]) > _LEAST_SHARE * np.linalg.norm(corner[:, -1]) > 0:
+            found.append(v)
+    return found
+
+
+def _srmr_of_group(
+    model: LinearGaussianModel, deviations: Floats, inside: list[int], outside: list[int]
+) -> float:
+    """Return the SRMR of rows in which some columns were set, or are not modelled."""
+    covariance = deviations.T @ deviations
+    core = np.zeros_like(covariance)
+    others = [v for v in range(len(core)) if v not in inside]
+    core[inside, inside] = model.noise_variance[inside]
+    core[np.ix_(others, others)] = covariance[np.ix_(others, others)]
+    coef, parents = model.without_parents(others)
+    half = propagate(core, coef, parents)
+    of_model = propagate(half.T, coef, parents)
+    at = [*inside, *outside]
+    scale = np.sqrt(np.diag(covariance)[at])
+    apart = (covariance - of_model)[np.ix_(at, at)] / np.outer(scale, scale)
+    return float(np.sqrt((apart[np.triu_indices(len(at))] ** 2).mean()))
 
 
 def comparative_indices(
@@ -308,8 +506,14 @@ def _srmr(statistics: SampleStatistics, coef: Floats, left: Floats, parents: lis
     return float(np.sqrt((residuals[np.triu_indices(m)] ** 2).mean()))
 
 
+def _pairs_apart(parents: list[int]) -> list[tuple[int, int]]:
+    """Return the pairs without an edge."""
+    pairs = combinations(range(len(parents)), 2)
+    return [(a, b) for a, b in pairs if not (parents[a] >> b & 1 or parents[b] >> a & 1)]
+
+
 def d_separations(
-    statistics: SampleStatistics, parents: list[int], names: Sequence[Hashable]
+    groups: Sequence[GroupStatistics], parents: list[int], names: Sequence[Hashable]
 ) -> dict[str, Any]:
     """Return the columns of a table of the independences that a network implies.
 
@@ -318,7 +522,10 @@ def d_separations(
 
     Parameters
     ----------
-    statistics, parents, names : as in `fit_indices`
+    groups : sequence of GroupStatistics
+        The statistics of the rows that count for each column. They test its independence of those
+        that come before it in the network.
+    parents, names : as in `fit_indices`
 
     Notes
     -----
@@ -327,9 +534,10 @@ def d_separations(
     the columns given.
     """
     rows = []
-    for a, b in combinations(range(len(parents)), 2):
-        if parents[a] >> b & 1 or parents[b] >> a & 1:
-            continue
+    of_column = {x: statistics for own, statistics in groups for x in own}
+    order = [*nx.topological_sort(dag_of(range(len(parents)), parents))]
+    for a, b in _pairs_apart(parents):
+        statistics = of_column[max(a, b, key=order.index)]
         others = members_of(parents[a] | parents[b])
         corner = triangular_factor(statistics.factor[:, [*others, a, b]])[-2:, -2:]
         explained, left = corner[0, 1] * np.sign(corner[0, 0]), abs(corner[1, 1])
@@ -344,6 +552,11 @@ def d_separations(
             log_p_value = _log_of_tiny(degrees_of_freedom / 2, *shares)
         given = [names[v] for v in others]
         rows.append((names[a], names[b], given, explained / total, p_value, log_p_value))
+    return _table_of_tests(rows)
+
+
+def _table_of_tests(rows: list[tuple[Any, ...]]) -> dict[str, Any]:
+    """Return the columns of a table of tests."""
     found = {name: [row[i] for row in rows] for i, name in enumerate(_OF_TESTS)}
     return found | {name: np.array(found[name], dtype=float) for name in _OF_TESTS[3:]}
 

@@ -359,8 +359,8 @@ class LinearGaussianModel(LinearModel):
                 log_density[at] = -0.5 * squares - log_scale.sum()
         return log_density
 
-    def mean_log_density(self, sample: Sample) -> float:
-        """Return the weighted mean of the rows' log densities, in nats.
+    def mean_log_density(self, sample: Sample, is_set: Booleans | None = None) -> float:
+        """Return the weighted mean of the rows' log densities, in nats; `is_set` as there.
 
         A summary of the rows is enough: the mean of a square is the square of the mean, plus the
         mean squared deviation from it.
@@ -371,7 +371,7 @@ class LinearGaussianModel(LinearModel):
             If a node has no noise.
         """
         if sample.has_rows:
-            return sample.mean(self.log_density(sample.rows))
+            return sample.mean(self.log_density(sample.rows, is_set))
         summary = sample.summary
         at_mean = self.log_density(summary.column_means[np.newaxis])[0]
         with np.errstate(over="ignore", invalid="ignore"):

@@ -242,6 +242,11 @@ def _plain(owner: Any, level: Any) -> Any:
     return level
 
 
+def has_blocks(contents: Any) -> bool:
+    """Whether a file's contents are those of a network whose nodes have several columns."""
+    return isinstance(contents, dict) and "blocks" in contents
+
+
 def from_block_data(contents: Any, name: str) -> tuple[Nodes, Any]:
     """Return the nodes in a file's contents, and what it has for the network of their columns.
 
@@ -255,8 +260,8 @@ def from_block_data(contents: Any, name: str) -> tuple[Nodes, Any]:
     parts: Any = contents.get("blocks") if isinstance(contents, dict) else None
     if not isinstance(parts, dict) or not isinstance(contents.get("network"), dict):
         raise ValueError(
-            f"{name} must hold an object with the objects 'blocks' and 'network', as to_json of a "
-            "GaussianBlockNetwork writes it."
+            f"{name} must hold an object with the objects 'blocks' and 'network', as to_json "
+            "writes it if nodes have several columns."
         )
     for part in _PARTS:
         if not isinstance(parts.get(part), list):

@@ -7,7 +7,7 @@ can be called without it.
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral
 from operator import or_
@@ -40,20 +40,22 @@ from skbn._core.subsets import members_of
 from skbn._core.text import readable_value
 from skbn._data.containers import is_dask, row_labels
 from skbn._data.dask_rows import read_dask_rows
-from skbn._data.encoding import encoded_rows
-from skbn._data.experiments import require_no_interventions
+from skbn._data.encoding import category_nodes, encoded_rows, require_levels
+from skbn._data.experiments import read_interventions
 from skbn._data.nodes import Nodes
 from skbn._data.sample import Sample
-from skbn._data.statistics import GroupStatistics, sample_statistics
+from skbn._data.statistics import GroupStatistics
 from skbn._data.table import Table, numbers_of
 from skbn._displays.frames import frame_of
 from skbn._displays.notebook import DocLinkMixin, PlotMixin
 from skbn._networks import (
     adjustment,
     anomalies,
+    block_network,
     descriptions,
     effects,
     equivalence,
+    estimation,
     inference,
     interchange,
     partial_rows,
@@ -71,10 +73,9 @@ from skbn._networks.effect_estimates import (
     mixture,
     read_intervention,
 )
-from skbn._networks.fit_indices import FitIndices, check_n, fit_indices
+from skbn._networks.fit_indices import FitIndices, fit_indices, indices_of_rows
 from skbn._networks.gaussian import (
     LinearGaussianModel,
-    estimate_model,
     require_exogenous_values,
     stacked,
 )
@@ -109,10 +110,20 @@ class GaussianBayesianNetwork(
         and its `intercept` and `noise_variance` only say where and how far it was spread in the
         table. Changing the graph after `fit` drops the estimates: the network then has the
         parameters that the graph carries, if any, until it is fitted again.
+    blocks : Nodes or None, default=None
+        Which columns stand for each node, as a learner with the parameter `nodes` makes them of a
+        table. A category is a node whose columns are the indicators of its levels but the first; a
+        spline or a sensor has the columns that the user named. None: each node is a column, or a
+        category if `fit` meets one.
 
     Attributes
     ----------
     nodes : list
+    nodes_ : dict
+        The names of each node's columns.
+    columns_ : GaussianBayesianNetwork
+        The network of the columns: those of a node are joined to each other, and to all columns of
+        the node's parents.
     dag_ : networkx.DiGraph
         A copy of the graph whose only attributes are the parameters (after `fit`, the
         estimates) and `fixed`. A network made of it has the same parameters.
@@ -132,6 +143,10 @@ class GaussianBayesianNetwork(
     The covariance is F'F, where F is the product of ``diag(sqrt(noise_variance_))`` and the
     inverse of ``I - coef_`` (Shachter & Kenley 1989, "Gaussian influence diagrams").
     Conditional distributions come from the QR decomposition of F's columns.
+
+    Structure, the table of edges and pictures are about nodes, and arrays such as `coef_` about
+    columns. A category's indicators are taken for Gaussian. What is predicted of them are linear
+    probabilities, which may leave [0, 1].
 
     Examples
     --------
@@ -162,11 +177,14 @@ class GaussianBayesianNetwork(
     _learned_graph: tuple[list[Any], list[Any]] | None = None
     # What `set_output` was told: "default", "pandas" or "polars"; None leaves it to scikit-learn.
     _output_container: str | None = None
+    # The nodes that `fit` made of a table with categories.
+    _learned_blocks: Nodes | None = None
     # Without this, Python would iterate by asking for 0, 1, 2 ..., which may be nodes.
     __iter__: ClassVar[None] = None
 
-    def __init__(self, dag: nx.DiGraph) -> None:
+    def __init__(self, dag: nx.DiGraph, blocks: Nodes | None = None) -> None:
         self.dag = dag
+        self.blocks = blocks
 
     @classmethod
     def from_cpdag(cls, cpdag: nx.Graph) -> Self:
@@ -215,20 +233,27 @@ class GaussianBayesianNetwork(
         return cls(equivalence.extended(cpdag))
 
     @fit_method
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, interventions: Any = None
+    ) -> Self:
         """Estimate the parameters of the graph by maximum likelihood.
 
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, m), or LocalScores
-            Finite numbers. If the columns' names are strings, they are matched to the nodes,
+            Numbers. If the columns' names are strings, they are matched to the nodes,
             in any order, and other columns are left out. Otherwise the columns are the nodes
-            in their order. The blocks of a dask array or data frame need not fit in memory
-            together. Categories of a `GaussianBlockNetwork` stay as they are.
+            in their order. Columns of a categorical or string dtype are categories, unless `blocks`
+            says what is one. Values may be missing at random, but for those of exogenous nodes: the
+            likelihood is then that of the observed values. The blocks of a dask array or data frame
+            need not fit in memory together.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             How often each row counts; LocalScores may have weights of their own. A pandas
             Series is matched to the rows by label, if the rows of X have labels.
+        interventions : data frame or array-like of bool, or sequence of length n_samples, optional
+            Which nodes an experimenter set in each row, as for `GaussianBNLearner.fit`. A node is
+            regressed on its parents in the rows in which it was not set.
 
         Returns
         -------
@@ -239,13 +264,14 @@ class GaussianBayesianNetwork(
         ValueError, TypeError
             If X is not such a table, or `dag` is not an acyclic graph. Also if the likelihood
             is unbounded: if a node has too many parents for the number of rows, or a column is
-            constant or depends linearly on others. Also if a category has a level that the nodes of
-            a `GaussianBlockNetwork` lack.
+            constant or depends linearly on others. Also if a category has a level that `blocks`
+            lack.
 
         Notes
         -----
         Each child is regressed on its parents. The variance of its noise is the
-        residual sum of squares divided by the number of rows.
+        residual sum of squares divided by the number of rows. With missing values, EM finds the
+        parameters; standard errors are not known then.
 
         Examples
         --------
@@ -256,24 +282,23 @@ class GaussianBayesianNetwork(
         array([[0.  , 2.15],
                [0.  , 0.  ]])
         """
-        require_no_interventions(X, f"{type(self).__name__}.fit")
-        nodes, parents = self._column_parents()
-        sample = self._sample_of(X, sample_weight, may_miss=False)
-        summary = sample.counted(sample_weight).summary
-        sizes = [mask.bit_count() for mask in parents]
-        if summary.n_rows < max(sizes) + 2:
-            node = nodes[int(np.argmax(sizes))]
-            raise ValueError(
-                f"X has n_samples = {summary.n_rows} rows, and node {node!r} with its parents "
-                f"makes {max(sizes) + 1} columns: with no more rows than that, the likelihood "
-                "is unbounded. Give more rows, or the node fewer parents."
-            )
-        statistics = sample_statistics(summary, nodes, largest_family=max(sizes) + 1)
-        model = estimate_model(statistics, parents, nodes, fixed=self._fixed())
-        of_all = [GroupStatistics([*range(len(nodes))], statistics)]
-        outside = tuple(self._exogenous_columns())
-        self._keep(replace(model, exogenous=outside), statistics=of_all)
+        before = self._learned_blocks
+        self._learned_blocks = self._blocks_of(X)
+        try:
+            self._fit(X, sample_weight, interventions)
+        except BaseException:
+            self._learned_blocks = before
+            raise
         return self
+
+    def _fit(self, X: Any, sample_weight: Any, interventions: Any) -> None:
+        sample, is_set = self._rows_and_set(X, sample_weight, interventions)
+        sample, graph = sample.counted(sample_weight), self._graph_of_columns()
+        if sample.is_complete:
+            model, statistics = estimation.by_least_squares(sample, is_set, graph)
+            self._keep(model, statistics=statistics)
+        else:
+            self._keep(estimation.by_em(sample, is_set, graph))
 
     # Parameters
 
@@ -285,6 +310,11 @@ class GaussianBayesianNetwork(
         1, if both ends vary, and the `probability` or `support` that the edges of `dag` have. All
         are plain numbers, so that networkx can write the graph as GraphML, GML or JSON.
 
+        If nodes have several columns, edges have `coefficients`, a list for each column of the
+        parent as JSON text, and `partial_r2` as in `to_frame`. Edges between single columns, of
+        which a category of two levels is one, have weights too; categories have their number of
+        `levels`, or the `level` that their only column stands for.
+
         Raises
         ------
         sklearn.exceptions.NotFittedError
@@ -293,7 +323,31 @@ class GaussianBayesianNetwork(
             If `dag` is not an acyclic graph; if a parameter is missing or wrong; if a mean
             is out of float64's range.
         """
-        return keep_confidences(self._model().to_dag(), self.dag)
+        model, blocks = self._model(), self._blocks
+        if blocks.are_columns:
+            return keep_confidences(model.to_dag(), self.dag)
+        dag = block_network.describe(self._structure(), blocks, model)
+        return keep_confidences(dag, self.dag, "fixed")
+
+    @property
+    def nodes_(self) -> dict[Hashable, list[Any]]:
+        """The names of each node's columns."""
+        blocks = self._blocks
+        names = blocks.column_names
+        return {
+            node: [names[i] for i in blocks.columns_of([v])] for v, node in enumerate(blocks.names)
+        }
+
+    @property
+    def columns_(self) -> GaussianBayesianNetwork:
+        """The network of the columns, with its parameters.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If there are no parameters.
+        """
+        return GaussianBayesianNetwork._from_model(self._model())
 
     @property
     def coef_(self) -> Floats:
@@ -670,7 +724,9 @@ class GaussianBayesianNetwork(
         """
         return self.logpdf(X)
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+    def score(
+        self, X: Any, y: Any = None, sample_weight: Any = None, interventions: Any = None
+    ) -> float:
         """Return the mean log density of a row, in nats; larger is better.
 
         Parameters
@@ -680,6 +736,9 @@ class GaussianBayesianNetwork(
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             As in `fit`.
+        interventions : data frame or array-like of bool, or sequence of length n_samples, optional
+            Which nodes an experimenter set in each row, as in `fit`. The density of a row is then
+            that of the other nodes, given those that were set.
 
         Returns
         -------
@@ -703,8 +762,8 @@ class GaussianBayesianNetwork(
         >>> cross_val_score(GaussianBayesianNetwork(dag), wine).mean().round(2)
         np.float64(-8.58)
         """
-        require_no_interventions(X, "GaussianBayesianNetwork.score")
-        return self._model().mean_log_density(self._sample_of(X, sample_weight))
+        model, (sample, is_set) = self._model(), self._rows_and_set(X, sample_weight, interventions)
+        return model.mean_log_density(sample, None if is_set is None else self._of_columns(is_set))
 
     # Samples, conditional distributions, predictions and interventions
 
@@ -725,7 +784,8 @@ class GaussianBayesianNetwork(
         -------
         rows : ndarray of shape (n_samples, m), float64
             The nodes in their order. If all nodes are strings, `set_output` makes it a data
-            frame.
+            frame. A category has a column for each level's indicator, as in `nodes_`: Gaussian
+            numbers, as the network has them, and no levels. `fit` takes them back.
 
         Raises
         ------
@@ -734,8 +794,7 @@ class GaussianBayesianNetwork(
         TypeError, ValueError
             If `n_samples` is not a positive integer, or `random_state` not one of these; if a
             mean or a variance is out of float64's range; if values of exogenous nodes are lacking,
-            or given and there are no such nodes; if a category is drawn, whose indicators would be
-            no level.
+            or given and there are no such nodes.
         ImportError
             If a data frame was asked for, and pandas or polars is not installed.
 
@@ -752,12 +811,6 @@ class GaussianBayesianNetwork(
         """
         check_scalar(n_samples, "n_samples", Integral, min_val=1)
         model, values = self._model(), None
-        if drawn := self._drawn_categories(model):
-            raise ValueError(
-                f"The nodes {readable_value(drawn)} are categories, whose indicators the network "
-                "takes for Gaussian: what is drawn would be no level. network.columns_.sample() "
-                "draws the columns as they are modelled."
-            )
         if exogenous is None:
             require_exogenous_values(self.exogenous, ())
         else:
@@ -766,15 +819,6 @@ class GaussianBayesianNetwork(
                 lambda error: f"The table of exogenous values cannot be used: {error}",
             )
         return inference.sample(model, n_samples, random_state, self._output_container, values)
-
-    def _drawn_categories(self, model: LinearGaussianModel) -> list[Hashable]:
-        """Return the categories that have a distribution: neither exogenous nor set by `do`."""
-        blocks, noise, given = self._blocks, model.noise_variance, self.exogenous
-        return [
-            node
-            for v, node in enumerate(blocks.names)
-            if node in blocks.levels and node not in given and noise[blocks.columns_of([v])].any()
-        ]
 
     def _exogenous_values(self, X: Any) -> Floats:
         """Return the values of the exogenous nodes' columns in what `sample` is given."""
@@ -893,7 +937,7 @@ class GaussianBayesianNetwork(
         given, others = list(values), [v for v in range(len(model.nodes)) if v not in values]
         mean, covariance = model.condition(given, stacked(values.values()), others)
         nodes = [model.nodes[v] for v in others]
-        return GaussianDistribution(nodes, mean, covariance, self._columns_by_node())
+        return GaussianDistribution(nodes, mean, covariance, self.nodes_)
 
     def predict(self, X: Any, target: Any = None, given: Any = None) -> Any:
         """Predict nodes from others, row by row, by their conditional means.
@@ -1002,14 +1046,14 @@ class GaussianBayesianNetwork(
         Returns
         -------
         filled : data frame or ndarray of the shape of X
-            As `impute` returns.
+            As `impute` returns. A category has the level that the drawn indicators are nearest to.
 
         Raises
         ------
         sklearn.exceptions.NotFittedError
             If there are no parameters.
         ValueError, TypeError
-            If X is not such a table; if levels of a category are missing.
+            If X is not such a table.
 
         Examples
         --------
@@ -1023,12 +1067,6 @@ class GaussianBayesianNetwork(
         """
         rows = self._rows_of(X)
         blocks, rng = self._blocks, random_generator(random_state)
-        for name in blocks.levels:
-            if np.isnan(rows[:, blocks.columns_of([blocks.names.index(name)])]).any():
-                raise ValueError(
-                    f"Levels of the category {name!r} are missing, and what is drawn for its "
-                    "indicators would be no level. impute fills in the most probable ones."
-                )
         drawn = partial_rows.filled(self._model(), rows, rng)
         return partial_rows.with_holes_filled(X, blocks, rows, drawn)
 
@@ -1196,8 +1234,8 @@ class GaussianBayesianNetwork(
         model = model.do(inference.values_of_columns(interventions, blocks, "interventions"))
         if model.mean.ndim > 1:
             of_all = model.nodes, model.mean, model.covariance()
-            return GaussianDistribution(*of_all, self._columns_by_node())
-        network = self._with_model(model)
+            return GaussianDistribution(*of_all, self.nodes_)
+        network = self._from_model(model, self._blocks)
         network._output_container = self._output_container
         return network
 
@@ -1606,11 +1644,12 @@ class GaussianBayesianNetwork(
             - `weight` and `standardised_weight`, if the network has parameters. The latter is the
               weight times the parent's standard deviation and divided by the child's, both by the
               network's joint distribution. It is NaN if one of them does not vary.
-            - for a `GaussianBlockNetwork` instead of the latter: `coefficients`, a dict of
+            - if nodes have several columns, instead of the latter: `coefficients`, a dict of
               (parent's column, child's column) to coefficient, and `partial_r2`, the share of the
               child's generalised variance, given its other parents, that this parent explains, from
-              0 to 1. `weight` is then NaN, and so are the columns from `std_err` on, unless both
-              nodes have one column.
+              0 to 1. `weight` is then NaN, and so are `std_err`, `t` and the interval, unless
+              both nodes have one column; `std_errs` has the standard errors as `coefficients`, and
+              `p_value` is that of no effect at all, by Wilks' lambda.
             - `score_loss`, if it is known or `scores` are given: by how many nats the score is
               lower without this edge, while all others stay. It is negative if the network scores
               higher without the edge, as it may if the edge was required. ParentSetScores may not
@@ -1679,6 +1718,8 @@ class GaussianBayesianNetwork(
         self, model: LinearGaussianModel, edges: list[tuple[int, int]]
     ) -> dict[str, Any]:
         """Return the columns of a table that say what the edges' parameters are."""
+        if not self._blocks.are_columns:
+            return block_network.weight_columns(self._blocks, model, parent_masks(self.dag), edges)
         standardised = model.standardised_weights()
         ends = [(model.nodes[p], model.nodes[c]) for p, c in edges]
         return {
@@ -1686,7 +1727,9 @@ class GaussianBayesianNetwork(
             "standardised_weight": [standardised.get(edge, np.nan) for edge in ends],
         }
 
-    def fit_indices(self, X: Any = None, sample_weight: Any = None) -> FitIndices:
+    def fit_indices(
+        self, X: Any = None, sample_weight: Any = None, interventions: Any = None
+    ) -> FitIndices:
         """Return how well the graph fits a table, with the indices that papers report.
 
         The table is compared with the network of the highest likelihood on this graph, the
@@ -1699,6 +1742,10 @@ class GaussianBayesianNetwork(
             was fitted to, or learned from.
         sample_weight : array-like of shape (n_samples,), optional
             As in `fit`.
+        interventions : data frame or array-like of bool, or sequence of length n_samples, optional
+            As in `fit`. Rows with the same nodes set are a group, and the models are of the nodes
+            that were not set, given those that were: the parameters of the saturated and the
+            independence model differ between groups, and those of the network do not.
 
         Returns
         -------
@@ -1711,7 +1758,8 @@ class GaussianBayesianNetwork(
         ------
         ValueError, TypeError
             If X is not such a table; if there is none and the network was not fitted to complete
-            rows without a prior; if there are no more rows than columns, or columns are collinear.
+            rows without a prior; if there are no more rows than columns, or columns are collinear;
+            if values are missing and interventions set others.
 
         Notes
         -----
@@ -1722,6 +1770,11 @@ class GaussianBayesianNetwork(
         A chi-squared statistic tests the edges that are *missing*; equivalent networks have the
         same indices, but for Fisher's C. Exogenous nodes may depend on each other in all models,
         and the likelihood is of the other nodes given them: lavaan's ``fixed.x = TRUE``.
+
+        With missing values, all three models have the likelihood of the observed values, by EM:
+        lavaan's ``missing = "fiml"``. The p-values of `d_separations` are then those of likelihood
+        ratios. Groups of rows with interventions are lavaan's groups, by which it multiplies the
+        squared RMSEA.
 
         Examples
         --------
@@ -1737,20 +1790,13 @@ class GaussianBayesianNetwork(
               a               b     given  partial_correlation  p_value
         proline color_intensity [alcohol]               -0.056    0.463
         """
-        several_rows = (
-            "Each column has rows of its own, those in which interventions did not set it, and the "
-            "saturated model has none for all columns. Give a table of rows without interventions."
-        )
         if X is not None:
-            names, parents = self._column_parents()
-            if isinstance(X, BaseScores) and X.sample.is_set is not None:
-                raise ValueError(several_rows)
-            sample = self._sample_of(X, sample_weight, may_miss=False).counted(sample_weight)
-            check_n(sample.summary.n_rows, len(names))
-            statistics = sample_statistics(sample.summary, names)
-            return fit_indices(statistics, parents, names, self._exogenous_columns())
-        if sample_weight is not None:
-            raise ValueError("sample_weight was given without the rows that it is for. Give X.")
+            sample, is_set = self._rows_and_set(X, sample_weight, interventions)
+            graph = self._graph_of_columns()
+            return indices_of_rows(sample.counted(sample_weight), is_set, graph)
+        if sample_weight is not None or interventions is not None:
+            what = "interventions were" if sample_weight is None else "sample_weight was"
+            raise ValueError(f"{what} given without the rows that it is for. Give X.")
         groups = self._statistics if self._is_learned_graph() else None
         if groups is None:
             raise ValueError(
@@ -1760,12 +1806,15 @@ class GaussianBayesianNetwork(
             )
         model = self._model()
         if len(groups) > 1:
-            raise ValueError(several_rows)
+            raise ValueError(
+                "Each column has rows of its own, those in which interventions did not set it. "
+                "Give the table, as by network.fit_indices(X, interventions=interventions)."
+            )
         return fit_indices(groups[0].statistics, model.parents, model.nodes, model.exogenous)
 
     def _interval_columns(
         self, edges: list[tuple[int, int]], confidence: float | None
-    ) -> dict[str, Floats]:
+    ) -> dict[str, Any]:
         """Return the columns on standard errors, if known; NaN for edges of several weights."""
         groups = self._statistics if self._is_learned_graph() else None
         if groups is None or confidence is None:
@@ -1775,7 +1824,11 @@ class GaussianBayesianNetwork(
         ends = [(int(first[p]), int(first[c])) for p, c in edges]
         is_single = np.array([widths[p] == widths[c] == 1 for p, c in edges], dtype=bool)
         columns = descriptions.interval_columns(groups, model, ends, confidence)
-        return {name: np.where(is_single, values, np.nan) for name, values in columns.items()}
+        if blocks.are_columns:
+            return columns
+        single = {name: np.where(is_single, each, np.nan) for name, each in columns.items()}
+        parents = parent_masks(self.dag)
+        return single | block_network.interval_columns(blocks, groups, parents, edges)
 
     # Formats of other programs
 
@@ -1821,7 +1874,8 @@ class GaussianBayesianNetwork(
         return interchange.to_json(self._json_contents(), path)
 
     def _json_contents(self) -> dict[str, Any]:
-        return interchange.to_data(self._model())
+        contents, blocks = interchange.to_data(self._model()), self._blocks
+        return contents if blocks.are_columns else interchange.to_block_data(blocks, contents)
 
     @classmethod
     def from_json(cls, text_or_path: str | os.PathLike[str]) -> Self:
@@ -1857,11 +1911,18 @@ class GaussianBayesianNetwork(
         >>> GaussianBayesianNetwork.from_json(text).nodes
         ['a']
         """
-        dag, means = interchange.from_data(*interchange.from_json(text_or_path))
-        network = cls(dag)
-        network._keep(None)
-        network._means = means
-        return network
+        contents, name = interchange.from_json(text_or_path)
+        if not interchange.has_blocks(contents):
+            dag, means = interchange.from_data(contents, name)
+            network = cls(dag)
+            network._keep(None)
+            network._means = means
+            return network
+        blocks, data = interchange.from_block_data(contents, name)
+        dag, means = interchange.from_data(data, f"'network' in {name}")
+        model = LinearGaussianModel.from_dag(dag)
+        interchange.check_columns(blocks, model, name)
+        return cls._from_model(model if means is None else replace(model, mean=means), blocks)
 
     def to_dot(self, *, cpdag: bool = False) -> str:
         """Return the network in Graphviz's DOT language, the weights as the edges' labels.
@@ -2000,6 +2061,8 @@ class GaussianBayesianNetwork(
         ------
         ImportError
             If pgmpy is not installed.
+        TypeError
+            If nodes have several columns, or are categories.
         sklearn.exceptions.NotFittedError
             If there are no parameters.
         ValueError
@@ -2010,7 +2073,12 @@ class GaussianBayesianNetwork(
         >>> network.to_pgmpy().get_cpds("b")  # doctest: +SKIP
         <LinearGaussianCPD: P(b | a) = N(2.0*a + 1.0; 0.5) at 0x7f5ff6c1e110>
         """
-        model = self._single_columns("to_pgmpy")
+        if not self._blocks.are_columns:
+            raise TypeError(
+                "to_pgmpy is for networks whose nodes are single columns. Use "
+                "network.columns_.to_pgmpy(), which is about the columns."
+            )
+        model = self._model()
         model.require_distribution()
         return interchange.to_pgmpy(model.to_dag())
 
@@ -2071,19 +2139,25 @@ class GaussianBayesianNetwork(
         return True
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}(dag=<{self.dag}>)"
+        blocks = self._learned_blocks if self.blocks is None else self.blocks
+        of_columns = "" if blocks is None else f", {len(blocks.columns)} columns"
+        return f"{type(self).__name__}(dag=<{self.dag}>{of_columns})"
 
     def __str__(self) -> str:
         try:
-            self._column_parents()
+            self._structure()
         except (TypeError, ValueError):
             return repr(self)
         return self._text()
 
     def _text(self, max_rows: int | None = None) -> str:
         """Return what the network consists of, and the regressions of up to `max_rows` nodes."""
-        model = self._model() if self.__sklearn_is_fitted__() else None
-        return descriptions.network_text(type(self).__name__, self.dag, model, max_rows)
+        model, name = self._model() if self.__sklearn_is_fitted__() else None, type(self).__name__
+        if model is None or self._blocks.are_columns:
+            return descriptions.network_text(name, self.dag, model, max_rows)
+        title, *_ = descriptions.network_text(name, self.dag, None).partition("\n")
+        text = descriptions.network_text("", model.to_dag(), model, max_rows)
+        return f"{title}\n{text.partition(chr(10))[2]}"
 
     def _shown_graph(self) -> nx.DiGraph | None:
         try:
@@ -2099,9 +2173,16 @@ class GaussianBayesianNetwork(
         return dag_of(list(self.dag), parent_masks(self.dag))
 
     @classmethod
-    def _from_model(cls, model: LinearGaussianModel) -> Self:
-        """Return the network with these parameters."""
-        network = cls(model.to_dag())
+    def _from_model(cls, model: LinearGaussianModel, blocks: Nodes | None = None) -> Self:
+        """Return the network whose columns have these parameters; by default they are nodes."""
+        if blocks is None or blocks.are_columns:
+            network = cls(model.to_dag())
+        else:
+            parents, fixed = map(blocks.parents_of_nodes, (model.parents, model.fixed))
+            dag = dag_of(blocks.names, parents, fixed)
+            outside = blocks.by_column(np.arange(len(parents)))[[*model.exogenous]]
+            dag.add_nodes_from((blocks.names[v] for v in {*outside.tolist()}), exogenous=True)
+            network = cls(block_network.describe(dag, blocks, model), blocks)
         network._keep(model)
         return network
 
@@ -2122,37 +2203,81 @@ class GaussianBayesianNetwork(
         # In one step, which Ctrl-C cannot interrupt.
         self.__dict__.update(kept, _learned_graph=graph_contents(self.dag))
 
-    def _with_model(self, model: LinearGaussianModel) -> Self:
-        """Return a network of the same nodes with other parameters."""
-        return self._from_model(model)
-
-    def _columns_by_node(self) -> dict[Hashable, list[Any]]:
-        """Return the columns that the parameters are of, by node, unless they are the nodes."""
-        return {}
-
     def _is_learned_graph(self) -> bool:
         """Whether the estimates and the score losses still belong to the graph."""
         return self._learned_graph == graph_contents(self.dag)
 
     @property
     def _blocks(self) -> Nodes:
-        """The columns that the parameters are of: which stand for each node, in the graph's order.
-
-        In this class each node is a column.
-        """
+        """Which columns stand for each node, in the graph's order: what the parameters are of."""
         check_dag(self.dag)
-        return Nodes.of_single_columns(list(self.dag))
+        nodes, blocks = list(self.dag), self.blocks
+        if blocks is None and self._learned_blocks and {*self._learned_blocks.names} == {*nodes}:
+            blocks = self._learned_blocks
+        if blocks is None:
+            return Nodes.of_single_columns(nodes)
+        names = blocks.names
+        if {*nodes} != {*names}:
+            raise ValueError(
+                f"The nodes of dag are {readable_value(nodes)}, and those of blocks "
+                f"{readable_value(names)}. They must be the same."
+            )
+        return blocks if nodes == names else blocks.select_nodes([*map(names.index, nodes)])
+
+    @property
+    def _has_blocks(self) -> bool:
+        """Whether something says which columns stand for each node."""
+        return self.blocks is not None or self._learned_blocks is not None
 
     def _rows_of(self, X: Any, *, may_miss: bool = True) -> Floats:
         """Return a table's rows with the columns of the nodes."""
         return encoded_rows(self._blocks, Table(X), may_miss=may_miss)
+
+    def _blocks_of(self, X: Any) -> Nodes | None:
+        """Return the nodes of a table with categories, if nothing else says which columns they are.
+
+        A column of truth values stays one of numbers.
+        """
+        check_dag(self.dag)
+        if self.blocks is not None or isinstance(X, BaseScores) or is_dask(X):
+            return X.sample.nodes if self.blocks is None and isinstance(X, BaseScores) else None
+        return category_nodes(list(self.dag), Table(X))
+
+    def _rows_and_set(
+        self, X: Any, sample_weight: Any, interventions: Any
+    ) -> tuple[Sample, Booleans | None]:
+        """Return these rows, and which nodes were set in each, if some were."""
+        sample = self._sample_of(X, sample_weight)
+        if isinstance(X, BaseScores):
+            if interventions is not None:
+                raise ValueError(
+                    "interventions were given with LocalScores, which say themselves what was set. "
+                    "Pass the table."
+                )
+            if not X.sample.is_experiment:
+                return sample, None
+            if X.sample.is_set is None:
+                raise ValueError(
+                    "These LocalScores have interventions, and no rows that say which values were "
+                    "set. Pass the table with its interventions."
+                )
+            return sample, X.sample.is_set[:, [X.columns.index(node) for node in self.dag]]
+        if interventions is None:
+            return sample, None
+        if not sample.has_rows:
+            raise TypeError("interventions need rows in memory. Pass X.compute().")
+        is_set = read_interventions(interventions, sample, list(self.dag))
+        return sample, is_set if is_set.any() else None
 
     def _sample_of(self, X: Any, sample_weight: Any = None, *, may_miss: bool = True) -> Sample:
         """Return these rows with the weights that are given or that LocalScores have.
 
         It is only a summary of them if X is a table of dask.
         """
-        blocks, table = self._blocks, Table(X)
+        blocks = self._blocks
+        if isinstance(X, BaseScores):
+            return self._own_columns(X.sample, X.columns).with_weight(sample_weight)
+        table = Table(X)
         if is_dask(X) and not blocks.levels:
             names = blocks.column_names
             numbers = numbers_of(table, names, blocks.labels)
@@ -2160,20 +2285,18 @@ class GaussianBayesianNetwork(
             check_array(np.zeros((min(n_rows, 1), len(names))), input_name="X")
             return sample
         rows = encoded_rows(blocks, table, may_miss=may_miss)
-        if isinstance(X, BaseScores):
-            sample = Sample(rows, X.sample.weight, X.sample.labels)
-        else:
-            sample = Sample(rows, labels=row_labels(X))
-        return sample.with_weight(sample_weight)
+        return Sample(rows, labels=row_labels(X), may_miss=may_miss).with_weight(sample_weight)
 
-    def _column_parents(self) -> tuple[list[Any], list[int]]:
-        """Return the columns of the nodes, and the masks of their parents."""
-        blocks = self._blocks
-        return blocks.column_names, blocks.parents_of_columns(parent_masks(self.dag))
+    def _graph_of_columns(self) -> estimation.GraphOfColumns:
+        """Return the graph of the nodes' columns."""
+        blocks, outside = self._blocks, self._exogenous_columns()
+        parents = blocks.parents_of_columns(parent_masks(self.dag))
+        return estimation.GraphOfColumns(blocks, parents, self._fixed(), outside)
 
     def _fixed(self) -> list[int]:
         """Return the masks of those parents of each column whose edges are fixed."""
-        return fixed_parent_masks(self.dag)
+        fixed = fixed_parent_masks(self.dag)
+        return self._blocks.parents_of_columns(fixed, within=False) if self._has_blocks else fixed
 
     def _exogenous_columns(self) -> list[int]:
         """Return the numbers of the columns of the exogenous nodes."""
@@ -2187,25 +2310,36 @@ class GaussianBayesianNetwork(
         """Return truth values of the nodes, (n, m), for their columns."""
         return self._blocks.by_column(of_nodes)
 
-    def _own_columns(self, sample: Sample) -> Sample:
-        """Return the sample of a learner's rows with the columns of the nodes."""
-        return sample
+    def _own_columns(self, sample: Sample, nodes: Sequence[Any] | None = None) -> Sample:
+        """Return the sample of a learner's rows with the columns of the nodes.
+
+        `nodes` are those of the sample, by default those of the network.
+        """
+        blocks = self._blocks
+        names: list[Any] = self.nodes if nodes is None else [*nodes]
+        if sample.nodes is not None:
+            require_levels(sample, blocks)
+            names = [*sample.nodes.column_names]
+        if names == blocks.column_names:
+            return sample
+        if missing := [name for name in blocks.column_names if name not in names]:
+            raise ValueError(
+                f"X must have a column for each node; missing {readable_value(missing)}. Make the "
+                "LocalScores of a table with all of them."
+            )
+        return sample.select([names.index(name) for name in blocks.column_names])
 
     def _parameters(self) -> LinearGaussianModel | None:
         """Return the estimates if they belong to the graph, else the graph's own, or None."""
         check_dag(self.dag)
         if self._estimated is not None and self._is_learned_graph():
             return replace(self._estimated, fixed=self._fixed())
-        if not is_parametrised(self.dag):
+        if not is_parametrised(self.dag) or (self._has_blocks and not self._blocks.are_columns):
             return None
         model = LinearGaussianModel.from_dag(self.dag)
         if self._means is not None and self._is_learned_graph():
             return replace(model, mean=self._means)
         return model
-
-    def _single_columns(self, method: str) -> LinearGaussianModel:
-        """Return the parameters for a method of networks whose nodes are single columns."""
-        return self._model()
 
     def _model(self) -> LinearGaussianModel:
         """Return the parameters; raise a NotFittedError if there are none."""
@@ -2221,7 +2355,7 @@ class GaussianBayesianNetwork(
         """Return the equivalence class's graph, or the network's with its parameters, if any."""
         if cpdag:
             return self.cpdag()
-        model = self._parameters()
+        model = self._parameters() if self._blocks.are_columns else None
         return self._structure() if model is None else model.to_dag()
 
 

@@ -13,24 +13,28 @@ import numpy.typing as npt
 from sklearn.base import clone
 
 from skbn._chains.convergence import batches_of_states, errors_of_batches
-from skbn._core.arrays import Floats, as_integer, finite_number
+from skbn._core.arrays import Booleans, Floats, as_integer, finite_number
 from skbn._core.columns import column_number, parents_in
 from skbn._core.graphs import dag_of
 from skbn._core.resources import Resources
 from skbn._core.subsets import mask_of, members_of
 from skbn._core.text import readable_value, warn
+from skbn._data.nodes import Nodes
 from skbn._data.sample import Sample
+from skbn._networks.gaussian import LinearGaussianModel
 from skbn._networks.network import GaussianBayesianNetwork
+from skbn._posterior.effects import SampledNetworks
 from skbn._posterior.network_posterior import NetworkPosterior, network_posterior
 from skbn._posterior.order_sums import log_number_of_orders
+from skbn._posterior.parameter_draws import log_predictive
 from skbn._posterior.sampled_posterior import SampledPosterior
-from skbn._scores.criteria import BGe
+from skbn._scores.criteria import BGe, Criterion
 from skbn._scores.local_scores import LocalScores
 from skbn._scores.reprs import ProbableParents, ProbableParentSets
 from skbn._scores.summed_scores import SummedScores
 from skbn._solver.problem import Problem
 from skbn._solver.solve import problem_of
-from skbn.exceptions import ApproximateEvidenceWarning
+from skbn.exceptions import ApproximateEvidenceWarning, SamplingWarning
 
 
 def parent_set_probabilities(
@@ -129,6 +133,8 @@ def pair_columns(
     return table
 
 
+# With fewer networks behind it, the log of a mean density is off by half a nat or more.
+_FEWEST_EFFECTIVE = 5
 # A score of BGe is rounded by about 1e-16 times alpha_w nats: up to this limit, 1e-12.
 _LARGEST_ALPHA_W = 1e4
 
@@ -164,6 +170,103 @@ def check_evidence(scores: LocalScores | SummedScores) -> None:
         )
 
 
+def require_density(criterion: Criterion) -> None:
+    """Raise a ValueError unless the criterion's marginal likelihood is a density of rows."""
+    if not isinstance(criterion, BGe):
+        raise ValueError(
+            f"The posterior predictive density is known for criterion='bge' only; "
+            f"{type(criterion).__name__} is no density of rows. Fit with BGe."
+        )
+
+
+def densities_given_networks(
+    table: SampledNetworks,
+    nodes: Nodes,
+    modelled: Sequence[int],
+    sample: Sample,
+    is_set: Booleans | None,
+) -> Floats:
+    """Return the log density of all new rows given each network, parameters integrated out.
+
+    Parameters
+    ----------
+    table : SampledNetworks
+    nodes : Nodes
+    modelled : sequence of int
+        The numbers of the nodes that are.
+    sample : Sample
+        Complete rows of the nodes' columns.
+    is_set : ndarray of shape (n, m), bool, or None
+        Which nodes were set in each row.
+    """
+    rows, weight = _counted(sample)
+    of_column = {x: statistics for own, statistics in table.groups for x in own}
+    counts = np.ones((len(rows), len(nodes.names)), dtype=bool)
+    if is_set is not None:
+        counts = ~(is_set if sample.weight is None else is_set[sample.weight > 0])
+    known: dict[tuple[int, int], float] = {}
+
+    def density(node: int, mask: int) -> float:
+        if (node, mask) not in known:
+            before, own, total = nodes.columns_of(members_of(mask)), counts[:, node], 0.0
+            for child in nodes.columns_of([node]):
+                given = of_column[child], table.criterion, child, before
+                total += log_predictive(*given, rows[own], weight[own])
+                before = [*before, child]
+            known[node, mask] = total
+        return known[node, mask]
+
+    return np.array(
+        [sum(density(x, masks[x]) for x in modelled) for masks in table.parents.tolist()]
+    )
+
+
+def _counted(sample: Sample) -> tuple[Floats, Floats]:
+    """Return the rows of a positive weight, and their weights."""
+    if sample.weight is None:
+        return sample.rows, np.ones(len(sample.rows))
+    return sample.rows[sample.weight > 0], sample.weight[sample.weight > 0]
+
+
+def densities_given_parameters(
+    models: Sequence[LinearGaussianModel], sample: Sample, is_set: Booleans | None
+) -> Floats:
+    """Return the log density of all new rows by each of some networks with parameters.
+
+    Parameters
+    ----------
+    models : sequence of LinearGaussianModel
+    sample : Sample
+        Rows of their columns, in which values may be missing.
+    is_set : ndarray of shape (n, n_columns), bool, or None
+        Which columns were set in each row.
+    """
+    rows, weight = _counted(sample)
+    if is_set is not None and sample.weight is not None:
+        is_set = is_set[sample.weight > 0]
+    return np.array([float(weight @ model.log_density(rows, is_set)) for model in models])
+
+
+def log_of_mean(logs: Floats) -> float:
+    """Return the logarithm of the mean of drawn densities, from their logarithms.
+
+    Warns
+    -----
+    SamplingWarning
+        If a few of the draws make up nearly all of the mean.
+    """
+    shares = np.exp(logs - logs.max())
+    n_effective = shares.sum() ** 2 / (shares**2).sum()
+    if n_effective < _FEWEST_EFFECTIVE:
+        warn(
+            f"The predictive density of these rows rests on about {n_effective:.0f} of "
+            f"{len(logs)} drawn networks, so that it is a rough estimate. Score fewer rows at a "
+            "time, or rows without missing values.",
+            SamplingWarning,
+        )
+    return float(logs.max() + np.log(shares.mean()))
+
+
 def mean_log_predictive_density(
     fitted: NetworkPosterior, scores: LocalScores, sample: Sample, resources: Resources
 ) -> float:
@@ -179,18 +282,9 @@ def mean_log_predictive_density(
     sample : Sample
         The new rows.
     resources : Resources
-
-    Raises
-    ------
-    ValueError
-        If the criterion is not `BGe`.
     """
     criterion = scores.scorer.criterion
-    if not isinstance(criterion, BGe):
-        raise ValueError(
-            f"The posterior predictive density is known for criterion='bge' only; "
-            f"{type(criterion).__name__} is no density of rows. Fit with BGe."
-        )
+    assert isinstance(criterion, BGe)
     # By default the prior mean is that of the rows; it must not change with the new ones.
     nu = scores.sample.summary.column_means if criterion.nu is None else criterion.nu
     both = LocalScores._from_sample(

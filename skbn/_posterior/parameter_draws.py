@@ -26,12 +26,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import gammaln
 
 from skbn._core.arrays import Floats, Integers, Random
 from skbn._core.subsets import members_of, parents_of_masks
 from skbn._core.text import readable_value
 from skbn._data.statistics import GroupStatistics, SampleStatistics
-from skbn._networks.block_network import network_of_model
 from skbn._networks.gaussian import LinearGaussianModel, NetworkParameters
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._posterior.family_weights import mask_type
@@ -144,6 +144,49 @@ def family_posteriors(
     )
 
 
+def log_predictive(
+    statistics: SampleStatistics,
+    criterion: Criterion,
+    child: int,
+    parents: Sequence[int],
+    rows: Floats,
+    weight: Floats,
+) -> float:
+    """Return the log density of new values of a child, given those of its parents, in nats.
+
+    The parameters are integrated out: it is the evidence of all rows divided by that of the rows of
+    the statistics, by the scatter that the new rows add.
+
+    Parameters
+    ----------
+    statistics, criterion
+        As for `family_posteriors`, which says what is raised.
+    child : int
+    parents : sequence of int
+    rows : ndarray of shape (n, m)
+        New rows of all columns.
+    weight : ndarray of shape (n,)
+        How often each row counts.
+    """
+    found = family_posteriors(statistics, criterion, [child], [[*parents]])
+    scale = statistics.scale[[*parents]]
+    apart = (rows[:, [*parents]] - statistics.mean[[*parents]]) / scale
+    left = rows[:, child] - found.mean[0] - apart @ (found.coefficients[0] * scale)
+    # In units in which mean and coefficients are independent, with variances of 1.
+    root = found.root[0] * scale[:, np.newaxis]
+    ones = np.full(len(rows), 1 / np.sqrt(found.n_behind_mean))
+    basis = np.column_stack([ones, apart @ root]) * np.sqrt(weight)[:, np.newaxis]
+    unit = np.sqrt(found.sum_of_squares[0])
+    left = left / unit * np.sqrt(weight)
+    system = np.eye(basis.shape[1]) + basis.T @ basis
+    explained = basis.T @ left
+    squares = float(left @ left - explained @ np.linalg.solve(system, explained))
+    n, d = float(weight.sum()), found.freedom
+    log_det = float(np.linalg.slogdet(system)[1])
+    constant = gammaln((d + n) / 2) - gammaln(d / 2) - n * (np.log(np.pi) / 2 + np.log(unit))
+    return float(constant - (d + n) / 2 * np.log1p(squares) - log_det / 2)
+
+
 def draw_parameters(
     groups: Sequence[GroupStatistics],
     criterion: Criterion,
@@ -209,7 +252,9 @@ def with_parameters(
             model = LinearGaussianModel.from_estimates(
                 scorer.column_names, columns, parameters, [0] * len(columns)
             )
-            networks.append(network_of_model(replace(model, exogenous=outside), scorer.nodes))
+            networks.append(
+                GaussianBayesianNetwork._from_model(replace(model, exogenous=outside), scorer.nodes)
+            )
     return networks
 
 

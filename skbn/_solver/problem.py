@@ -22,7 +22,6 @@ from skbn._core.subsets import mask_of, members_of
 from skbn._data.nodes import Nodes
 from skbn._data.sample import Sample
 from skbn._data.statistics import GroupStatistics
-from skbn._networks.block_network import network_of_model
 from skbn._networks.equivalence import canonical_member, told_apart
 from skbn._networks.gaussian import LinearGaussianModel, estimate_model
 from skbn._networks.network import GaussianBayesianNetwork
@@ -605,7 +604,7 @@ class TableProblem(Problem):
     def network(self, parents: list[int]) -> GaussianBayesianNetwork:
         with one_blas_thread():
             model = self.model(parents)
-        network = network_of_model(model, self.scorer.nodes)
+        network = GaussianBayesianNetwork._from_model(model, self.scorer.nodes)
         network._keep(model, statistics=self.scorer.group_statistics)
         return network
 

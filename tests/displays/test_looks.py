@@ -22,7 +22,6 @@ from sklearn.preprocessing import StandardScaler
 
 import skbn
 from skbn._core.text import readable_count, readable_size
-from skbn._data.nodes import NodeColumn, Nodes
 from skbn._data.sample import Sample
 from skbn._displays.frames import PlainTable, frame_of
 from skbn._scores.reprs import ScoredParents, TopParents
@@ -251,10 +250,6 @@ ESTIMATORS = [
     skbn.GaussianBNImputer(),
     skbn.MarkovBlanketSelector(),
     skbn.GaussianBayesianNetwork(nx.DiGraph([("a", "b")])),
-    skbn.GaussianBlockNetwork(
-        nx.DiGraph([("a", "b")]),
-        Nodes(["a", "b"], [NodeColumn("a", 0), NodeColumn("b", 1)], [1, 1], {}, ["a", "b"]),
-    ),
     skbn.LogLikelihood(),
     skbn.AIC(),
     skbn.BIC(),

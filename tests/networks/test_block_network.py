@@ -17,7 +17,7 @@ from sklearn.exceptions import NotFittedError
 
 from skbn import (
     BootstrapBNLearner,
-    GaussianBlockNetwork,
+    GaussianBayesianNetwork,
     GaussianBNLearner,
     GaussianBNLearnerCV,
     GaussianBNPosterior,
@@ -75,7 +75,7 @@ def test_the_columns_network_has_the_density(learner):
     assert_allclose(learner.score(X), density.logpdf(rows).mean(), rtol=1e-9)
     assert_allclose(learner.score_samples(X), network.logpdf(X))
     assert_allclose(network.residuals(X), columns.residuals(rows))
-    again = GaussianBlockNetwork(learner.dag_, network.blocks).fit(table())
+    again = GaussianBayesianNetwork(learner.dag_, network.blocks).fit(table())
     assert_allclose(again.coef_, network.coef_)
 
 
@@ -87,7 +87,7 @@ def test_evidence_and_interventions_are_given_by_level(learner):
     assert found.nodes == expected.nodes
     assert_allclose(found.mean, expected.mean)
     held = network.do({"site": "north"})
-    assert isinstance(held, GaussianBlockNetwork)
+    assert isinstance(held, GaussianBayesianNetwork)
     assert held["site"].mean.tolist() == [0, 0]
     expected = network.columns_.do({"site=south": 0, "site=west": 0})["y"].mean
     assert_allclose(held["y"].mean, expected)
@@ -180,6 +180,34 @@ def test_edges_between_blocks_have_coefficients_and_one_strength(learner):
     assert_allclose(learner.network_.to_frame(X)["score_loss"], frame["score_loss"], rtol=1e-6)
 
 
+def test_edges_between_blocks_have_standard_errors_and_a_test(learner):
+    """As multivariate regressions of statsmodels have them: each coefficient, and Wilks' lambda."""
+    linear = pytest.importorskip("statsmodels.regression.linear_model")
+    multivariate = pytest.importorskip("statsmodels.multivariate.multivariate_ols")
+    X, network = table(), learner.network_
+    known = {"site=south": X["site"] == "south", "site=west": X["site"] == "west"}
+    columns = pd.DataFrame({**known, "smokes=True": X["smokes"]}).join(X[["age", "x", "x2"]])
+    columns = columns.join(X[["dose", "y"]]).astype(float)
+    for edge in network.to_frame().to_dict("records"):
+        parents = [*network.dag.predecessors(edge["child"])]
+        own, others = network.nodes_[edge["child"]], [c for p in parents for c in network.nodes_[p]]
+        Z = columns[others].assign(const=1.0)
+        for child in own:
+            fitted = linear.OLS(columns[child], Z).fit()
+            for parent in network.nodes_[edge["parent"]]:
+                assert edge["std_errs"][parent, child] == pytest.approx(fitted.bse[parent])
+        tested = np.zeros((len(network.nodes_[edge["parent"]]), len(others) + 1))
+        for row, parent in zip(tested, network.nodes_[edge["parent"]], strict=True):
+            row[others.index(parent)] = 1
+        if len(own) == 1:
+            expected = float(fitted.f_test(tested).pvalue)
+        else:
+            fitted = multivariate._MultivariateOLS(columns[own].to_numpy(), Z.to_numpy()).fit()
+            statistics = fitted.mv_test([("h", tested)]).results["h"]["stat"]
+            expected = statistics.loc["Wilks' lambda", "Pr > F"]
+        assert edge["p_value"] == pytest.approx(expected, rel=1e-6)
+
+
 def test_pictures_show_categories_and_signs_where_there_are_any(learner):
     pytest.importorskip("matplotlib").use("agg")
     display = learner.plot()
@@ -218,21 +246,21 @@ def test_edges_are_labelled_where_there_is_one_number(learner):
 def test_json_and_pickles_keep_blocks_to_the_bit(learner, tmp_path):
     network = learner.network_
     network.to_json(tmp_path / "network.json")
-    read = GaussianBlockNetwork.from_json(tmp_path / "network.json")
+    read = GaussianBayesianNetwork.from_json(tmp_path / "network.json")
     for other in (read, pickle.loads(pickle.dumps(network))):
         assert_array_equal(other.coef_, network.coef_)
         assert nx.utils.graphs_equal(other.dag_, network.dag_)
         assert other.blocks == network.blocks
         assert_array_equal(other.logpdf(table(9)), network.logpdf(table(9)))
-    raises("objects 'blocks' and 'network'", GaussianBlockNetwork.from_json, "{}")
-    raises(r"of JSON, or a pathlib\.Path", GaussianBlockNetwork.from_json, b"{}", kind=TypeError)
+    raises("a list of objects 'nodes'", GaussianBayesianNetwork.from_json, "{}")
+    raises(r"of JSON, or a pathlib\.Path", GaussianBayesianNetwork.from_json, b"{}", kind=TypeError)
     for held in (network.do({"site": "west"}), network.do({"spline": [1, 2]})):
-        read = GaussianBlockNetwork.from_json(held.to_json())
+        read = GaussianBayesianNetwork.from_json(held.to_json())
         assert_array_equal(read["y"].mean, held["y"].mean)
     older = json.loads(network.to_json())
     older["blocks"]["columns"] = [each[:3] for each in older["blocks"]["columns"]]
     older["blocks"]["levels"] = [each[:2] for each in older["blocks"]["levels"]]
-    assert GaussianBlockNetwork.from_json(json.dumps(older)).blocks == network.blocks
+    assert GaussianBayesianNetwork.from_json(json.dumps(older)).blocks == network.blocks
 
 
 def changes(part, where=()):
@@ -262,7 +290,7 @@ def test_files_with_a_damaged_part_are_refused(learner):
             part = part[key]
         part[where[-1]] = value
         try:
-            read = GaussianBlockNetwork.from_json(json.dumps(damaged))
+            read = GaussianBayesianNetwork.from_json(json.dumps(damaged))
         except ValueError:
             n_refused += 1
         else:
@@ -289,7 +317,7 @@ def test_files_with_a_damaged_part_are_refused(learner):
 def test_the_damaged_part_is_named(learner, change, message):
     contents = json.loads(learner.network_.to_json())
     change(contents)
-    raises(message, GaussianBlockNetwork.from_json, json.dumps(contents))
+    raises(message, GaussianBayesianNetwork.from_json, json.dumps(contents))
 
 
 @pytest.mark.parametrize(
@@ -317,7 +345,7 @@ def test_levels_of_json_are_kept(levels):
     g = pd.Categorical.from_codes(rng.integers(0, 2, 40), levels)
     X = pd.DataFrame({"g": g, "y": rng.normal(size=40)})
     network = GaussianBNLearner(nodes="auto").fit(X).network_
-    read = GaussianBlockNetwork.from_json(network.to_json())
+    read = GaussianBayesianNetwork.from_json(network.to_json())
     assert read.blocks == network.blocks
     assert_array_equal(read.logpdf(X), network.logpdf(X))
 
@@ -328,9 +356,9 @@ def test_graphs_in_another_order_and_fixed_edges(learner):
     dag.add_nodes_from(["y", "spline", "dose", "smokes", "age", "site"])
     dag.add_edge("site", "y", fixed=True)
     dag.add_edge("age", "y")
-    network = GaussianBlockNetwork(dag, blocks).fit(X)
+    network = GaussianBayesianNetwork(dag, blocks).fit(X)
     assert network.cpdag()["site"]["y"]["undirected"] is False
-    read = GaussianBlockNetwork.from_json(network.to_json())
+    read = GaussianBayesianNetwork.from_json(network.to_json())
     assert read.dag.edges["site", "y"]["fixed"]
     assert "fixed" not in read.dag.edges["age", "y"]
     held = network.do({"site": "west"})
@@ -338,9 +366,11 @@ def test_graphs_in_another_order_and_fixed_edges(learner):
     assert np.isfinite(held.to_frame()["partial_r2"]).all()
     by_name = network.condition({"spline": pd.Series({"x2": 2.0, "x": 1.0})})
     assert_allclose(by_name.mean, network.condition({"spline": [1.0, 2.0]}).mean)
-    raises("They must be the same", GaussianBlockNetwork(nx.DiGraph([("a", "b")]), blocks).fit, X)
-    with pytest.raises(NotFittedError, match="GaussianBlockNetwork has no parameters"):
-        GaussianBlockNetwork(dag, blocks).logpdf(X)
+    raises(
+        "They must be the same", GaussianBayesianNetwork(nx.DiGraph([("a", "b")]), blocks).fit, X
+    )
+    with pytest.raises(NotFittedError, match="GaussianBayesianNetwork has no parameters"):
+        GaussianBayesianNetwork(dag, blocks).logpdf(X)
 
 
 @pytest.mark.parametrize(
@@ -366,11 +396,25 @@ def test_bad_values_are_named(learner, values, error, message):
         raises(message, method, values, kind=error)
 
 
+def test_samples_have_the_columns_and_give_the_network_back(learner):
+    network = learner.network_
+    rows = network.sample(4000, random_state=0)
+    assert_allclose(rows, network.columns_.sample(4000, random_state=0))
+    frame = pd.DataFrame(rows, columns=network.columns_.nodes)
+    again = GaussianBayesianNetwork(learner.dag_, network.blocks).fit(frame)
+    assert_allclose(again.columns_.covariance_, np.cov(rows.T, ddof=0), rtol=0.1, atol=0.2)
+    assert again.score(frame) >= network.score(frame)
+    X = table(50).astype({"site": object})
+    X.loc[::3, "site"] = None
+    drawn = network.sample_missing(X, random_state=0)
+    assert {*drawn["site"]} <= {"north", "south", "west"}
+    assert drawn["site"][1::3].equals(X["site"][1::3])
+
+
 def test_what_makes_no_sense_is_refused(learner):
     network = learner.network_
     scores = LocalScoreTransformer(nodes=NODES).fit_transform(table())
     for ask, message in [
-        (lambda: network.sample(3), "'site', 'smokes'.* are categories.* no level"),
         (lambda: network.condition({"site": "east"}), "node 'site' has the levels .*'east'"),
         (lambda: network.do({"spline": 1}), "node 'spline' has 2 columns; got 1"),
         (lambda: learner.score(table(5).assign(site="east")), "'site' has the level 'east'"),
@@ -424,4 +468,7 @@ def test_a_posterior_is_about_nodes():
     assert_allclose(west.values, [mean for mean in means if mean], rtol=1e-9)
     with pytest.raises(ValueError, match=r"Ask posterior.effect\(\('site', 'south', 'west'\)"):
         effects[("site", "south", "west"), "y"]
-    raises("nodes of several columns", posterior.score, X)
+    new, draws = X.head(4), posterior.sample_networks(2000, random_state=1)
+    logs = np.array([network.logpdf(new).sum() for network in draws])
+    expected = logs.max() + np.log(np.exp(logs - logs.max()).mean())
+    assert 4 * posterior.score(new) == pytest.approx(expected, abs=0.3)

@@ -217,13 +217,15 @@ def test_refusals():
     raises("collinear", GaussianBayesianNetwork(dag_with([])).fit(rows).fit_indices)
 
 
-def test_rows_with_interventions_are_refused():
+def test_rows_with_interventions_are_groups():
     is_set = np.zeros((50, 5), dtype=bool)
     is_set[:10, 0] = True
     learner = GaussianBNLearner().fit(table(), interventions=is_set)
-    raises("Give a table of rows without interventions", learner.network_.fit_indices)
+    with pytest.raises(ValueError, match="Give the table"):
+        learner.network_.fit_indices()
     scores = LocalScoreTransformer().fit_transform(table()).with_interventions(is_set)
-    raises("Give a table of rows without interventions", learner.network_.fit_indices, scores)
+    found = learner.network_.fit_indices(scores)
+    assert found.chi2 == learner.network_.fit_indices(table(), interventions=is_set).chi2
     assert learner.network_.fit_indices(table()[10:]).n_samples == 40
     assert "fit " not in learner.summary()
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from skbn import GaussianBayesianNetwork, GaussianBlockNetwork, GaussianBNLearner
+from skbn import GaussianBayesianNetwork, GaussianBNLearner
 from skbn._networks.class_members import parent_set_counts
 from skbn.datasets import make_gaussian_network
 
@@ -217,7 +217,7 @@ def test_tables_of_effects_name_contrasts(mixed):
 
 def test_class_effects_of_nodes_are_those_of_members(mixed):
     network = mixed.network_
-    free = GaussianBlockNetwork(nx.DiGraph(network.dag.edges), network.blocks).fit(mixed.X)
+    free = GaussianBayesianNetwork(nx.DiGraph(network.dag.edges), network.blocks).fit(mixed.X)
     frame = free.class_effects(("site", "s", "w"), "x2")
     effects = {tuple(p): e for p, e in zip(frame["adjusted_for"], frame["effect"], strict=True)}
     order = free.nodes
@@ -226,7 +226,7 @@ def test_class_effects_of_nodes_are_those_of_members(mixed):
     assert len(members) > 1
     for parents in members:
         dag = nx.relabel_nodes(reference.graph_of(parents), dict(enumerate(order)))
-        member = GaussianBlockNetwork(dag, network.blocks).fit(mixed.X)
+        member = GaussianBayesianNetwork(dag, network.blocks).fit(mixed.X)
         adjusted = tuple(order[v] for v in sorted(parents[order.index("site")]))
         found = member.total_effect(("site", "s", "w"), "x2")
         assert effects[adjusted] == pytest.approx(found, abs=1e-9)

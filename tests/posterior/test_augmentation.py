@@ -157,7 +157,6 @@ def of_two_tables():
         lambda posterior: posterior.log_probability(posterior.dag_),
         lambda posterior: posterior.parent_set_probabilities(0),
         lambda posterior: posterior.probability(len),
-        lambda posterior: posterior.score(table(8, share=0.0)),
     ],
 )
 def test_what_one_table_knows_is_refused(of_two_tables, ask):
@@ -301,3 +300,21 @@ def test_categories_come_back_by_their_nearest_levels():
     exact = GaussianBNPosterior(nodes="auto").fit(whole)
     near = augmented(few, nodes="auto", n_imputations=4)
     assert abs(near.edge_probabilities_ - exact.edge_probabilities_).max() < 0.1
+
+
+def test_predictions_of_a_completed_table():
+    """Given each completed table the density is known; holes of new rows are integrated out."""
+    nu = np.zeros(3)
+    rows, new = table(1, m=3), table(2, m=3, n=4, share=0.0)
+    posterior = GaussianBNPosterior(BGe(nu=nu), missing="augment", n_imputations=3, random_state=0)
+    posterior.fit(rows)
+    own = [GaussianBNPosterior(BGe(nu=nu)).fit(each) for each in posterior.imputed_tables_]
+    expected = np.log(np.mean([np.exp(4 * each.score(new)) for each in own])) / 4
+    assert posterior.score(new) == pytest.approx(expected, abs=0.05)
+    grid, hole = np.linspace(-12, 12, 400), new[:1].copy()
+    hole[0, 2] = np.nan
+    filled = np.repeat(new[:1], len(grid), axis=0)
+    filled[:, 2] = grid
+    densities = [np.exp(own[0].score(filled[i : i + 1])) for i in range(0, 400, 4)]
+    expected = np.log(np.sum(densities) * (grid[4] - grid[0]))
+    assert posterior.score(hole) == pytest.approx(expected, abs=0.1)

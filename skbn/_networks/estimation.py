@@ -1,0 +1,232 @@
+"""The parameters of a given graph by maximum likelihood: regressions, or EM if values are missing.
+
+Where an experimenter set nodes, a node is regressed on its parents in the other rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from skbn._core.arrays import Booleans
+from skbn._core.graphs import propagate
+from skbn._core.resources import one_blas_thread
+from skbn._core.subsets import members_of
+from skbn._core.text import readable_value
+from skbn._data.nodes import Nodes
+from skbn._data.sample import Sample
+from skbn._data.statistics import GroupStatistics, sample_statistics
+from skbn._missing.em import Estimate, UnboundedError, estimate, saturated
+from skbn._missing.incomplete_rows import IncompleteRows, incomplete_rows, require_spread
+from skbn._networks.gaussian import LinearGaussianModel, estimate_model
+from skbn.exceptions import DegenerateColumnsError
+
+# In nats. EM begins with the saturated model, of which a coarse estimate will do.
+_COARSE, _FINE = 1e-3, 1e-10
+
+
+class GraphOfColumns(NamedTuple):
+    """A graph whose parameters are to be estimated.
+
+    Parameters
+    ----------
+    blocks : Nodes
+    parents, fixed : list of int
+        The masks of the columns' parents, and of those whose edges are fixed.
+    exogenous : list of int
+        The columns that are not modelled.
+    """
+
+    blocks: Nodes
+    parents: list[int]
+    fixed: list[int]
+    exogenous: list[int]
+
+
+def by_least_squares(
+    sample: Sample, is_set: Booleans | None, graph: GraphOfColumns
+) -> tuple[LinearGaussianModel, list[GroupStatistics]]:
+    """Return the parameters by regressions, and the statistics of the rows of each.
+
+    Raises
+    ------
+    ValueError
+        If there are too few rows, or columns are constant or collinear.
+    """
+    blocks, parents, fixed, exogenous = graph
+    names, m = blocks.column_names, len(blocks.names)
+    of_nodes = None if blocks.are_columns else blocks
+    groups = [(list(range(m)), sample)]
+    if is_set is not None:
+        own_rows = sample.rows, sample.weight, None, of_nodes, is_set
+        groups = [(own, each) for own, each in Sample(*own_rows).groups]
+    sizes = [mask.bit_count() for mask in parents]
+    statistics, models = [], []
+    for nodes, rows in groups:
+        own = blocks.columns_of(nodes)
+        largest = max((sizes[i] for i in own), default=0)
+        n_rows = rows.summary.n_rows
+        if n_rows < largest + 2:
+            node = names[max(own, key=lambda i: sizes[i])]
+            not_set = " in which it was not set" if is_set is not None else ""
+            raise ValueError(
+                f"X has n_samples = {n_rows} rows{not_set}, and node {node!r} with its parents "
+                f"makes {largest + 1} columns: with no more rows than that, the likelihood "
+                "is unbounded. Give more rows, or the node fewer parents."
+            )
+        found = sample_statistics(rows.summary, names, largest_family=largest + 1, nodes=of_nodes)
+        statistics.append(GroupStatistics(own, found))
+        of_own = [mask if i in own else 0 for i, mask in enumerate(parents)]
+        models.append(estimate_model(found, of_own, names, fixed=fixed))
+    model = (
+        models[0] if len(models) == 1 else joined([*zip(statistics, models, strict=True)], graph)
+    )
+    return replace(model, exogenous=tuple(exogenous)), statistics
+
+
+def joined(
+    models: Sequence[tuple[GroupStatistics, LinearGaussianModel]], graph: GraphOfColumns
+) -> LinearGaussianModel:
+    """Return the model of all columns, from models of some columns each."""
+    k = len(graph.parents)
+    coef, intercept, noise_variance = np.zeros((k, k)), np.empty(k), np.empty(k)
+    for (at, _), model in models:
+        coef[:, at], intercept[at] = model.coef[:, at], model.intercept[at]
+        noise_variance[at] = model.noise_variance[at]
+    mean = propagate(intercept, coef, graph.parents)
+    rest = coef, intercept, mean, noise_variance, graph.fixed
+    return LinearGaussianModel([*graph.blocks.column_names], graph.parents, *rest)
+
+
+# Missing values
+
+
+def by_em(sample: Sample, is_set: Booleans | None, graph: GraphOfColumns) -> LinearGaussianModel:
+    """Return the parameters that make the observed values most probable, by EM.
+
+    Raises
+    ------
+    ValueError
+        If the likelihood is unbounded, or columns of a family are observed together too rarely.
+    """
+    rows = rows_with_holes(sample, graph, is_set)
+    return model_of(em_of_network(rows, graph, saturated_em(rows)), rows, graph)
+
+
+def rows_with_holes(
+    sample: Sample, graph: GraphOfColumns, is_set: Booleans | None = None
+) -> IncompleteRows:
+    """Return the rows by their holes, if they tell the parameters of each family.
+
+    Raises
+    ------
+    ValueError
+        If an exogenous column has holes, or a value that was set is missing, or a column does not
+        vary; if two columns of a family are observed together in too few rows.
+    """
+    blocks = graph.blocks
+    names, labels = blocks.column_names, [blocks.labels[each.source] for each in blocks.columns]
+    known = sample.rows if sample.weight is None else sample.rows[sample.weight > 0]
+    for v in graph.exogenous:
+        if np.isnan(known[:, v]).any():
+            raise ValueError(
+                f"Column {labels[v]!r} is exogenous and has missing values, and nothing says how "
+                "it is distributed. Complete it first, or model it: as a node that is not "
+                "exogenous, in the first of a learner's tiers."
+            )
+    require_spread(known, names, labels)
+    is_given = None
+    if is_set is not None:
+        is_given = blocks.by_column(is_set)
+        if (lost := np.isnan(sample.rows) & is_given).any():
+            row, v = np.argwhere(lost)[0]
+            raise ValueError(
+                f"Node {labels[v]!r} was set in row {row}, where it has no value. Give the value "
+                "that it was set to, or leave the row out."
+            )
+        is_given[:, graph.exogenous] = True
+    rows = incomplete_rows(sample.rows, sample.weight, is_given)
+    for child, mask in enumerate(graph.parents):
+        family = [*members_of(mask), child]
+        of_child = rows.of_group(int(rows.group_of[child]))
+        least = of_child.pair_weights()[np.ix_(family, family)].min()
+        if least <= len(family):
+            raise ValueError(
+                f"Node {names[child]!r} with its parents makes {len(family)} columns, of which two "
+                f"are observed together in rows of weight {readable_value(float(least))} only. "
+                "Give more rows, or the node fewer parents."
+            )
+    return rows
+
+
+def joined_outside(parents: Sequence[int], exogenous: Sequence[int]) -> list[int]:
+    """Return the masks of the parents with all edges among the exogenous columns."""
+    joined, before = [*parents], 0
+    for v in exogenous:
+        joined[v] = before
+        before |= 1 << v
+    return joined
+
+
+def complete_masks(order: Sequence[int]) -> list[int]:
+    """Return the masks of the parents in the network of all edges with this order."""
+    masks, before = [0] * len(order), 0
+    for v in order:
+        masks[v] = before
+        before |= 1 << v
+    return masks
+
+
+@one_blas_thread()
+def saturated_em(
+    rows: IncompleteRows, begin: Estimate | None = None, order: Sequence[int] = ()
+) -> Estimate:
+    """Return an estimate of the saturated model, a coarse one to begin with."""
+    if begin is None:
+        return saturated(rows, _COARSE)
+    return estimate(rows, complete_masks(order), begin, tolerance=_FINE)
+
+
+@one_blas_thread()
+def em_of_network(
+    rows: IncompleteRows, graph: GraphOfColumns, begin: Estimate, parents: list[int] | None = None
+) -> Estimate:
+    """Return the parameters of a network by EM, by default those of the graph.
+
+    Raises
+    ------
+    DegenerateColumnsError
+        If the likelihood is unbounded, naming a column.
+    """
+    masks = joined_outside(graph.parents, graph.exogenous) if parents is None else parents
+    try:
+        return estimate(rows, masks, begin, tolerance=_FINE)
+    except UnboundedError as error:
+        column = graph.blocks.columns[error.column]
+    raise DegenerateColumnsError(
+        f"Column {column.name!r} is collinear with its parents in the rows in which they are "
+        "observed together, and the likelihood is unbounded there. Leave out one of these columns, "
+        "or give more rows.",
+        (),
+        [graph.blocks.labels[column.source]],
+    )
+
+
+def model_of(found: Estimate, rows: IncompleteRows, graph: GraphOfColumns) -> LinearGaussianModel:
+    """Return the model that EM has found, in the columns' units."""
+    m, units = len(graph.parents), rows.scale
+    coef, intercept, noise = np.zeros((m, m)), np.empty(m), np.empty(m)
+    for x, mask in enumerate(graph.parents):
+        g, own = int(rows.group_of[x]), members_of(mask)
+        mean = rows.mean + found.expected_mean[g] * units
+        scatter = found.scatter[g] / rows.n_of_groups[g]
+        solved = np.linalg.solve(scatter[np.ix_(own, own)], scatter[own, x])
+        coef[own, x] = solved * units[x] / units[own]
+        noise[x] = (scatter[x, x] - solved @ scatter[own, x]) * units[x] ** 2
+        intercept[x] = mean[x] - mean[own] @ coef[own, x]
+    mean = propagate(intercept, coef, graph.parents)
+    rest = coef, intercept, mean, noise, graph.fixed, tuple(graph.exogenous)
+    return LinearGaussianModel([*graph.blocks.column_names], graph.parents, *rest)

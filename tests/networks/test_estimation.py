@@ -1,0 +1,236 @@
+"""The parameters and the fit of a given graph: categories, holes, experiments and weights."""
+
+import networkx as nx
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.optimize import minimize
+from scipy.stats import chi2, multivariate_normal
+
+from skbn import GaussianBayesianNetwork, GaussianBNLearner, LocalScoreTransformer
+
+pd = pytest.importorskip("pandas")
+pytestmark = pytest.mark.filterwarnings("ignore::skbn.exceptions.DataWarning")
+
+
+def table(n=150, seed=0, share=0.0):
+    rng = np.random.default_rng(seed)
+    a = rng.normal(size=n)
+    b = a + rng.normal(size=n)
+    g = np.where(b + rng.normal(size=n) > 0.5, "x", rng.choice(["y", "z"], n))
+    c = b - a + (g == "x") + rng.normal(size=n)
+    X = pd.DataFrame({"a": a, "b": b, "g": pd.Categorical(g), "c": c})
+    for column in ("b", "g", "c"):
+        X.loc[rng.random(n) < share, column] = None
+    return X
+
+
+DAG = nx.DiGraph([("a", "b"), ("b", "g"), ("b", "c"), ("g", "c")])
+TARGETS = [("b",) if i % 4 == 0 else None for i in range(150)]
+
+
+@pytest.mark.parametrize("settings", [{}, {"interventions": TARGETS}, {"sample_weight": True}])
+@pytest.mark.parametrize("share", [0.0, 0.1])
+def test_a_graph_has_the_parameters_that_a_learner_gives_it(settings, share):
+    X, given = table(share=share), dict(settings)
+    if "interventions" in given:  # what was set is known
+        X.loc[::4, "b"] = table()["b"][::4]
+    if "sample_weight" in given:
+        given["sample_weight"] = np.resize([1.0, 2.0, 0.0], 150)
+    network = GaussianBayesianNetwork(DAG).fit(X, **given)
+    edges = {"required_edges": DAG, "forbidden_edges": nx.complement(DAG)}
+    missing = "em" if share else "error"
+    learner = GaussianBNLearner("loglik", nodes="auto", missing=missing, **edges).fit(X, **given)
+    assert network.nodes_["g"] == ["g=y", "g=z"]
+    assert {*learner.dag_.edges} == {*DAG.edges}
+    expected = learner.network_.columns_
+    names = expected.nodes
+    at = [network.columns_.nodes.index(name) for name in names]
+    assert_allclose(network.covariance_[np.ix_(at, at)], expected.covariance_, atol=2e-5)
+    assert_allclose(network.mean_[at], expected.mean_, atol=2e-5)
+    assert network.score(X) == pytest.approx(learner.score(X), abs=1e-6)
+
+
+def test_scores_of_a_learner_are_taken_with_what_was_set():
+    X = table()[["a", "b", "c"]]
+    dag = nx.DiGraph([("a", "b"), ("b", "c")])
+    network = GaussianBayesianNetwork(dag).fit(X, interventions=TARGETS)
+    scores = LocalScoreTransformer().fit_transform(X).with_interventions(TARGETS)
+    again = GaussianBayesianNetwork(dag).fit(scores)
+    assert_allclose(again.coef_, network.coef_)
+    assert again.score(scores) == pytest.approx(network.score(X, interventions=TARGETS))
+    rows = X[np.arange(150) % 4 != 0]
+    assert network.coef_[0, 1] == pytest.approx(np.polyfit(rows["a"], rows["b"], 1)[0])
+    with pytest.raises(ValueError, match="which say themselves what was set"):
+        network.fit(scores, interventions=TARGETS)
+
+
+def test_truth_values_and_numbers_stay_numbers():
+    X = pd.DataFrame({"a": np.arange(9.0) ** 2, "b": np.resize([True, False, False], 9)})
+    network = GaussianBayesianNetwork(nx.DiGraph([("b", "a")])).fit(X)
+    assert network.nodes_ == {"b": ["b"], "a": ["a"]}
+    assert network.blocks is None
+
+
+def test_a_fit_that_fails_changes_nothing():
+    network = GaussianBayesianNetwork(DAG).fit(table())
+    before = network.score(table())
+    with pytest.raises(ValueError, match="rows"):
+        network.fit(table().head(3))
+    assert network.score(table()) == before
+
+
+# Missing values
+
+
+def log_likelihood(mean, covariance, rows):
+    """The log-likelihood of the observed values, row by row."""
+    total = 0.0
+    for row in rows:
+        seen = ~np.isnan(row)
+        own = multivariate_normal(mean[seen], covariance[np.ix_(seen, seen)])
+        total += own.logpdf(row[seen])
+    return total
+
+
+def largest_log_likelihood(rows, edges):
+    """The same of the best parameters of a network, by a general optimiser."""
+    m = rows.shape[1]
+
+    def of_parameters(values):
+        coef = np.zeros((m, m))
+        for edge, weight in zip(edges, values[2 * m :], strict=True):
+            coef[edge] = weight
+        factor = np.diag(np.exp(values[m : 2 * m] / 2)) @ np.linalg.inv(np.eye(m) - coef)
+        return -log_likelihood(values[:m], factor.T @ factor, rows)
+
+    start = np.zeros(2 * m + len(edges))
+    start[:m] = np.nanmean(rows, axis=0)
+    start[m : 2 * m] = np.log(np.nanvar(rows, axis=0))
+    return -minimize(of_parameters, start, method="L-BFGS-B", options={"ftol": 1e-13}).fun
+
+
+@pytest.mark.parametrize("exogenous", [False, True])
+def test_indices_with_holes_are_those_of_the_largest_likelihoods(exogenous):
+    X = table(40, seed=1)[["a", "b", "c"]]
+    X.loc[::5, "b"] = X.loc[3::7, "c"] = np.nan
+    dag = nx.DiGraph([("a", "b"), ("b", "c")])
+    if exogenous:
+        dag.nodes["a"]["exogenous"] = True
+    rows = X.to_numpy()
+    network = GaussianBayesianNetwork(dag).fit(X)
+    indices = network.fit_indices(X)
+    best = [largest_log_likelihood(rows, edges) for edges in ([(0, 1), (1, 2)], [])]
+    every = largest_log_likelihood(rows, [(0, 1), (0, 2), (1, 2)])
+    of_a = multivariate_normal(rows[:, 0].mean(), rows[:, 0].var()).logpdf(rows[:, 0]).sum()
+    assert indices.log_likelihood == pytest.approx(best[0] - exogenous * of_a, abs=1e-5)
+    assert indices.log_likelihood == pytest.approx(40 * network.score(X), abs=1e-6)
+    assert indices.chi2 == pytest.approx(2 * (every - best[0]), abs=1e-4)
+    assert indices.baseline_chi2 == pytest.approx(2 * (every - best[1]), abs=1e-4)
+    assert (indices.df, indices.baseline_df, indices.n_samples) == (1, 3, 40)
+    assert indices.p_value == pytest.approx(chi2(1).sf(indices.chi2))
+    (tested,) = indices.d_separations.to_dict("records")
+    assert (tested["a"], tested["b"], tested["given"]) == ("a", "c", ["b"])
+    assert tested["p_value"] == pytest.approx(indices.p_value, abs=1e-6)  # of the same edge
+
+
+def test_indices_without_holes_agree():
+    X = table(60)
+    network = GaussianBayesianNetwork(DAG).fit(X)
+    complete = network.fit_indices(X)
+    X.loc[60] = [0.3, None, None, None]  # a says something of itself alone
+    with_hole = network.fit_indices(X)
+    X.loc[60] = [0.3, 0.2, "y", 0.1]
+    weight = np.array([1.0] * 60 + [1e-9])
+    X.loc[60, "c"] = None
+    nearly = network.fit_indices(X, sample_weight=weight)
+    assert nearly.chi2 == pytest.approx(complete.chi2, abs=1e-5)
+    assert nearly.srmr == pytest.approx(complete.srmr, abs=1e-6)
+    assert nearly.baseline_chi2 == pytest.approx(complete.baseline_chi2, abs=1e-4)
+    assert with_hole.df == complete.df
+
+
+def test_holes_that_nothing_fills_are_refused():
+    X = table(share=0.1)
+    dag = DAG.copy()
+    dag.nodes["b"]["exogenous"] = True
+    dag.remove_edge("a", "b")
+    with pytest.raises(ValueError, match=r"'b' is exogenous and has missing values.* tiers"):
+        GaussianBayesianNetwork(dag).fit(X)
+    X.loc[X["b"].notna(), "c"] = np.nan
+    with pytest.raises(ValueError, match="observed together"):
+        GaussianBayesianNetwork(DAG).fit(X)
+
+
+# Experiments
+
+
+def test_densities_of_holes_given_what_was_set():
+    X = table(12, seed=2)[["a", "b", "c"]]
+    dag = nx.DiGraph([("a", "b"), ("b", "c")])
+    network = GaussianBayesianNetwork(dag).fit(table()[["a", "b", "c"]])
+    X.loc[2:8, "a"] = X.loc[6:, "c"] = np.nan
+    targets = [("b",) if i % 2 else None for i in range(12)]
+    total = 0.0
+    for row, target in zip(X.to_numpy(), targets, strict=True):
+        own = network if target is None else network.do({"b": row[1]})
+        seen = [v for v in range(3) if not np.isnan(row[v]) and not (target and v == 1)]
+        distribution = own[[network.nodes[v] for v in seen]] if seen else None
+        if seen:
+            density = multivariate_normal(distribution.mean, distribution.covariance)
+            total += density.logpdf(row[seen])
+    assert network.score(X, interventions=targets) == pytest.approx(total / 12)
+
+
+def test_indices_by_groups_of_rows_with_the_same_nodes_set():
+    X = table(200, seed=3)[["a", "b", "c"]]
+    targets = [("b",) if i % 2 else None for i in range(200)]
+    dag = nx.DiGraph([("a", "b"), ("b", "c")])
+    network = GaussianBayesianNetwork(dag).fit(X, interventions=targets)
+    indices = network.fit_indices(X, interventions=targets)
+    free, held = X.to_numpy()[::2], X.to_numpy()[1::2]
+
+    def gaussian(rows, given=None):
+        """The log-likelihood of an unrestricted regression on what is given, or of the rows."""
+        own = np.ones((len(rows), 1)) if given is None else np.column_stack([given, given**0])
+        left = rows - own @ np.linalg.lstsq(own, rows, rcond=None)[0]
+        covariance = left.T @ left / len(rows)
+        return multivariate_normal(np.zeros(len(covariance)), covariance).logpdf(left).sum()
+
+    every = gaussian(free) + gaussian(held[:, [0, 2]], held[:, 1])
+    alone = sum(gaussian(free[:, [v]]) for v in range(3))
+    alone += sum(gaussian(held[:, [v]]) for v in (0, 2))
+    own = 200 * network.score(X, interventions=targets)
+    assert indices.log_likelihood == pytest.approx(own)
+    assert indices.chi2 == pytest.approx(2 * (every - own))
+    assert indices.baseline_chi2 == pytest.approx(2 * (every - alone))
+    # 9 and 2 + 2 + 3 parameters of the groups; 2 + 3 + 3 of the network.
+    assert (indices.df, indices.baseline_df, indices.n_parameters) == (9 + 7 - 8, 3 + 3, 8)
+    excess = (indices.chi2 - indices.df) / (indices.df * 200)
+    assert indices.rmsea == pytest.approx(np.sqrt(2 * max(0.0, excess)))
+    assert len(indices.d_separations) == 1
+    with pytest.raises(ValueError, match=r"network.fit_indices\(X, interventions=interventions\)"):
+        network.fit_indices()
+    few = [("b",) if i < 3 else None for i in range(200)]
+    with pytest.raises(ValueError, match=r"3 rows have just the nodes \['b'\] set"):
+        network.fit_indices(X, interventions=few)
+    X.loc[0, "c"] = np.nan
+    with pytest.raises(ValueError, match="Leave out the rows with interventions"):
+        network.fit_indices(X, interventions=targets)
+
+
+@pytest.mark.slow
+def test_indices_by_groups_are_calibrated():
+    """If the network is right, the statistic has its degrees of freedom as its mean."""
+    found = []
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        a = rng.normal(size=120)
+        b = np.where(np.arange(120) % 3 == 0, 2 * rng.normal(size=120), a + rng.normal(size=120))
+        X = pd.DataFrame({"a": a, "b": b, "c": b + rng.normal(size=120)})
+        targets = [("b",) if i % 3 == 0 else None for i in range(120)]
+        network = GaussianBayesianNetwork(nx.DiGraph([("a", "b"), ("b", "c")]))
+        indices = network.fit_indices(X, interventions=targets)
+        found.append(indices.chi2)
+    df = indices.df
+    assert abs(np.mean(found) - df) < 5 * np.sqrt(2 * df / 200) + 0.05 * df
