@@ -47,9 +47,9 @@ _STEP = 50
 # The most columns that a climb, and on average a perturbation, tries to insert between two looks at
 # the clock. A try takes microseconds, or a tenth of a millisecond among 1000 columns.
 _MOST_TRIES = 1000
-# The first phase perturbs the first start up to this many times for each column, or in all, and
-# at least once for each column; others, and starts from a given order, half as often as there are
-# columns. It ends when one for each column, or this many, have brought nothing.
+# The first phase perturbs the first start up to this many times for each column, and in all; other
+# starts, and one from a given order, half as often as there are columns. It ends when one for each
+# column, or this many, have brought nothing.
 _MOST_PLACED, _PLACED_IN_ALL, _LEAST_PLACED = 4, 1000, 40
 # The share of the time that it may take.
 _SHARE_OF_PLACEMENT = 0.5
@@ -280,7 +280,7 @@ class OrderSearch:
         m, n, last = self._lists.m - self._first, 0, 0
         # Further starts only tell whether the first one is near its best network.
         is_new = i == 0 and len(self._given[0]) < m
-        most = max(m, min(_MOST_PLACED * m, _PLACED_IN_ALL)) if is_new else m // 2
+        most = min(_MOST_PLACED * m, _PLACED_IN_ALL) if is_new else min(m, _PLACED_IN_ALL) // 2
         top = placement.score
         while m > 1 and n < most and n - last < max(_LEAST_PLACED, m):
             if self.is_over(_SHARE_OF_PLACEMENT):

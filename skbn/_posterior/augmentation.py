@@ -318,8 +318,12 @@ def _standard_errors(chain: Floats) -> Floats:
     squares = float((deviations**2).sum())
     correlation = 0.0
     if squares > 0:
-        # Deviations from a mean of n are correlated by -1/n even in a chain that is not.
-        correlation = float((deviations[1:] * deviations[:-1]).sum()) / squares + 1 / n
+        correlation = float((deviations[1:] * deviations[:-1]).sum()) / squares
+        # In a short chain it comes out lower by about (1 + 3 r) / n (Kendall 1954).
+        correlation = (correlation + 1 / n) / max(1 - 3 / n, 0.25)
     correlation = min(max(correlation, 0.0), _LARGEST_CORRELATION)
-    variance = chain.var(axis=0, ddof=1)
-    return np.asarray(np.sqrt(variance / n * (1 + correlation) / (1 - correlation)))
+    # How many states of the chain are worth one independent state.
+    states = min((1 + correlation) / (1 - correlation), n / 2)
+    # What varies slowly varies less within the chain than it does.
+    variance = chain.var(axis=0, ddof=1) / (1 - states / n)
+    return np.asarray(np.sqrt(variance * states / n))
