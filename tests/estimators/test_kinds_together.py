@@ -13,8 +13,7 @@ KINDS = ("nodes", "missing", "interventions", "exogenous", "weights")
 N = 120
 PAIRS = [*itertools.combinations(KINDS, 2)]
 TRIPLES = [*itertools.combinations(KINDS, 3)]
-# Those of the fast tests have each pair of kinds.
-FAST = [TRIPLES[i] for i in (0, 5, 6, 9)]
+FAST = [KINDS, ("nodes", "missing", "interventions")]  # all kinds at once have each pair
 TOGETHER = [
     pytest.param(kinds, id="+".join(kinds), marks=[] if kinds in FAST else pytest.mark.slow)
     for kinds in (*PAIRS, *TRIPLES, KINDS)

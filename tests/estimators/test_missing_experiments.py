@@ -76,7 +76,7 @@ def mixed_table(seed):
     return X, {"a": "a", "b": "b", "c": "c", "pair": ["d", "e"]}, interventions, weight
 
 
-@pytest.mark.parametrize("exogenous", [None, ["b"]])
+@pytest.mark.parametrize("exogenous", [pytest.param(None, marks=pytest.mark.slow), ["b"]])
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_all_networks_of_four_nodes_with_holes_targets_and_weights(seed, exogenous):
     X, nodes, interventions, weight = mixed_table(seed)

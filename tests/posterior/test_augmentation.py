@@ -222,8 +222,14 @@ def probabilities_by_complete_posteriors(rows, hole, grid, **given):
     return np.average(edges, axis=0, weights=weights)
 
 
+KINDS_ALONE = ["interventions", "exogenous", "sampling"]
+
+
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("kind", ["interventions", "exogenous", "both", "sampling"])
+@pytest.mark.parametrize(
+    "kind",
+    ["both", *(pytest.param(k, marks=pytest.mark.slow) for k in KINDS_ALONE)],
+)
 def test_probabilities_of_other_tables_are_those_of_quadrature(kind):
     rng = np.random.default_rng(1)
     rows = rng.normal(size=(16, 3))
