@@ -477,7 +477,11 @@ def keep_search(
         warn_about_network(solution, problem)
         return
     assert isinstance(problem, IncompleteProblem)
-    own = {**learned, **_learned_by_em(solution), "_listed_": solution.listed}
+    own = {
+        **learned,
+        **_learned_by_em(solution),
+        "_listed_": (solution.listed, solution.expectation),
+    }
     keep_solution(learner, solution, solution.expected, **own)
     for remark in solution.remarks:
         warn(remark, MissingValuesWarning)
@@ -501,7 +505,11 @@ def _learned_by_em(solution: EMSolution) -> dict[str, Any]:
             "n_edges": [sum(m.bit_count() for m in each.parents) for each in candidates],
         }
     )
-    return {"n_effective_": solution.n_effective, "candidates_": frame}
+    return {
+        "n_effective_": solution.n_effective,
+        "candidates_": frame,
+        "_listed_": (solution.listed, solution.expectation),
+    }
 
 
 def warn_about_network(solution: Solution, problem: Problem, observed: Any = None) -> None:

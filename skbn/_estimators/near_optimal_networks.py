@@ -21,6 +21,7 @@ from skbn._networks.class_members import edge_shares, number_of_members
 from skbn._networks.effect_estimates import EffectEstimate, mixture, read_intervention
 from skbn._networks.equivalence import compelled_parents, cpdag
 from skbn._networks.network import GaussianBayesianNetwork
+from skbn._solver.incomplete_problem import Expectation
 from skbn._solver.near_optimal import NearOptimal
 from skbn._solver.problem import Problem, TableProblem
 from skbn._solver.structural_em import Listed
@@ -102,12 +103,13 @@ class NearOptimalNetworks(Sequence[GaussianBayesianNetwork]):
         return self
 
     @classmethod
-    def _of_listed(cls, listed: Sequence[Listed]) -> Self:
+    def _of_listed(cls, listed: Sequence[Listed], expectation: Expectation) -> Self:
         """Return the classes that structural EM compared."""
         parents, scores = [each.parents for each in listed], [each.score for each in listed]
         found = NearOptimal(parents, np.array(scores), is_complete=False)
-        self = cls._of_problem(found, listed[0].expected, equivalence_classes=True)
-        self.is_proven, self._problems = False, [each.expected for each in listed]
+        problems = [expectation.problem(each.found) for each in listed]
+        self = cls._of_problem(found, problems[0], equivalence_classes=True)
+        self.is_proven, self._problems = False, problems
         return self
 
     def __len__(self) -> int:

@@ -43,6 +43,7 @@ from skbn._estimators.summary import learner_summary
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._scores.base import BaseScores
 from skbn._scores.criteria import Criterion
+from skbn._solver.incomplete_problem import Expectation
 from skbn._solver.near_optimal import near_optimal
 from skbn._solver.problem import Problem
 from skbn._solver.structural_em import Listed
@@ -317,7 +318,7 @@ class NetworkLearner(OneNetworkEstimator):
     _search_: str
     _is_finished_: bool
     _is_full_: bool
-    _listed_: list[Listed]
+    _listed_: tuple[list[Listed], Expectation]
 
     def _shown_note(self) -> str:
         if vars(self).get("is_optimal_", True):
@@ -482,6 +483,8 @@ SRMR 0.038
             "it leaves out none better. Raise n_candidates to compare more.",
             ConvergenceWarning,
         )
-        listed = sorted(self._listed_, key=lambda each: -each.score)
+        compared, expectation = self._listed_
+        listed = sorted(compared, key=lambda each: -each.score)
         lowest = -math.inf if within is None else listed[0].score - within
-        return NearOptimalNetworks._of_listed([e for e in listed if e.score >= lowest][:n])
+        kept = [each for each in listed if each.score >= lowest]
+        return NearOptimalNetworks._of_listed(kept[:n], expectation)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, Self, TypeVar
 
@@ -397,32 +397,73 @@ class IncompleteProblem(TableProblem):
         They count as many rows as there are or, if `effective`, as the two columns have that are
         observed together least.
         """
+        return self.expectation.problem(statistics, self._effective if effective else None)
+
+    @cached_property
+    def expectation(self) -> Expectation:
+        """What all such problems have in common."""
         rows, filled = self.rows, self._filled.select(self._kept)
-        unit = np.ldexp(rows.scale, -filled.exponent)
-        mean = np.asarray(np.ldexp(rows.mean, -filled.exponent))
-        groups, n_of_groups = [], self._effective if effective else rows.n_of_groups
-        numbers = zip(n_of_groups, rows.n_of_groups, strict=True)
-        for g, (n, total) in enumerate(numbers):
+        of_columns = rows.group_of
+        of_nodes = of_columns if self.nodes is None else of_columns[self.nodes.starts[:-1]]
+        n_groups = len(rows.groups)
+        summary = replace(filled, mean=np.asarray(np.ldexp(rows.mean, -filled.exponent)))
+        return Expectation(
+            self.scores._with_sample(Sample.of_summary(summary, self.nodes)),
+            self.constraints,
+            self._known.targets,
+            [np.flatnonzero(of_nodes == g).tolist() for g in range(n_groups)],
+            rows.n_of_groups,
+            [rows.of_group(g).n_rows for g in range(n_groups)],
+            np.ldexp(rows.scale, -filled.exponent),
+        )
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """What the problems of complete rows have in common that EM expects; no rows.
+
+    Parameters
+    ----------
+    scores : LocalScores
+        Of a summary of all rows, of which units and means count.
+    constraints : Constraints
+    targets : list of int
+        The masks of the nodes that were set together.
+    groups : list of list of int
+        The nodes of each group of rows.
+    n_samples : ndarray of shape (n_groups,)
+    n_rows : list of int
+    unit : ndarray of shape (m,)
+        The columns' deviations in units of the summary.
+    """
+
+    scores: LocalScores
+    constraints: Constraints
+    targets: list[int]
+    groups: list[list[int]]
+    n_samples: Floats
+    n_rows: list[int]
+    unit: Floats
+
+    def problem(self, statistics: Estimate, n_samples: Floats | None = None) -> TableProblem:
+        """Return the problem with expected moments, by default of as many rows as there are."""
+        known, groups = self.scores.sample, []
+        for g, total in enumerate(self.n_samples):
+            n = total if n_samples is None else n_samples[g]
             factor = np.linalg.cholesky(statistics.scatter[g] * (n / total)).T
             summary = replace(
-                filled,
-                n_rows=rows.of_group(g).n_rows,
+                known.summary,
+                n_rows=self.n_rows[g],
                 n_samples=float(n),
-                mean=mean,
-                mean_rest=statistics.expected_mean[g] * unit,
-                factor=np.asarray(factor * unit),
+                mean_rest=statistics.expected_mean[g] * self.unit,
+                factor=np.asarray(factor * self.unit),
             )
-            groups.append(Sample.of_summary(summary, self.nodes))
-        sample = groups[0]
+            own = Sample.of_summary(summary, known.nodes)
+            groups.append(RowGroup(self.groups[g], own))
+        sample = groups[0].sample
         if len(groups) > 1:
-            of_columns = rows.group_of
-            of_nodes = of_columns if self.nodes is None else of_columns[self.nodes.starts[:-1]]
-            own = [
-                RowGroup(np.flatnonzero(of_nodes == g).tolist(), each)
-                for g, each in enumerate(groups)
-                if g in of_nodes
-            ]
-            sample = Sample.of_groups(sample.summary, self.nodes, own, self._known.targets)
+            with_nodes = [each for each in groups if each.nodes]
+            sample = Sample.of_groups(sample.summary, known.nodes, with_nodes, self.targets)
         return TableProblem(self.scores._with_sample(sample), self.constraints)
 
 

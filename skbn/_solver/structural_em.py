@@ -25,7 +25,7 @@ from skbn._core.subsets import members_of
 from skbn._missing.em import Estimate
 from skbn._regressions.set_function import SCORE_ACCURACY, internal_error
 from skbn._solver.engines import SearchSettings
-from skbn._solver.incomplete_problem import COARSE, IncompleteProblem
+from skbn._solver.incomplete_problem import COARSE, Expectation, IncompleteProblem
 from skbn._solver.near_optimal import near_optimal
 from skbn._solver.planner import plan_searches
 from skbn._solver.problem import Problem, Solution, TableProblem
@@ -75,6 +75,8 @@ class EMSolution(Solution):
         What to warn of.
     listed : list of Listed
         The classes that were scored, the network found first, each once.
+    expectation : Expectation
+        Makes the problem of complete rows that EM expects under each.
     """
 
     expected: TableProblem = field(kw_only=True)
@@ -83,6 +85,7 @@ class EMSolution(Solution):
     scores: tuple[float, ...] = field(kw_only=True)
     remarks: list[str] = field(kw_only=True)
     listed: list[Listed] = field(kw_only=True)
+    expectation: Expectation = field(kw_only=True)
 
 
 class Listed(NamedTuple):
@@ -93,13 +96,13 @@ class Listed(NamedTuple):
     parents : list of m int
     score : float
         In nats.
-    expected : TableProblem
-        The problem of complete rows, as EM expects them under its network.
+    found : Estimate
+        The parameters of its network by EM.
     """
 
     parents: list[int]
     score: float
-    expected: TableProblem
+    found: Estimate
 
 
 class Search(Protocol):
@@ -333,10 +336,10 @@ class _StructuralEM:
         for edge, without in self._reduced(best).items():
             losses[edge] = best.score - without.score
         candidates = sorted(self._candidates, key=lambda each: -each.observed)
-        listed = {tuple(parents): Listed(parents, score, expected)}
+        listed = {tuple(parents): Listed(parents, score, best.found)}
         for each in candidates:
             if tuple(each.parents) not in listed:
-                own = Listed(each.parents, each.observed, problem.expected(each.found))
+                own = Listed(each.parents, each.observed, each.found)
                 listed[tuple(each.parents)] = own
         n_told = sum(each.list_number < _LISTS for each in self._candidates)
         self._resources.progress.advance(work_of_em(self._settings) - n_told)
@@ -360,6 +363,7 @@ class _StructuralEM:
             expected=expected,
             remarks=problem.remarks(),
             listed=[*listed.values()],
+            expectation=problem.expectation,
         )
 
 
