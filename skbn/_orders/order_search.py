@@ -270,7 +270,8 @@ class OrderSearch:
             placement.begin(self._given[start.i], lambda: self.is_interrupted)
             placement.climb(self._random, start.i, lambda: self.is_over(_SHARE_OF_PLACEMENT))
             self._perturb_placed(placement, start.i)
-            self._placed[start.i] = placement.placed()
+            if placement.score > -math.inf:  # Ctrl-C may have come before all columns were placed
+                self._placed[start.i] = placement.placed()
             del self._placements[start.i]  # its memory is not needed any more
 
         for _ in threads.map(place, [(start,) for start in self._starts]):
