@@ -1,6 +1,7 @@
 # The public names, which are imported when they are first asked for.
 from . import datasets as datasets
 from . import exceptions as exceptions
+from . import io as io
 from ._core.show_versions import show_versions as show_versions
 from ._displays.comparison_display import NetworkComparisonDisplay as NetworkComparisonDisplay
 from ._displays.forest_display import ForestDisplay as ForestDisplay

@@ -19,7 +19,8 @@ def test_reference_has_all_public_names():
     )
     of_modules = [f"datasets.{name}" for name in skbn.datasets.__all__]
     of_modules += [f"exceptions.{name}" for name in skbn.exceptions.__all__]
-    of_skbn = [name for name in skbn.__all__ if name not in ("datasets", "exceptions")]
+    of_modules += [f"io.{name}" for name in skbn.io.__all__]
+    of_skbn = [name for name in skbn.__all__ if name not in ("datasets", "exceptions", "io")]
     assert sorted(listed) == sorted([*of_skbn, *of_modules])
 
 

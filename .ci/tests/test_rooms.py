@@ -20,8 +20,9 @@ ROOMS = [
         "_solver",
         "_posterior",
         "_estimators",
+        "_interchange",
     ),
-    *("compile", "datasets", "skbn"),
+    *("compile", "datasets", "io", "skbn"),
 ]
 
 

@@ -1,0 +1,289 @@
+"""Networks in the languages of other programs: each is read back by code that is not the writer's.
+
+`test_programs.py` has the programs themselves.
+"""
+
+import itertools
+import json
+import re
+
+import networkx as nx
+import numpy as np
+import pytest
+from agreement import raises
+from numpy.testing import assert_allclose
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
+
+from skbn import GaussianBayesianNetwork, GaussianBNLearner, GaussianBNPosterior
+from skbn.io import legal_names, to_bnlearn, to_dagitty, to_gml, to_graphml, to_lavaan, to_regressor
+
+# Names that mean something in some language, or are the same after a careless replacement.
+ODD = ['a "q" b', "c\\d", "ü-ö", "7", 7.5, "if", "if_", "x 1", "x-1", "x_1", "{x} -> y"]
+
+
+@pytest.fixture(scope="module")
+def learner(wine):
+    return GaussianBNLearner().fit(wine.iloc[:, 5:])
+
+
+@pytest.fixture
+def odd_network():
+    """A network of small and large numbers; its last node is alone."""
+    dag = nx.DiGraph()
+    dag.add_nodes_from(ODD, intercept=1e-7, noise_variance=3e5)
+    dag.add_edges_from(itertools.pairwise(ODD[:-1]), weight=-2e-9)
+    dag.add_edge(ODD[0], ODD[5], weight=1e20)
+    return GaussianBayesianNetwork(dag)
+
+
+@pytest.fixture(params=["learned", "odd"])
+def network(request, learner, odd_network):
+    return learner.network_ if request.param == "learned" else odd_network
+
+
+# lavaan
+
+
+def covariance_of(text, names):
+    """Return the covariance matrix that a model string with fixed parameters implies."""
+    at = {name: i for i, name in enumerate(names)}
+    weights, noise = np.zeros((2, len(at), len(at)))
+    for line in text.splitlines():
+        left, operator, right = re.fullmatch(r"(\w+) (~~?) (.*)", line).groups()
+        for term in right.split(" + "):
+            number, name = term.split("*")
+            if operator == "~":
+                weights[at[name], at[left]] = float(number)
+            else:
+                noise[at[name], at[left]] = noise[at[left], at[name]] = float(number)
+    total = np.linalg.inv(np.eye(len(at)) - weights)
+    return total.T @ noise @ total
+
+
+def test_a_model_string_with_fixed_parameters_implies_the_covariances(network):
+    implied = covariance_of(to_lavaan(network, fixed=True), legal_names(network).values())
+    assert_allclose(implied, network.covariance_, rtol=1e-9)
+
+
+def test_a_model_string_leaves_no_covariance_to_the_program(odd_network):
+    legal = list(legal_names(odd_network).values())
+    assert legal == [
+        *("a__q__b", "c_d", "x___", "x7", "x7_5", "if__2", "if_"),
+        *("x_1_2", "x_1_3", "x_1", "x_x_____y"),
+    ]
+    lines = to_lavaan(odd_network).splitlines()
+    assert lines[-2:] == ["a__q__b ~~ 0*x_x_____y", "x_1 ~~ 0*x_x_____y"]
+    assert "if__2 ~ x7_5 + a__q__b" in lines
+
+
+def test_exogenous_nodes_may_depend_on_each_other():
+    dag = nx.DiGraph([("a", "c"), ("b", "c"), ("d", "c")])
+    nx.set_node_attributes(dag, dict.fromkeys("ab", True), "exogenous")
+    lines = to_lavaan(GaussianBayesianNetwork(dag)).splitlines()
+    assert lines[-3:] == ["a ~~ b", "a ~~ 0*d", "b ~~ 0*d"]
+
+
+# dagitty
+
+
+def read_dagitty(text):
+    """Return the kind of a graph, the options of its nodes, and the options of its edges."""
+    string = r'"((?:[^"\\]|\\.)*)"'
+    nodes, edges = {}, {}
+    kind, *lines, end = text.splitlines()
+    assert end == "}"
+    for line in lines:
+        first, link, second, options = re.fullmatch(
+            rf"  {string}(?: (->|--) {string})?(?: \[(.*)\])?", line
+        ).groups()
+        first, second = (each and each.replace(r"\"", '"') for each in (first, second))
+        if link:
+            edges[first, second] = link, options
+        else:
+            nodes[first] = options
+    return kind, nodes, edges
+
+
+def test_dagitty_has_the_graph_and_the_layout(network):
+    pos = {node: (i / 8, -i) for i, node in enumerate(network.nodes)}
+    kind, nodes, edges = read_dagitty(to_dagitty(network, pos=pos))
+    assert kind == "dag {"
+    assert list(nodes) == [str(node) for node in network.nodes]
+    expected = [f'pos="{i / 8:.3f},{i:.3f}"' for i in range(len(nodes))]
+    assert list(nodes.values()) == expected
+    assert set(edges) == {(str(a), str(b)) for a, b in network.dag.edges}
+
+
+def test_dagitty_has_standardised_weights_and_roles(learner):
+    network = learner.network_
+    text = to_dagitty(network, exposure="hue", outcome=["proline", "flavanoids"])
+    _, nodes, edges = read_dagitty(text)
+    assert nodes["hue"].startswith("exposure, pos=")
+    assert {v for v, options in nodes.items() if "outcome" in options} == {"proline", "flavanoids"}
+    table = network.to_frame()
+    for a, b, weight in table[["parent", "child", "standardised_weight"]].values.tolist():
+        assert edges[a, b] == ("->", f'beta="{weight:.4g}"')
+    places = [options.split('pos="')[1] for options in nodes.values()]
+    assert len({*places}) == len(places)
+
+
+def test_dagitty_knows_classes(learner):
+    network = learner.network_
+    kind, _, edges = read_dagitty(to_dagitty(network, cpdag=True))
+    assert kind == "pdag {"
+    undirected = {e for e, data in network.cpdag().edges.items() if data.get("undirected")}
+    assert undirected
+    assert {edge for edge, (link, _) in edges.items() if link == "--"} == undirected
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"exposure": "x"}, "exposure has the node 'x', and the network does not"),
+        ({"outcome": ["b", "x"]}, "outcome has the node 'x'"),
+        ({"pos": {"a": (0, 0)}}, "network has the node 'b', and pos does not"),
+        ({"pos": {"a": (0, 0), "b": (0, 0), "c": (0, 0)}}, "pos has the node 'c'"),
+    ],
+)
+def test_dagitty_refuses_other_nodes(settings, message):
+    raises(message, to_dagitty, GaussianBayesianNetwork(nx.DiGraph([("a", "b")])), **settings)
+
+
+@pytest.mark.parametrize("name", ["", "a\\", "a\nb"])
+def test_dagitty_refuses_names_that_it_cannot_read(name):
+    raises("Rename it", to_dagitty, GaussianBayesianNetwork(nx.DiGraph([("a", name)])))
+
+
+# GraphML and GML
+
+
+def in_camel_case(name):
+    return re.sub("_(.)", lambda letter: letter[1].upper(), name)
+
+
+@pytest.mark.parametrize("kind", ["graphml", "gml"])
+def test_graph_files_have_all_figures(network, kind, tmp_path):
+    write, read = (to_gml, nx.read_gml) if kind == "gml" else (to_graphml, nx.read_graphml)
+    label = {"destringizer": None} if kind == "gml" else {}
+    assert write(network, tmp_path / "file") is None
+    assert (tmp_path / "file").read_text(encoding="utf-8") == write(network) + "\n"
+    graph = read(tmp_path / "file", **label)
+    renamed = in_camel_case if kind == "gml" else str
+    assert list(graph) == [str(node) for node in network.nodes]
+    table, names = network.to_frame(), {str(node): node for node in network.nodes}
+    assert graph.number_of_edges() == len(table)
+    for _, row in table.iterrows():
+        found = graph.edges[str(row["parent"]), str(row["child"])]
+        expected = {renamed(k): v for k, v in row.items() if k not in ("parent", "child")}
+        assert found == {k: v for k, v in expected.items() if np.isfinite(v)}
+    for name, data in graph.nodes(data=True):
+        node = names[name]
+        own = network.dag_.nodes[node]
+        assert data["intercept"] == own["intercept"]
+        assert data[renamed("noise_variance")] == own["noise_variance"]
+        assert (data["mean"], data["std"]) == pytest.approx([*network[node]])
+
+
+def test_graph_files_of_a_posterior_have_probabilities(wine):
+    posterior = GaussianBNPosterior().fit(StandardScaler().fit_transform(wine.iloc[:, 8:]))
+    graph = nx.parse_graphml(to_graphml(posterior.median_network_))
+    expected = {
+        tuple(map(str, edge)): data["probability"] for edge, data in posterior.dag_.edges.items()
+    }
+    assert nx.get_edge_attributes(graph, "probability") == expected
+
+
+def test_graph_files_of_networks_without_a_joint_distribution(mixed_network, wine):
+    graph = nx.parse_gml(to_gml(mixed_network))
+    assert set(graph.edges) == set(mixed_network.dag.edges)
+    given = GaussianBNLearner(exogenous=["alcohol"]).fit(wine.iloc[:, :3]).network_
+    graph = nx.parse_graphml(to_graphml(given))
+    assert nx.get_edge_attributes(graph, "weight") == nx.get_edge_attributes(given.dag_, "weight")
+    bare = GaussianBayesianNetwork(nx.DiGraph([("a", "b")]))
+    assert nx.parse_graphml(to_graphml(bare)).edges["a", "b"] == {"reversible": True}
+
+
+@pytest.fixture(scope="module")
+def mixed_network(wine):
+    table = wine.iloc[:, :3].assign(kind=np.where(wine["hue"] > 1, "red", "white"))
+    return GaussianBNLearner(nodes="auto").fit(table).network_
+
+
+# bnlearn
+
+
+def test_bnlearn_gets_all_parameters(learner):
+    network = learner.network_
+    call, *rows, end = to_bnlearn(network).splitlines()
+    graph = json.loads(
+        re.fullmatch(r"bnlearn::custom.fit\(bnlearn::model2network\((.*)\), list\(", call)[1]
+    )
+    dag = GaussianBayesianNetwork.from_modelstring(graph).dag
+    assert set(dag.edges) == set(network.dag.edges)
+    assert end == "))"
+    for node, row in zip(network.nodes, rows, strict=True):
+        name, terms, sd = re.fullmatch(
+            r'  "(.*?)" = list\(coef = c\((.*)\), sd = (.*)\),?', row
+        ).groups()
+        coefficients = dict(re.findall(r'"(.*?)" = ([^,]*)', terms))
+        own = network.dag_.pred[node]
+        expected = {"(Intercept)": network.dag_.nodes[node]["intercept"]}
+        expected |= {parent: edge["weight"] for parent, edge in own.items()}
+        assert name == node
+        assert {k: float(v) for k, v in coefficients.items()} == expected
+        assert float(sd) ** 2 == pytest.approx(network.dag_.nodes[node]["noise_variance"])
+
+
+# scikit-learn
+
+
+def test_a_regressor_predicts_as_the_network_does(learner, wine):
+    network, table = learner.network_, wine.iloc[:, 5:]
+    for target in network.nodes:
+        others = table.drop(columns=target)
+        regressor = make_pipeline(FunctionTransformer(), to_regressor(network, target))
+        expected = np.asarray(network.predict(others, target=target)).ravel()
+        assert_allclose(regressor.predict(others), expected, rtol=1e-9)
+        blanket = set(network.markov_blanket(target))
+        used = regressor[-1].feature_names_in_[regressor[-1].coef_ != 0]
+        assert set(used) == blanket
+
+
+def test_a_regressor_of_unknown_or_single_nodes():
+    dag = nx.DiGraph()
+    dag.add_node("a", intercept=0.0, noise_variance=1.0)
+    network = GaussianBayesianNetwork(dag)
+    raises("target must be a node of the network; got 'b'", to_regressor, network, "b")
+    raises("'a' is the only node", to_regressor, network, "a")
+
+
+# What all refuse
+
+
+@pytest.mark.parametrize("export", [to_bnlearn, to_dagitty, to_gml, to_graphml, to_lavaan])
+def test_only_networks_are_written(export, learner):
+    raises(
+        "such as network_ of a fitted learner; got GaussianBNLearner",
+        export,
+        learner,
+        kind=TypeError,
+    )
+
+
+def test_nodes_of_several_columns(mixed_network):
+    advice = r"Use skbn.io.to_lavaan\(network.columns_\)"
+    raises(advice, to_lavaan, mixed_network, kind=TypeError)
+    assert "kind_white ~~ kind_white" in to_lavaan(mixed_network.columns_).splitlines()
+
+
+def test_nodes_without_a_distribution(learner, wine):
+    network = learner.network_.do({"hue": 1.0})
+    raises("the noise variance of 'hue' is 0", to_bnlearn, network)
+    given = GaussianBNLearner(exogenous=["alcohol"]).fit(wine.iloc[:, :3]).network_
+    raises("'alcohol' is exogenous", to_bnlearn, given)
+
+
+@pytest.mark.parametrize("export", [to_dagitty, to_gml, to_graphml])
+def test_two_nodes_of_the_same_text(export):
+    raises("same text", export, GaussianBayesianNetwork(nx.DiGraph([(1, "1")])))
