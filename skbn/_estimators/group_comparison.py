@@ -199,8 +199,8 @@ def compare_groups(
     estimator : GaussianBNPosterior or GaussianBNLearner, optional
         Not fitted. A posterior compares the evidence, summed over all networks, and a learner the
         scores of the best networks, for more columns. Its settings hold for all answers. By default
-        ``GaussianBNPosterior("bge")``, and the columns are standardised for it. `BGe` with
-        ``nu=None`` takes the means of all rows as the prior means of each group.
+        ``GaussianBNPosterior("bge")``. For `BGe` with ``nu=None`` the columns of a table are
+        standardised, and the prior means of each group are the means of all rows.
     level : float, default=0.95
         The probability with which the intervals of all differences hold together, from 0 to 1.
 
@@ -272,7 +272,7 @@ def compare_groups(
         )
     rows = _rows_of_groups(groups, table.sample)
     scores = table
-    if estimator is None and X is not table:
+    if X is not table and isinstance(table.criterion, BGe) and table.criterion.nu is None:
         scores = table._with_sample(_standardised(table.sample))
     scores = _with_one_prior(scores)
     given.set_params(nodes=None, criterion=None)
