@@ -38,13 +38,19 @@ def random_learner(rng, most=16):
     criterion = random_criterion(rng, m)
     if criterion == "loglik":  # all networks in which all columns are joined score the same
         m = min(m, 8)
-    n = int(rng.integers(m + 10, 300))
-    X = make_gaussian_network(m, mean_degree=rng.uniform(1, 4), n_samples=n, random_state=rng)[0]
+    widths = np.ones(m, dtype=int)
+    if not isinstance(criterion, Costs) and rng.random() < 0.25:
+        widths = rng.integers(1, 4, m)
+    k = int(widths.sum())
+    n = int(rng.integers(k + 10, 300))
+    X = make_gaussian_network(k, mean_degree=rng.uniform(1, 4), n_samples=n, random_state=rng)[0]
     settings = random_constraints(rng, m) if rng.random() < 0.7 else {}
     if not settings and rng.random() < 0.4:
         outside = rng.permutation(m)[: rng.integers(1, m - 1)]
         settings = {"exogenous": outside.tolist()}
     settings = {"criterion": criterion, **settings}
+    if k > m:
+        settings["nodes"] = np.repeat(np.arange(m), widths).tolist()
     if rng.random() < 0.4:
         settings["penalty"] = float(rng.uniform(0.5, 2))
     given = {}
@@ -52,7 +58,7 @@ def random_learner(rng, most=16):
         weight = rng.uniform(0.5, 1.5, n)
         given["sample_weight"] = weight * n / weight.sum()
     if rng.random() < 0.25:
-        n_set = int(rng.integers(1, max(2, (n - m) // 4)))
+        n_set = int(rng.integers(1, max(2, (n - k) // 4)))
         targets = rng.integers(m, size=n_set).tolist()
         given["interventions"] = [(x,) for x in targets] + [None] * (n - n_set)
     return X, settings, given

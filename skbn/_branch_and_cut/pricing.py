@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -11,16 +12,22 @@ import numpy as np
 from skbn._branch_and_cut.chosen_kernels import Found, new_chosen
 from skbn._branch_and_cut.cut_kernels import CutArrays
 from skbn._branch_and_cut.descent_kernels import descend
+from skbn._branch_and_cut.node_pricing_kernels import (
+    NodeWalk,
+    new_node_walk,
+    search_sets_of_nodes,
+)
 from skbn._branch_and_cut.pricing_kernels import (
     DONE,
     FULL,
     LEAST,
     N_FOUND,
     N_NODES,
+    Walk,
     new_walk,
     search_parent_sets,
 )
-from skbn._branch_and_cut.pricing_problem import Child, Discounts
+from skbn._branch_and_cut.pricing_problem import Child, Discounts, NodeCosts
 from skbn._core.arrays import Floats, Integers
 
 # Between two looks at the clock: some tenths of a second.
@@ -28,6 +35,9 @@ _NODES = 1 << 15
 _FIRST_ROOM, _ROOM_OF_DESCENT = 1 << 10, 1 << 9
 # A descent begins with families of at most this many columns, and with those of this many windows.
 _WIDEST_START, _WINDOWS = 36, 6
+# With nodes of several columns, a short search takes the place of descents: its nodes, and how far
+# beyond the least reduced cost it keeps families, in nats.
+_NODES_NEAR, _SLACK_NEAR = 1 << 11, 2.0
 
 
 class PricedFamilies(NamedTuple):
@@ -103,14 +113,10 @@ def price_all(
     TooManyFamiliesError
         If there are more families, or nodes.
     """
-    costs = child.costs
     k = len(child.candidates)
-    chosen = new_chosen(k, discounts)
-    walk = new_walk(costs, reach + child.offset)
+    search, walk = _search_of(child, discounts, reach)
     found = _room(_FIRST_ROOM, k)
-    while (
-        state := search_parent_sets(costs, discounts, chosen, walk, found, slack, _NODES)
-    ) != DONE:
+    while (state := search(found, slack, _NODES)) != DONE:
         if state == FULL:
             if len(found.cost) >= most:
                 raise TooManyFamiliesError
@@ -125,6 +131,35 @@ def price_all(
     return _of_child(child, found, within, least, int(walk.numbers[N_NODES]))
 
 
+def _search_of(
+    child: Child, discounts: Discounts, reach: float
+) -> tuple[Callable[[Found, float, int], int], Walk | NodeWalk]:
+    """Return a search that has yet to begin, and its state."""
+    if isinstance(child.costs, NodeCosts):
+        of_nodes = new_node_walk(child.costs, reach + child.offset)
+        return partial(search_sets_of_nodes, child.costs, discounts, of_nodes), of_nodes
+    chosen = new_chosen(len(child.candidates), discounts)
+    walk = new_walk(child.costs, reach + child.offset)
+    return partial(search_parent_sets, child.costs, discounts, chosen, walk), walk
+
+
+def _price_nodes_near(
+    child: Child, discounts: Discounts, listed: Sequence[Sequence[int]]
+) -> PricedFamilies:
+    """Return families of a child of nodes that the beginning of a search finds."""
+    at = child.positions(listed[0])
+    entries = np.bitwise_or.reduce(discounts.bits[:, at], axis=1).astype(np.int64)
+    discount = discounts.multipliers @ discounts.tables[discounts.starts + entries]
+    reach = child.cost_of(listed[0]) - float(discount)
+    search, walk = _search_of(child, discounts, reach)
+    found = _room(_ROOM_OF_DESCENT, len(child.candidates))
+    search(found, _SLACK_NEAR, _NODES_NEAR)
+    n = int(walk.numbers[N_FOUND])
+    order = np.argsort(found.reduced[:n], kind="stable")
+    least = min(float(walk.limits[LEAST]), reach + child.offset)
+    return _of_child(child, found, order, least)
+
+
 def price_near(
     child: Child, discounts: Discounts, listed: Sequence[Sequence[int]]
 ) -> PricedFamilies:
@@ -133,6 +168,8 @@ def price_near(
     They begin with listed families, and with all columns of the windows whose cuts pay most: a
     family with many parents in a window is a few steps from there, and many from a small family.
     """
+    if isinstance(child.costs, NodeCosts):
+        return _price_nodes_near(child, discounts, listed)
     required = list(range(child.costs.n_required))
     starts = [child.positions(parents) for parents in listed]
     if len(discounts.starts):

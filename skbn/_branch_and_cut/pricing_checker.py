@@ -124,23 +124,27 @@ def _families_again(
     child: Child, number: int, cuts: Sequence[Cut], multipliers: Floats, threshold: float
 ) -> list[tuple[tuple[int, ...], float, float]]:
     """Return a child's families below a threshold: parents, cost, reduced cost."""
-    costs, k = child.costs, len(child.candidates)
+    costs, k = child.costs.as_nodes, len(child.candidates)
     eigenvalue = smallest_eigenvalue(costs.products)
     if eigenvalue is None:
         raise ProofError("the products of the columns are too nearly singular to bound")
-    least_costs = np.minimum.accumulate(costs.costs[::-1])[::-1].copy()
+    least_costs, least_of_columns = (
+        np.minimum.accumulate(each[::-1])[::-1].copy()
+        for each in (costs.costs, costs.costs_of_columns)
+    )
     claim = Claim(
-        costs._replace(least_costs=least_costs),
+        costs._replace(least_costs=least_costs, least_of_columns=least_of_columns),
         eigenvalue,
         _discounts(child, number, cuts, multipliers),
         threshold + child.offset,
     )
-    left = np.tile(np.arange(k + 1), (k + 1, 1))
-    inverse = np.empty((k + 1, k + 1, k + 1))
+    n_columns = len(costs.products)
+    left = np.tile(np.arange(n_columns), (k + 1, 1))
+    inverse = np.empty((k + 1, n_columns, n_columns))
     inverse[0] = np.linalg.inv(costs.products)
     is_open = np.ones((k + 1, k), dtype=np.bool_)
     is_open[:, : costs.n_required] = False
-    sizes = np.full(k + 1, k + 1), np.full(k + 1, costs.n_required), np.full(k + 1, -1)
+    sizes = np.full(k + 1, n_columns), np.full(k + 1, costs.n_required), np.full(k + 1, -1)
     chosen = np.tile(np.arange(k), (k + 1, 1))
     levels = Level(
         inverse,

@@ -7,6 +7,9 @@ and any vector v, let ``r = e - G v``. Then
 
 where RSS is the residual sum of squares of the child on the other columns, and s is at most the
 smallest eigenvalue of G: that of all columns will do. All rounding is added to the bounds.
+
+A node of several columns costs what they cost one after the other, each on the parents and the
+node's columns before it.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ import numpy.typing as npt
 from numba import boolean, float64, int64
 
 from skbn._branch_and_cut.checker_kernels import EPSILON
-from skbn._branch_and_cut.pricing_problem import CHILD_COSTS, DISCOUNTS, ChildCosts, Discounts
+from skbn._branch_and_cut.pricing_problem import DISCOUNTS, NODE_COSTS, Discounts, NodeCosts
 from skbn._core.compile import inner_kernel, kernel, tuple_type
 
 
@@ -28,7 +31,7 @@ class Claim(NamedTuple):
 
     Parameters
     ----------
-    child : ChildCosts
+    child : NodeCosts
         With columns of norm 1 or less.
     eigenvalue : float
         At most the smallest eigenvalue of the products; positive.
@@ -36,33 +39,33 @@ class Claim(NamedTuple):
     threshold : float
     """
 
-    child: ChildCosts
+    child: NodeCosts
     eigenvalue: float
     discounts: Discounts
     threshold: float
 
 
 class Level(NamedTuple):
-    """What a search has at each level: a level leaves out one more column.
+    """What a search has at each level: a level leaves out one more candidate.
 
     Parameters
     ----------
-    inverse : ndarray of shape (k + 1, k + 1, k + 1), float64
+    inverse : ndarray of shape (k + 1, n, n), float64
         About the inverse of the products of the columns that are left.
     left, n_left
-        These columns, the child last.
+        These columns, the child's last.
     is_open : ndarray of shape (k + 1, k), bool
-        Whether a column is left and not chosen.
+        Whether a candidate is left and not chosen.
     chosen, n_chosen
-        The chosen columns.
+        The chosen candidates.
     branch : ndarray of shape (k + 1,), int64
-        The column that the next level leaves out.
+        The candidate that the next level leaves out.
     dominating : ndarray of shape (k + 1,), float64
-        At least what some set of chosen columns costs.
+        At least what some set of chosen candidates costs.
     discount : ndarray of shape (k + 1,), float64
-        That of the chosen columns, or a bit more.
+        That of the chosen candidates, or a bit more.
     state : ndarray of shape (3,), int64
-        The level, whether a column was just chosen, and how many families were listed.
+        The level, whether a candidate was just chosen, and how many families were listed.
     """
 
     inverse: npt.NDArray[np.float64]
@@ -77,7 +80,7 @@ class Level(NamedTuple):
     state: npt.NDArray[np.int64]
 
 
-_CLAIM = tuple_type(Claim, CHILD_COSTS, float64, DISCOUNTS, float64)
+_CLAIM = tuple_type(Claim, NODE_COSTS, float64, DISCOUNTS, float64)
 _LEVEL = tuple_type(
     Level,
     float64[:, :, ::1],
@@ -154,14 +157,19 @@ def _fill_discounts(claim, chosen, discounts):
 
 
 @inner_kernel
-def _solve(products, columns, n, factor, v):
-    """Fill about the last column of the inverse of the products of some columns, by Cholesky."""
+def _factorise(products, columns, n, factor):
+    """Fill about the Cholesky factor of the products of some columns."""
     for a in range(n):
         for b in range(a + 1):
             t = products[columns[a], columns[b]]
             for c in range(b):
                 t -= factor[a, c] * factor[b, c]
             factor[a, b] = math.sqrt(max(t, 1e-300)) if a == b else t / factor[b, b]
+
+
+@inner_kernel
+def _solve(factor, n, v):
+    """Fill about the last column of the inverse of the products of the first n columns."""
     v[n - 1] = 1 / factor[n - 1, n - 1] ** 2
     for a in range(n - 2, -1, -1):
         t = 0.0
@@ -191,148 +199,214 @@ def list_families_again(claim, levels, parents, values, n_nodes):
     state : int
         0 if it paused, 1 if there is no room for a family, 2 at the end.
     """
-    k = claim.child.products.shape[0] - 1
-    state, scratch, columns = levels.state, np.empty((k + 2, k + 1)), np.empty(k + 1, np.int64)
-    discounts = np.empty(k + 1)
+    n_columns = claim.child.products.shape[0]
+    state, factor = levels.state, np.empty((n_columns, n_columns))
+    columns, v = np.empty(n_columns, np.int64), np.empty(n_columns)
+    starts = claim.child.starts
+    chain = np.empty((starts[-1] - starts[-2], n_columns))
+    discounts = np.empty(starts.size - 1)
     while state[0] >= 0:
         n_nodes -= 1
         if n_nodes < 0:
             return 0
         level = state[0]
-        q = levels.n_chosen[level]
+        chosen = levels.chosen[level, : levels.n_chosen[level]]
         is_new = state[1] == 1
-        if is_new and not _list(claim, levels, discounts, parents, values, columns, scratch):
+        if is_new and not _list(claim, levels, discounts, parents, values, columns, factor, v):
             return 1
         state[1] = 0
         inverse, left, n = levels.inverse[level], levels.left[level], levels.n_left[level]
         reach = min(claim.threshold + levels.discount[level], levels.dominating[level])
-        at = _most_useful(inverse, left, n, levels.is_open[level])
         # The cost of the families with more parents than the chosen ones, all open ones in them.
-        v = scratch[0]
-        v[:n] = inverse[:n, n - 1]
-        full = _least_cost(claim, left, n, v, q)
+        for t in range(chain.shape[0]):
+            chain[t, :n] = inverse[:n, n - chain.shape[0] + t]
+        _eliminate(chain, n)
+        full = _least_cost(claim, left, n, chain, chosen)
+        at = _most_useful(claim, levels, inverse, chain)
         if at < 0 or full >= reach:
             state[0] -= 1
             if level:
                 _choose(levels, levels.branch[level - 1])
         elif not (is_new and _leave_out_hopeless(claim, levels, discounts, full)):
-            # Without the column that matters most; if nothing is within reach then, it is chosen.
-            for a in range(n):
-                if a != at:
-                    b = a - (a > at)
-                    columns[b] = left[a]
-                    v[b] = inverse[a, n - 1] - inverse[a, at] * inverse[at, n - 1] / inverse[at, at]
-            if _least_cost(claim, columns, n - 1, v, q) >= reach:
-                _choose(levels, left[at])
-            else:
-                _branch(levels, at)
+            # Without the candidate that matters most: if nothing is within reach, it is chosen.
+            if starts[at + 1] == starts[at] + 1:
+                _leave_out_of_chain(inverse, left, n, starts[at], columns, chain)
+                if _least_cost(claim, columns, n - 1, chain, chosen) >= reach:
+                    _choose(levels, at)
+                    continue
+            _branch(claim, levels, at)
     return 2
 
 
 @inner_kernel
-def _list(claim, levels, discounts, parents, values, columns, scratch):
-    """Fill the discounts of newly chosen columns, and list their family if need be.
+def _list(claim, levels, discounts, parents, values, columns, factor, v):
+    """Fill the discounts of newly chosen candidates, and list their family if need be.
 
     Returns whether there was room.
     """
-    level, n = levels.state[0], levels.state[2]
-    q, k = levels.n_chosen[level], claim.child.products.shape[0] - 1
-    _fill_discounts(claim, levels.chosen[level, :q], discounts)
-    levels.discount[level] = discounts[k]
-    columns[:q] = levels.chosen[level, :q]
-    columns[q] = k
-    v = scratch[k + 1]
-    _solve(claim.child.products, columns, q + 1, scratch, v)
-    low, high = _bounds(claim.child.products, columns, q + 1, v, claim.eigenvalue)
-    cost = _cost_of(claim.child.weight, high, False) + claim.child.costs[q]
-    if cost - levels.discount[level] < claim.threshold and cost < levels.dominating[level]:
-        if n == parents.shape[0]:
+    level, n_listed = levels.state[0], levels.state[2]
+    child, q = claim.child, levels.n_chosen[level]
+    chosen = levels.chosen[level, :q]
+    _fill_discounts(claim, chosen, discounts)
+    discount = discounts[discounts.size - 1]
+    levels.discount[level] = discount
+    n = 0
+    for i in range(q + 1):
+        a = chosen[i] if i < q else child.starts.size - 2
+        for column in range(child.starts[a], child.starts[a + 1]):
+            columns[n] = column
+            n += 1
+    d = child.starts[-1] - child.starts[-2]
+    _factorise(child.products, columns, n, factor)
+    of_parents = child.costs[q] + child.costs_of_columns[n - d]
+    cost, most = of_parents, of_parents
+    for size in range(n - d + 1, n + 1):
+        _solve(factor, size, v)
+        low, high = _bounds(child.products, columns, size, v, claim.eigenvalue)
+        cost += _cost_of(child.weight, high, False)
+        most += _cost_of(child.weight, low, True) if low > 0 else np.inf
+    if cost - discount < claim.threshold and cost < levels.dominating[level]:
+        if n_listed == parents.shape[0]:
             return False
-        parents[n] = -1
-        parents[n, :q] = columns[:q]
-        values[0, n], values[1, n] = cost, cost - levels.discount[level]
+        parents[n_listed] = -1
+        parents[n_listed, :q] = chosen
+        values[0, n_listed], values[1, n_listed] = cost, cost - discount
         levels.state[2] += 1
-    if low > 0:
-        most = _cost_of(claim.child.weight, low, True) + claim.child.costs[q]
-        levels.dominating[level] = min(levels.dominating[level], most)
+    levels.dominating[level] = min(levels.dominating[level], most)
     return True
 
 
 @inner_kernel
-def _least_cost(claim, columns, n, v, q):
-    """Return what families with more than q parents among n - 1 columns cost at least."""
-    _, high = _bounds(claim.child.products, columns, n, v, claim.eigenvalue)
-    return _cost_of(claim.child.weight, high, False) + claim.child.least_costs[q + 1]
+def _eliminate(chain, n):
+    """Make about columns of an inverse those of the inverses for its first columns alone.
+
+    Parameters
+    ----------
+    chain : ndarray of shape (d, ...), float64
+        The last d columns of an inverse for n columns, as rows. Then row t is the last column of
+        the inverse for the first n - d + t + 1.
+    n : int
+    """
+    d = chain.shape[0]
+    for t in range(d - 1, 0, -1):
+        own = n - d + t
+        for before in range(t):
+            ratio = chain[before, own] / chain[t, own]
+            for a in range(own + 1):
+                chain[before, a] -= ratio * chain[t, a]
 
 
 @inner_kernel
-def _most_useful(inverse, left, n, is_open):
-    """Return the place of the open column without which the residual grows most, or -1."""
-    at, largest = -1, -1.0
-    for a in range(n - 1):
-        if is_open[left[a]]:
-            loss = inverse[a, n - 1] * inverse[a, n - 1] / inverse[a, a]
-            if loss > largest:
-                at, largest = a, loss
+def _least_cost(claim, columns, n, chain, chosen):
+    """Return what families with more parents than the chosen ones, among n columns, cost at least.
+
+    The last of these columns are the child's.
+    """
+    child, d = claim.child, chain.shape[0]
+    n_chosen = 0
+    for a in chosen:
+        n_chosen += child.starts[a + 1] - child.starts[a]
+    cost = child.least_costs[chosen.size + 1]
+    cost += child.least_of_columns[min(n_chosen + 1, child.least_of_columns.size - 1)]
+    for t in range(d):
+        _, high = _bounds(child.products, columns, n - d + t + 1, chain[t], claim.eigenvalue)
+        cost += _cost_of(child.weight, high, False)
+    return cost
+
+
+@inner_kernel
+def _most_useful(claim, levels, inverse, chain):
+    """Return an open candidate with the column that the residual grows most without, or -1."""
+    level, starts = levels.state[0], claim.child.starts
+    n, d = levels.n_left[level], chain.shape[0]
+    at, largest, node = -1, -1.0, 0
+    for a in range(n - d):
+        while starts[node + 1] <= levels.left[level, a]:
+            node += 1
+        if levels.is_open[level, node]:
+            share = 0.0
+            for t in range(d):
+                share += chain[t, a] * chain[t, a] / chain[t, n - d + t]
+            if share / inverse[a, a] > largest:
+                at, largest = node, share / inverse[a, a]
     return at
 
 
 @inner_kernel
-def _leave_out_hopeless(claim, levels, discounts, full):
-    """Leave out the open columns that no family within reach has; return whether there are any."""
-    level = levels.state[0]
-    left, is_open = levels.left[level], levels.is_open[level]
-    n = levels.n_left[level]
-    for a in range(n - 2, -1, -1):
-        if is_open[left[a]] and full - discounts[left[a]] >= claim.threshold:
-            is_open[left[a]] = False
-            _leave_out(levels, level, level, a)
-    return levels.n_left[level] < n
+def _leave_out_of_chain(inverse, left, n, column, columns, chain):
+    """Fill the columns that are left without one, and the chain of them."""
+    d, at = chain.shape[0], 0
+    while left[at] != column:
+        at += 1
+    for a in range(n):
+        if a != at:
+            b = a - (a > at)
+            columns[b] = left[a]
+            for t in range(d):
+                own = n - d + t
+                chain[t, b] = inverse[a, own] - inverse[a, at] * inverse[at, own] / inverse[at, at]
+    _eliminate(chain, n - 1)
 
 
 @inner_kernel
-def _choose(levels, column):
+def _leave_out_hopeless(claim, levels, discounts, full):
+    """Leave out open candidates that no family within reach has; return whether there are any."""
     level = levels.state[0]
-    levels.is_open[level, column] = False
-    levels.chosen[level, levels.n_chosen[level]] = column
+    is_any = False
+    for a in range(levels.is_open.shape[1]):
+        if levels.is_open[level, a] and full - discounts[a] >= claim.threshold:
+            levels.is_open[level, a] = False
+            _leave_out(claim, levels, level, level, a)
+            is_any = True
+    return is_any
+
+
+@inner_kernel
+def _choose(levels, candidate):
+    level = levels.state[0]
+    levels.is_open[level, candidate] = False
+    levels.chosen[level, levels.n_chosen[level]] = candidate
     levels.n_chosen[level] += 1
     levels.state[1] = 1
 
 
 @inner_kernel
-def _branch(levels, at):
-    """Go on without a column."""
+def _branch(claim, levels, at):
+    """Go on without a candidate."""
     level = levels.state[0]
-    column = levels.left[level, at]
-    levels.branch[level] = column
+    levels.branch[level] = at
     levels.is_open[level + 1] = levels.is_open[level]
-    levels.is_open[level + 1, column] = False
+    levels.is_open[level + 1, at] = False
     levels.chosen[level + 1] = levels.chosen[level]
     levels.n_chosen[level + 1] = levels.n_chosen[level]
     levels.dominating[level + 1] = levels.dominating[level]
     levels.discount[level + 1] = levels.discount[level]
-    levels.left[level + 1] = levels.left[level]
-    _leave_out(levels, level, level + 1, at)
+    _leave_out(claim, levels, level, level + 1, at)
     levels.state[0] = level + 1
 
 
 @inner_kernel
-def _leave_out(levels, level, target, at):
-    """Fill a level's inverse with that of a level without a column; they may be the same."""
-    n = levels.n_left[level]
-    inverse, own = levels.inverse[level], levels.inverse[target]
-    taken = inverse[at, :n].copy()
-    for a in range(n):
-        if a != at:
-            ratio = inverse[a, at] / taken[at]
-            to = a - (a > at)
-            for b in range(at):
-                own[to, b] = inverse[a, b] - ratio * taken[b]
-            for b in range(at + 1, n):
-                own[to, b - 1] = inverse[a, b] - ratio * taken[b]
-    for a in range(at, n - 1):
-        levels.left[target, a] = levels.left[target, a + 1]
-    levels.n_left[target] = n - 1
+def _leave_out(claim, levels, level, target, candidate):
+    """Fill a level's inverse with that of a level without a candidate; they may be the same."""
+    source, n = level, levels.n_left[level]
+    for column in range(claim.child.starts[candidate], claim.child.starts[candidate + 1]):
+        inverse, own, left = levels.inverse[source], levels.inverse[target], levels.left[source]
+        at = 0
+        while left[at] != column:
+            at += 1
+        taken = inverse[at, :n].copy()
+        for a in range(n):
+            if a != at:
+                ratio = inverse[a, at] / taken[at]
+                to = a - (a > at)
+                for b in range(at):
+                    own[to, b] = inverse[a, b] - ratio * taken[b]
+                for b in range(at + 1, n):
+                    own[to, b - 1] = inverse[a, b] - ratio * taken[b]
+                levels.left[target, to] = left[a]
+        source = target
+        n -= 1
+    levels.n_left[target] = n
 
 
 PRICING_CHECKER_KERNELS = (list_families_again,)

@@ -169,6 +169,10 @@ class BlockScorer(FamilyScorer):
             )
         return tables
 
+    @property
+    def column_tables(self) -> Floats:
+        return self._criterion_tables
+
     @cached_property
     def tables(self) -> Floats:
         """The tables of a difference, shape (3, m), read-only."""

@@ -201,6 +201,10 @@ class InterventionalScorer(FamilyScorer):
         return self._groups[0].scorer.tables
 
     @property
+    def column_tables(self) -> Floats:
+        return self._groups[0].scorer.column_tables
+
+    @property
     def score_offsets(self) -> Floats:
         return np.array([self.of_child(x).score_offsets[x] for x in range(self.families.m)])
 

@@ -231,6 +231,11 @@ class FamilyScorer:
             tables = self.criterion.tables(n, m)
         return check_tables(tables, name, n, m, self.families.max_parents)
 
+    @property
+    def column_tables(self) -> Floats:
+        """The criterion's tables over the numbers of columns, up to a constant of c."""
+        return self.tables
+
     def _require_no_penalty(self) -> None:
         if self.penalty != 1:
             raise ValueError(

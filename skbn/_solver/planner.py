@@ -122,12 +122,12 @@ _PRICING = (
     "the best network, or gives the best one found and by how much another may score higher"
 )
 # Why a time limit is not enough.
-_NOT_PRICED = (
-    " A time_limit alone is enough for the BIC, AIC, EBIC or likelihood of nodes of one column "
-    "each."
-)
+_NOT_PRICED = " A time_limit alone is enough for the BIC, AIC, EBIC or likelihood."
 # Why a search that fits is not enough.
-_NOT_LISTED = " Branch and cut takes more columns, but cannot list further networks."
+_NOT_LISTED = (
+    " Branch and cut takes more columns, but proves only that no network scores higher: it cannot "
+    "list those that score nearly as high."
+)
 
 
 @dataclass(frozen=True)
@@ -204,7 +204,8 @@ def plan_searches(shape: Shape, resources: Resources, settings: SearchSettings =
     remedies = ", or ".join(_remedies(shape, resources, settings))
     way_out = ""
     if settings.lists_networks:
-        way_out = _NOT_LISTED if shape.families.are_listed else ""
+        is_proven = shape.families.are_listed or can_price(shape)
+        way_out = _NOT_LISTED if is_proven else ""
     elif settings.is_exact:
         has_limit = resources.time_limit is not None and not shape.families.are_listed
         way_out = (_NOT_PRICED if has_limit and not can_price(shape) else "") + _NOT_EXACT

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from skbn._core.arrays import Floats
+from skbn._core.arrays import Floats, Integers
+from skbn._core.compile import compile_kernels
 from skbn._core.exact_sums import upper_sum
 from skbn._core.resources import Resources, count_threads, one_blas_thread
 from skbn._core.subsets import SmallSubsets, mask_of, members_of
@@ -31,7 +32,7 @@ from skbn._solver.order_engine import OrderGroupSearch, order_search_bytes, plan
 from skbn._solver.problem import Problem, Shape, TableProblem
 
 if TYPE_CHECKING:  # pricing is imported where it is used: few fits need it
-    from skbn._branch_and_cut.pricing_problem import Child
+    from skbn._branch_and_cut.pricing_problem import Child, ChildCosts, NodeCosts
 
 # The lists of families, the cuts and the program, at first.
 _BYTES_OF_LISTS = 1 << 28
@@ -46,7 +47,7 @@ def can_price(shape: Shape) -> bool:
     """Whether all parent sets of a problem can be priced.
 
     Each score must be a multiple of the logarithm of the residual sum of squares, the same multiple
-    for all families of a child, less what the number of parents costs.
+    for all families of a child, less what the number of parents, or of their columns, costs.
     """
     if shape.tables is None or not shape.is_independent:
         return False
@@ -87,7 +88,8 @@ def pricing_bytes(shape: Shape, group: Group, n_jobs: int | None) -> int:
     """Return about how much memory branch and cut over all parent sets takes."""
     m = len(group.columns) + len(group.others)
     k = max(shape.constraints.possible[x].bit_count() for x in group.columns)
-    of_thread = 8 * (k + 1) ** 3
+    n_columns = 0 if shape.tables is None else shape.tables.shape[1]
+    of_thread = 8 * (k + 1) * n_columns**2
     return (
         BYTES_OF_SOLVER
         + _BYTES_OF_LISTS
@@ -203,6 +205,8 @@ def _children(
 
     Costs are relative to those of a network's parents, which are places in `numbers`.
     """
+    from skbn._branch_and_cut.pricing_problem import Child
+
     position = {column: i for i, column in enumerate(numbers)}
     of_rows: dict[int, tuple[Floats, float]] = {}
     children = []
@@ -211,11 +215,12 @@ def _children(
         if id(scorer) not in of_rows:  # children that share their rows share one
             of_rows[id(scorer)] = _products(scorer, numbers)
         products, _ = of_rows[id(scorer)]
-        children.append(_child(problem, x, products, position, parents))
+        child = Child(*_costs(problem, x, products, position), 0.0)
+        children.append(child._replace(offset=child.cost_of(parents)))
     return children, max(rounding for _, rounding in of_rows.values())
 
 
-def _products(scorer: FamilyScorer, columns: list[int]) -> tuple[Floats, float]:
+def _products(scorer: FamilyScorer, nodes: list[int]) -> tuple[Floats, float]:
     """Return the products of columns, scaled to norm 1, and by how much rounding puts a cost off.
 
     Errors of norm d change a residual sum of squares by the share d / s at most, where s is the
@@ -228,15 +233,16 @@ def _products(scorer: FamilyScorer, columns: list[int]) -> tuple[Floats, float]:
     """
     from skbn._branch_and_cut.pricing_checker import ROUNDING, smallest_eigenvalue
 
-    m = len(columns)
+    columns = scorer.columns_of_nodes(nodes)
+    m, widest = len(columns), max(scorer.widths_of(nodes))
     factor = scorer.statistics.factor[:, columns].astype(np.longdouble)
     factor /= np.sqrt((factor**2).sum(axis=0))
     products = (factor.T @ factor).astype(np.float64)
     of_products = 2.0**-52 + (m + 4) * float(np.finfo(np.longdouble).eps)
     eigenvalue = smallest_eigenvalue(products)
-    weight = float(scorer.tables[1, 0])
+    weight = -float(scorer.column_tables[2, 0])
     if eigenvalue is not None:
-        rounding = ROUNDING + weight * m * (of_products + 2.0**-50) / eigenvalue
+        rounding = ROUNDING + widest * weight * m * (of_products + 2.0**-50) / eigenvalue
         if m * rounding <= _MOST_ROUNDING:
             return products, rounding
     along = np.linalg.eigh(products)[1][:, 0]
@@ -248,28 +254,36 @@ def _products(scorer: FamilyScorer, columns: list[int]) -> tuple[Floats, float]:
     )
 
 
-def _child(
-    problem: Problem,
-    x: int,
-    products: Floats,
-    position: dict[int, int],
-    parents: tuple[int, ...],
-) -> Child:
-    """Return a column with its regressions; costs are relative to those of some parents."""
-    from skbn._branch_and_cut.pricing_problem import Child, ChildCosts
+def _costs(
+    problem: Problem, x: int, products: Floats, position: dict[int, int]
+) -> tuple[ChildCosts | NodeCosts, Integers]:
+    """Return what the families of a child cost, and the places of its candidates."""
+    from skbn._branch_and_cut.node_pricing_kernels import NODE_PRICING_KERNELS
+    from skbn._branch_and_cut.pricing_problem import ChildCosts, NodeCosts
 
     scorer = problem.scorer.of_child(x)
     required, candidates = problem.limits_of(x)
     of_family = [*required, *candidates, x]
-    at = [position[p] for p in of_family]
-    products = np.ascontiguousarray(products[np.ix_(at, at)])
-    weight = float(scorer.tables[1, 0])
-    k = len(of_family) - 1
+    at, widths = [position[p] for p in of_family], scorer.widths_of(of_family)
+    first = np.cumsum([0, *scorer.widths_of(list(position))])
+    columns = [c for p in at for c in range(first[p], first[p + 1])]
+    products = np.ascontiguousarray(products[np.ix_(columns, columns)])
+    weight, numbers = -float(scorer.column_tables[2, 0]), np.array(at[:-1], dtype=np.int64)
+    k, n = len(at) - 1, len(columns)
     most = min(k, problem.constraints.max_parents, scorer.families.max_parents)
-    costs = np.full(k + 2, np.inf)
-    costs[: most + 1] = -scorer.tables[0, : most + 1]
-    least_costs = np.minimum.accumulate(costs[::-1])[::-1].copy()
-    numbers = np.array(at[:-1], dtype=np.int64)
-    of_child = ChildCosts(products, weight, costs, least_costs, len(required))
-    child = Child(of_child, numbers, 0.0)
-    return child._replace(offset=child.cost_of(parents))
+    costs, of_columns = np.full(k + 2, np.inf), np.full(n + 1, np.inf)
+    if scorer.nodes is None:
+        costs[: most + 1] = -scorer.tables[0, : most + 1]
+        return ChildCosts(products, weight, costs, _least(costs), len(required)), numbers
+    compile_kernels(NODE_PRICING_KERNELS)
+    weights = scorer.weights_of(range(len(problem.names)), most)
+    costs[: most + 1] = -np.diff(weights.node_terms)[: most + 1]
+    constants, own = weights.of_family[0], widths[-1]
+    of_columns[: n - own + 1] = constants[: n - own + 1] - constants[own : n + 1]
+    rest = costs, _least(costs), of_columns, _least(of_columns), len(required)
+    return NodeCosts(products, np.cumsum([0, *widths]), weight, *rest), numbers
+
+
+def _least(costs: Floats) -> Floats:
+    """Return the least of each cost and those after it."""
+    return np.minimum.accumulate(costs[::-1])[::-1].copy()

@@ -126,7 +126,7 @@ class Shape(NamedTuple):
     n_row_groups : int
         How many groups of columns have rows, and so functions, of their own.
     tables : ndarray of shape (3, m) or None
-        Those of a table's scorer; with interventions, those of the first child's rows.
+        The criterion's, over the numbers of columns; with interventions, those for the first child.
     """
 
     families: Families
@@ -483,7 +483,7 @@ class TableProblem(Problem):
             not self.families.are_listed or all(each.statistics.is_checked for each in scorers),
             max(each.weights_of(range(m), most).n_functions for each in scorers),
             len(scorers),
-            self.scorer.tables,
+            self.scorer.tables if self.scorer.why_listed is None else self.scorer.column_tables,
         )
 
     @property

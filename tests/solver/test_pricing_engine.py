@@ -54,6 +54,25 @@ def test_the_network_scores_as_that_of_dynamic_programming(criterion, settings, 
     assert found.score_bound_ >= best.network_score_ - 1e-9
 
 
+@pytest.mark.parametrize(
+    ("criterion", "settings", "given"),
+    [
+        ("bic", {}, {}),
+        ("ebic", {"exogenous": ["b"], "required_edges": [("a", "c")]}, {}),
+        ("aic", {"penalty": 1.5}, {"interventions": ["a"] * 20 + ["c"] * 10 + [None] * 90}),
+    ],
+)
+def test_nodes_of_several_columns(criterion, settings, given, alone, monkeypatch):
+    X = rows_of(10, 2)
+    nodes = {"a": [0, 1], "b": [2], "c": [3, 4, 5], "d": [6], "e": [7], "f": [8, 9]}
+    settings = {"nodes": nodes, "time_limit": 120, **settings}
+    found = GaussianBNLearner(criterion, random_state=0, **settings).fit(X, **given)
+    monkeypatch.undo()
+    best = GaussianBNLearner(criterion, **settings).fit(X, **given)
+    assert found.network_score_ == pytest.approx(best.network_score_, abs=1e-6)
+    assert found.is_optimal_
+
+
 @pytest.mark.parametrize("exogenous", [None, [1, 4]])
 def test_columns_that_were_set_are_scored_by_the_other_rows(exogenous, alone, monkeypatch):
     X = rows_of(8, 3)
@@ -119,11 +138,16 @@ def test_without_a_time_limit_the_refusal_names_it():
     raises(r"^((?!time_limit).)*$", GaussianBNLearner("bge").fit, X)
 
 
-@pytest.mark.parametrize("settings", [{"criterion": "bge"}, {"nodes": {"pair": [0, 1]}}])
-def test_what_cannot_be_priced_is_named(settings):
+def test_what_cannot_be_priced_is_named():
     X = np.random.default_rng(0).normal(size=(60, 40))
     with pytest.raises(ValueError, match="A time_limit alone is enough for the BIC, AIC, EBIC or"):
-        GaussianBNLearner(time_limit=5, **settings).fit(X)
+        GaussianBNLearner("bge", time_limit=5).fit(X)
+
+
+def test_near_optimal_networks_are_refused_with_the_reason(alone):
+    learner = GaussianBNLearner(time_limit=60).fit(rows_of(5, 0))
+    with pytest.raises(ValueError, match=r"cannot list those that score nearly as high\.$"):
+        learner.near_optimal()
 
 
 def test_columns_that_are_nearly_collinear_are_named(alone):
