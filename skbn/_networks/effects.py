@@ -39,7 +39,7 @@ from skbn._data.table import Table
 from skbn._networks.class_members import parent_set_counts
 from skbn._networks.gaussian import LinearGaussianModel
 from skbn._networks.inference import values_of_columns
-from skbn._networks.partial_rows import with_changes
+from skbn._networks.partial_rows import filled, with_changes
 from skbn._regressions.least_squares import solve_triangular, triangular_factor
 
 # A table of more paths would fill memory before anybody reads it.
@@ -384,7 +384,9 @@ def counterfactual(
     model: LinearGaussianModel, nodes: Nodes, X: Any, do: Mapping[Hashable, Any]
 ) -> Any:
     """Return a table as it would have been with nodes set to one value, or to one for each row."""
-    rows = encoded_rows(nodes, Table(X))
+    rows = encoded_rows(nodes, Table(X), may_miss=True)
+    if np.isnan(rows).any():  # in linear equations, expected values have the expected outcome
+        rows = filled(model, rows)
     values = _values_of_rows(do, nodes, len(rows), row_labels(X))
     held = list(values)
     coef, parents = model.without_parents(held)

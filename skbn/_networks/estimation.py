@@ -187,7 +187,12 @@ def saturated_em(
     """Return an estimate of the saturated model, a coarse one to begin with."""
     if begin is None:
         return saturated(rows, _COARSE)
-    return estimate(rows, complete_masks(order), begin, tolerance=_FINE)
+    return estimate_masks(rows, begin, complete_masks(order))
+
+
+def estimate_masks(rows: IncompleteRows, begin: Estimate, parents: Sequence[int]) -> Estimate:
+    """Return the parameters of a network by EM, as exactly as its steps allow."""
+    return estimate(rows, parents, begin, tolerance=_FINE)
 
 
 @one_blas_thread()
@@ -203,7 +208,7 @@ def em_of_network(
     """
     masks = joined_outside(graph.parents, graph.exogenous) if parents is None else parents
     try:
-        return estimate(rows, masks, begin, tolerance=_FINE)
+        return estimate_masks(rows, begin, masks)
     except UnboundedError as error:
         column = graph.blocks.columns[error.column]
     raise DegenerateColumnsError(

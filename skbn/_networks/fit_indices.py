@@ -28,12 +28,14 @@ from skbn._data.sample import Sample
 from skbn._data.statistics import GroupStatistics, SampleStatistics, sample_statistics
 from skbn._displays.frames import frame_of, html_table
 from skbn._missing.em import Estimate
-from skbn._missing.incomplete_rows import IncompleteRows, rows_by_pattern
+from skbn._missing.incomplete_rows import IncompleteRows, incomplete_rows, rows_by_pattern
 from skbn._networks.estimation import (
     GraphOfColumns,
+    by_em,
     by_least_squares,
     complete_masks,
     em_of_network,
+    estimate_masks,
     joined_outside,
     rows_with_holes,
     saturated_em,
@@ -234,18 +236,13 @@ def indices_of_rows(sample: Sample, is_set: Booleans | None, graph: GraphOfColum
     Raises
     ------
     ValueError
-        As `fit_indices`; if values are missing and others were set.
+        As `fit_indices`; if a group of rows with the same nodes set is too small.
     """
     names = graph.blocks.column_names
-    if not sample.is_complete:
-        if is_set is not None:
-            raise ValueError(
-                "Values are missing, and interventions set others: the saturated model is not "
-                "estimated from both. Leave out the rows with interventions, or those with holes."
-            )
-        return _with_holes(rows_with_holes(sample, graph), graph)
     if is_set is not None:
         return _by_groups(sample, is_set, graph)
+    if not sample.is_complete:
+        return _with_holes(rows_with_holes(sample, graph), graph)
     check_n(sample.summary.n_rows, len(names))
     statistics = sample_statistics(sample.summary, names)
     return fit_indices(statistics, graph.parents, names, graph.exogenous)
@@ -305,11 +302,7 @@ def _with_holes(rows: IncompleteRows, graph: GraphOfColumns) -> FitIndices:
     found = em_of_network(rows, graph, begin)
     alone = em_of_network(rows, graph._replace(parents=[0] * m), begin)
     n, n_pairs = rows.n_samples, _number_of_pairs(m, len(outside))
-    # Exogenous columns are complete, and their share is the same in all models.
-    of_outside = covariance[np.ix_(outside, outside)]
-    log_det = float(np.linalg.slogdet(2 * np.pi * of_outside)[1]) if outside else 0.0
-    scales = float(np.log(rows.scale[outside]).sum())
-    share = -n / 2 * (log_det + len(outside)) - n * scales
+    share = _share_of(outside, covariance, rows)
     n_edges = sum(graph.parents[v].bit_count() for v in modelled)
     deviations = np.sqrt(np.diag(covariance))
     apart = (covariance - found.covariance[0]) / np.outer(deviations, deviations)
@@ -322,6 +315,15 @@ def _with_holes(rows: IncompleteRows, graph: GraphOfColumns) -> FitIndices:
         found.log_likelihood - rows.log_units() - share,
         partial(_likelihood_ratios, rows, graph, every, names),
     )
+
+
+def _share_of(outside: Sequence[int], covariance: Floats, rows: IncompleteRows) -> float:
+    """Return the log-likelihood of complete columns, which is the same in all models."""
+    if not len(outside):
+        return 0.0
+    n, scales = rows.n_samples, float(np.log(rows.scale[outside]).sum())
+    log_det = float(np.linalg.slogdet(2 * np.pi * covariance[np.ix_(outside, outside)])[1])
+    return -n / 2 * (log_det + len(outside)) - n * scales
 
 
 def _likelihood_ratios(
@@ -355,47 +357,60 @@ def _by_groups(sample: Sample, is_set: Booleans, graph: GraphOfColumns) -> FitIn
 
     In each group the models are of the columns that were not set, given those that were.
     """
-    model, statistics = by_least_squares(sample, is_set, graph)
+    names, parents = graph.blocks.column_names, joined_outside(graph.parents, graph.exogenous)
+    if sample.is_complete:
+        model, statistics = by_least_squares(sample, is_set, graph)
+        tests = partial(d_separations, statistics, parents, names)
+    else:
+        model = by_em(sample, is_set, graph)
+        tests = partial(_unknown_tests, parents, names)
     of_columns = graph.blocks.by_column(is_set)
     weight = np.ones(len(sample.rows)) if sample.weight is None else sample.weight
-    n, log_likelihood = (
-        float(weight.sum()),
-        float(weight @ model.log_density(sample.rows, of_columns)),
-    )
+    counts = (weight > 0) & ~np.isnan(sample.rows).all(axis=1)
+    of_rows = model.log_density(sample.rows[counts], of_columns[counts])
+    log_likelihood, n = float(weight[counts] @ of_rows), float(weight[counts].sum())
     of_saturated = of_alone = srmr = 0.0
     n_saturated = n_alone = n_groups = 0
     for at, not_set in rows_by_pattern(~of_columns):
         own = not_set.copy()
         own[graph.exogenous] = False
-        inside = np.flatnonzero(own).tolist()
-        at = at[weight[at] > 0]
+        inside, others = (np.flatnonzero(each).tolist() for each in (own, ~own))
+        at = at[counts[at]]
         if not inside or not len(at):
             continue
-        rows, share = sample.rows[at], weight[at] / weight[at].sum()
-        deviations = (rows - share @ rows) * np.sqrt(share)[:, np.newaxis]
-        outside = _varying([v for v in range(len(own)) if not own[v]], deviations)
+        size = float(weight[at].sum())
+        deviations = sample.rows[at] - weight[at] @ sample.rows[at] / size
+        deviations *= np.sqrt(weight[at] / size)[:, np.newaxis]
+        outside = _varying(others, deviations)
         q, s = len(inside), len(outside)
-        if len(at) <= q + s:
-            held = [name for name, each in zip(model.nodes, not_set, strict=True) if not each]
+        n_seen = (~np.isnan(sample.rows[at][:, inside])).sum(axis=0).min()
+        if n_seen <= q + s:
+            held = [name for name, each in zip(names, not_set, strict=True) if not each]
             raise ValueError(
-                f"{len(at)} rows have just the nodes {readable_value(held)} set, and the "
+                f"{n_seen} rows have just the nodes {readable_value(held)} set, and the "
                 f"saturated model of such rows takes more than {q + s}. Give more rows, or leave "
                 "these out."
             )
-        size = float(weight[at].sum())
+        covariance = deviations.T @ deviations
+        if np.isnan(deviations).any():
+            columns = [*outside, *inside]
+            rows = incomplete_rows(sample.rows[at][:, columns], weight[at])
+            saturated, alone, own_covariance = _with_holes_given(rows, s)
+            covariance[np.ix_(columns, columns)] = own_covariance
+        else:
+            triangle = triangular_factor(deviations[:, [*outside, *inside]])
+            constant = q / 2 * (np.log(2 * np.pi) + 1)
+            saturated = -size * (constant + np.log(np.abs(np.diag(triangle))[s:]).sum())
+            deviation = np.linalg.norm(deviations[:, inside], axis=0)
+            alone = -size * (constant + np.log(deviation).sum())
         n_groups += 1
-        triangle = triangular_factor(deviations[:, [*outside, *inside]])
-        left = np.log(np.abs(np.diag(triangle))[s:]).sum()
-        alone = np.log(np.linalg.norm(deviations[:, inside], axis=0)).sum()
-        constant = q / 2 * (np.log(2 * np.pi) + 1)
-        of_saturated -= size * (constant + left)
-        of_alone -= size * (constant + alone)
+        of_saturated += saturated
+        of_alone += alone
         n_saturated += 2 * q + q * s + q * (q - 1) // 2
         n_alone += 2 * q
-        srmr += size / n * _srmr_of_group(model, deviations, inside, outside)
-    modelled = [v for v in range(len(graph.parents)) if v not in graph.exogenous]
+        srmr += size / n * _srmr_of_group(model, covariance, inside, outside)
+    modelled = [v for v in range(len(parents)) if v not in graph.exogenous]
     n_parameters = sum(graph.parents[v].bit_count() + 2 for v in modelled)
-    parents = joined_outside(graph.parents, graph.exogenous)
     return _indices(
         n,
         n_parameters,
@@ -403,8 +418,32 @@ def _by_groups(sample: Sample, is_set: Booleans, graph: GraphOfColumns) -> FitIn
         (2 * (of_saturated - of_alone), n_saturated - n_alone),
         float(srmr),
         log_likelihood,
-        partial(d_separations, statistics, parents, graph.blocks.column_names),
+        tests,
         n_groups,
+    )
+
+
+def _with_holes_given(rows: IncompleteRows, n_given: int) -> tuple[float, float, Floats]:
+    """Return the log-likelihoods of the saturated and the independence model, and a covariance.
+
+    The first columns are complete, and given. The covariance is the saturated model's.
+    """
+    k, given = rows.n_columns, [*range(n_given)]
+    begin = saturated_em(rows)
+    every = saturated_em(rows, begin, [*range(k)])
+    alone = estimate_masks(rows, begin, joined_outside([0] * k, given))
+    share = rows.log_units() + _share_of(given, every.covariance[0], rows)
+    covariance = every.covariance[0] * np.outer(rows.scale, rows.scale)
+    return every.log_likelihood - share, alone.log_likelihood - share, covariance
+
+
+def _unknown_tests(parents: list[int], names: Sequence[Hashable]) -> dict[str, Any]:
+    """Return the table of independences without tests, where values are missing or were set."""
+    unknown = (np.nan,) * 3
+    given = [members_of(parents[a] | parents[b]) for a, b in _pairs_apart(parents)]
+    pairs = zip(_pairs_apart(parents), given, strict=True)
+    return _table_of_tests(
+        [(names[a], names[b], [names[v] for v in own], *unknown) for (a, b), own in pairs]
     )
 
 
@@ -419,10 +458,9 @@ def _varying(columns: list[int], deviations: Floats) -> list[int]:
 
 
 def _srmr_of_group(
-    model: LinearGaussianModel, deviations: Floats, inside: list[int], outside: list[int]
+    model: LinearGaussianModel, covariance: Floats, inside: list[int], outside: list[int]
 ) -> float:
     """Return the SRMR of rows in which some columns were set, or are not modelled."""
-    covariance = deviations.T @ deviations
     core = np.zeros_like(covariance)
     others = [v for v in range(len(core)) if v not in inside]
     core[inside, inside] = model.noise_variance[inside]

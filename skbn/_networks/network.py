@@ -1248,15 +1248,17 @@ class GaussianBayesianNetwork(
         ----------
         X : array-like or data frame of shape (n_samples, m), or LocalScores
             As in `fit`.
-        do : dict of node to float or array-like of shape (n_samples,), or pandas.Series of floats
-            The value of a node in all rows, or in each. Values in a pandas Series are matched to
-            the rows of a pandas data frame by label.
+        do : dict of node to float, level or array-like of shape (n_samples,), or pandas.Series
+            The value of a node in all rows, or in each; a level of a category. Values in a pandas
+            Series are matched to the rows of a pandas data frame by label.
 
         Returns
         -------
         changed : data frame or ndarray of the shape of X
             For a data frame of pandas or polars, one with the same columns; those that are no nodes
-            are left as they are. Values that do not change keep every bit.
+            are left as they are. Values that do not change keep every bit. Where values of a row
+            are missing, these are expected values given the others; what is missing and nothing
+            changes is left missing. A category has its most probable level.
 
         Raises
         ------
@@ -1295,6 +1297,10 @@ class GaussianBayesianNetwork(
         Parameters
         ----------
         cause, outcome : two nodes of the network
+            A node of several columns is given by one of these, of which the others are held. A
+            category as a cause is a tuple of the node and two levels, from the first to the second;
+            as an outcome it is a tuple of the node and a level, whose linear probability changes.
+            If it has two levels, its name is enough.
 
         Returns
         -------
@@ -1759,7 +1765,7 @@ class GaussianBayesianNetwork(
         ValueError, TypeError
             If X is not such a table; if there is none and the network was not fitted to complete
             rows without a prior; if there are no more rows than columns, or columns are collinear;
-            if values are missing and interventions set others.
+            if a group of rows with the same nodes set is too small.
 
         Notes
         -----
@@ -1774,7 +1780,7 @@ class GaussianBayesianNetwork(
         With missing values, all three models have the likelihood of the observed values, by EM:
         lavaan's ``missing = "fiml"``. The p-values of `d_separations` are then those of likelihood
         ratios. Groups of rows with interventions are lavaan's groups, by which it multiplies the
-        squared RMSEA.
+        squared RMSEA. Where values are missing and others were set, independences are not tested.
 
         Examples
         --------
