@@ -53,7 +53,9 @@ _LEAST_SHARE, _LEAST_GAP = 0.1, 0.05
 # these are to close.
 _FIRST_WIDTH, _LAST_WIDTH = 8, 11
 _ROUNDS_TO_JUDGE, _LEAST_SHARE_OF_ROUNDS = 6, 0.06
-_LEAST_VIOLATION, _ACCEPTED_SHARE = 0.05, 0.8
+# Violations that are sought at first, and in the end, where each step divides them by the third.
+_LEAST_VIOLATION, _SMALLEST_VIOLATION, _STEP_OF_VIOLATION = 0.05, 0.002, 3.0
+_ACCEPTED_SHARE = 0.8
 _AGE, _MOST_KEPT_ADDED, _MOST_BYTES_KEPT = 5, 200, 1 << 28
 # All parent sets are searched once in this many rounds, or in more: a search takes about as long as
 # all else if a round takes as long as this many nodes for each column. The last search begins when
@@ -199,6 +201,7 @@ class ColumnGeneration:
         self._tell = tell
         of_kept = min(_MOST_BYTES_KEPT, most_bytes // 4)
         self._kept = KeptCuts(self._m, of_kept)
+        self._width, self._least = _FIRST_WIDTH, _LEAST_VIOLATION
         self._most_bytes, self._is_full = most_bytes - of_kept, False
         least = np.array([child.least_cost() - MARGIN for child in children])
         self._best = Bound([], np.empty(0), least, lower_sum(least.tolist()))
@@ -264,9 +267,8 @@ class ColumnGeneration:
 
     def _generate(self) -> Lists | None:
         """Add cuts and families until the families within the gap can be listed."""
-        width, n_empty = _FIRST_WIDTH, 0
         bounds: list[float] = []
-        gap_of_listing, is_due = math.inf, False
+        gap_of_listing, is_due, n_empty = math.inf, False, 0
         while not self._is_over():
             self._n_rounds += 1
             pricing, gap, gap_of_all = self._descend()
@@ -287,16 +289,27 @@ class ColumnGeneration:
                         return lists
                 if proven:  # new families
                     continue
-                if n_empty > _ROUNDS_WITHOUT_CUTS and width == _LAST_WIDTH:
+                if n_empty > _ROUNDS_WITHOUT_CUTS:
                     break
-            cuts = self._violated(width)
+            cuts = self._violated()
             n_empty = 0 if cuts else n_empty + 1
             bounds.append(pricing.bound)
             if stalls or not cuts:
                 bounds = []
-                width = min(width + 1, _LAST_WIDTH)
+                if self._seek_more(bool(cuts)):
+                    n_empty = 0
             self._relaxation.add_cuts(cuts)
         return None
+
+    def _seek_more(self, has_cuts: bool) -> bool:
+        """Seek cuts of wider windows, or if these have none, smaller violations, if possible."""
+        if self._width < _LAST_WIDTH:
+            self._width += 1
+        elif has_cuts or self._least < _SMALLEST_VIOLATION:
+            return False
+        else:
+            self._least /= _STEP_OF_VIOLATION
+        return True
 
     def _is_search_due(self) -> bool:
         """Whether to search all parent sets by now, for the bound that this makes."""
@@ -447,14 +460,14 @@ class ColumnGeneration:
 
     # Cuts
 
-    def _violated(self, width: int) -> list[Cut]:
+    def _violated(self) -> list[Cut]:
         """Return cuts that the solution violates."""
         self._kept.add(self._relaxation.drop_idle_cuts(_AGE))
         point = self._relaxation.point()
         network = self._lists.families.parents[self._lists.chosen(self._network)]
-        cuts = self._kept.violated(point, _LEAST_VIOLATION, _MOST_KEPT_ADDED)
+        cuts = self._kept.violated(point, self._least, _MOST_KEPT_ADDED)
         rest = _ACCEPTED_SHARE, self._rng, self._threads
-        return cuts + cuts_towards(network, point, width, _LEAST_VIOLATION, *rest)
+        return cuts + cuts_towards(network, point, self._width, self._least, *rest)
 
     def _try(self, point: Point) -> None:
         """Keep the solution's network if it is one, and the best."""
