@@ -119,9 +119,11 @@ def check_coming_from(names):
     owners = {"a": names["fitted"], "network": names["fitted"], "dag": names["learner"].dag_}
     owners |= {"learner": names["learner"], "scores": names["scores"], "networkx": networkx}
     owners |= {"posterior": skbn.GaussianBNPosterior, "bootstrap": names["bootstrap"]}
+    owners |= {"skbn": skbn}
     attributes = set(re.findall(r"\b([a-z]\w*)\.([a-z]\w*)", ours))
     assert len(attributes) > 20
     assert not [f"{a}.{b}" for a, b in attributes if not hasattr(owners[a], b)]
+    assert set(re.findall(r"skbn\.io\.(\w+)", ours)) <= set(skbn.io.__all__)
     classes = set(re.findall(r"\b((?:Bootstrap|Gaussian|Local|Network)\w+)", ours))
     assert classes <= set(skbn.__all__)
 
