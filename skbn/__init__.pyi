@@ -3,6 +3,8 @@ from . import datasets as datasets
 from . import exceptions as exceptions
 from . import io as io
 from ._core.show_versions import show_versions as show_versions
+from ._data.covariance_tables import CovarianceTable as CovarianceTable
+from ._data.covariance_tables import from_covariance as from_covariance
 from ._displays.comparison_display import NetworkComparisonDisplay as NetworkComparisonDisplay
 from ._displays.forest_display import ForestDisplay as ForestDisplay
 from ._displays.heat_maps import EdgeProbabilitiesDisplay as EdgeProbabilitiesDisplay

@@ -22,6 +22,7 @@ from skbn._core.columns import is_series
 from skbn._core.resources import one_blas_thread
 from skbn._core.text import first_few
 from skbn._data.containers import is_dask, is_dask_frame, row_labels
+from skbn._data.covariance_tables import CovarianceTable
 from skbn._data.row_values import (
     check_total_weight,
     in_order_of_rows,
@@ -151,7 +152,7 @@ class _Part(NamedTuple):
     summary: RowSummary
 
 
-def read_dask_rows(
+def read_summary(
     X: Any,
     sample_weight: Any = None,
     *,
@@ -163,7 +164,8 @@ def read_dask_rows(
 
     Parameters
     ----------
-    X : array or data frame of dask
+    X : array or data frame of dask, or CovarianceTable
+        The latter is a summary already.
     sample_weight : array-like, or array or series of dask, of shape (n,), optional
     numbers : sequence of int, optional
         The columns to read; by default all.
@@ -185,6 +187,8 @@ def read_dask_rows(
         If a block holds anything but finite numbers, naming column, row and block; if the weights
         do not match the rows.
     """
+    if isinstance(X, CovarianceTable):
+        return X.shape[0], X.as_sample(sample_weight, numbers)
     import dask
 
     labels = Table(X).labels

@@ -26,7 +26,7 @@ from skbn._data.containers import (
     missing_in,
     row_labels,
 )
-from skbn._data.covariance_tables import reject_covariance
+from skbn._data.covariance_tables import CovarianceTable, reject_covariance
 from skbn._data.sample import TableMixin
 from skbn._data.text_numbers import numeric_text
 
@@ -102,8 +102,8 @@ class Table:
 
     @property
     def is_lazy(self) -> bool:
-        """Whether the rows are not in memory, as those of dask."""
-        return is_dask(self._values)
+        """Whether the rows are not in memory, as those of dask, or not at hand at all."""
+        return is_dask(self._values) or isinstance(self._values, CovarianceTable)
 
     def column(self, number: int) -> Any:
         """Return a column as its container has it."""
@@ -178,6 +178,8 @@ class Table:
                 "GaussianBNPosterior and GaussianBayesianNetwork are fitted to X as it is, block "
                 "by block."
             )
+        if self.is_lazy:
+            np.asarray(self._values)  # raises, as there are no rows
         chosen = range(len(self.labels)) if numbers is None else numbers
         names = [self.labels[j] for j in chosen] if names is None else names
         if not self.is_frame and self._values.dtype.kind in "biuf":

@@ -18,8 +18,8 @@ from skbn._core.graphs import dag_of
 from skbn._core.resources import Progress, Resources, explained, say
 from skbn._core.subsets import members_of
 from skbn._core.text import readable_value, warn
-from skbn._data.containers import is_dask, row_labels
-from skbn._data.dask_rows import read_dask_rows
+from skbn._data.containers import row_labels
+from skbn._data.dask_rows import read_summary
 from skbn._data.encoding import encoded_rows, learn_nodes
 from skbn._data.nodes import Nodes
 from skbn._data.sample import Sample
@@ -172,7 +172,7 @@ def read_sample(
     is_chunk: bool = False,
     may_miss: bool = False,
 ) -> Sample:
-    """Return the rows of a table with their weights, or their summary if the table is of dask.
+    """Return the rows of a table with their weights, or their summary if it is lazy.
 
     The rows are copied to a read-only array.
 
@@ -224,10 +224,10 @@ def read_sample(
                 estimator=estimator,
             )
 
-    if is_dask(X) and not needs_rows:
+    if table.is_lazy and not needs_rows:
         m = len(table.labels)
         check_shape(np.zeros((fewest[0], m)))  # before the rows are read
-        n_rows, sample = read_dask_rows(X, sample_weight, is_chunk=is_chunk)
+        n_rows, sample = read_summary(X, sample_weight, is_chunk=is_chunk)
         check_shape(np.zeros((min(n_rows, fewest[0]), m)))
         if learned is not None:
             chosen = [column.source for column in learned.columns]
@@ -256,8 +256,8 @@ def _learned_nodes(estimator: BaseEstimator, table: Table, may_miss: bool) -> No
         return None
     if table.is_lazy and isinstance(spec, str):
         raise ValueError(
-            "nodes='auto' needs the rows in memory, to see the levels of categories; X is a table "
-            "of dask. Encode the categories and give nodes as a dict, or pass X.compute()."
+            "nodes='auto' needs the rows in memory, to see the levels of categories. Encode the "
+            "categories and give nodes as a dict, or None; or pass X.compute() if X is of dask."
         )
     learned = learn_nodes(spec, table, may_miss=may_miss)
     if learned is not None and len(learned.names) < 2:

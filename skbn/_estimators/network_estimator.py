@@ -24,7 +24,6 @@ from skbn._core.estimator import (
 )
 from skbn._core.graphs import GraphStateMixin
 from skbn._core.text import readable_value, warn
-from skbn._data.containers import is_dask
 from skbn._data.experiments import read_interventions
 from skbn._data.sample import Sample
 from skbn._data.table import Table
@@ -117,8 +116,7 @@ class NetworkEstimator(
         check_is_fitted(self)
         if isinstance(X, BaseScores):
             check_columns(self, *columns_of(X)[:2])
-        elif is_dask(X):  # its rows are not read
-            table = Table(X)
+        elif X is not None and (table := Table(X)).is_lazy:  # its rows are not read
             check_columns(self, table.names, len(table.labels))
         elif X is not None:
             self._sample(X)

@@ -38,8 +38,8 @@ from skbn._core.graphs import (
 from skbn._core.resources import explained
 from skbn._core.subsets import members_of
 from skbn._core.text import readable_value
-from skbn._data.containers import is_dask, row_labels
-from skbn._data.dask_rows import read_dask_rows
+from skbn._data.containers import row_labels
+from skbn._data.dask_rows import read_summary
 from skbn._data.encoding import category_nodes, encoded_rows, require_levels
 from skbn._data.experiments import read_interventions
 from skbn._data.nodes import Nodes
@@ -2245,9 +2245,10 @@ class GaussianBayesianNetwork(
         A column of truth values stays one of numbers.
         """
         check_dag(self.dag)
-        if self.blocks is not None or isinstance(X, BaseScores) or is_dask(X):
-            return X.sample.nodes if self.blocks is None and isinstance(X, BaseScores) else None
-        return category_nodes(list(self.dag), Table(X))
+        if self.blocks is not None or isinstance(X, BaseScores):
+            return None if self.blocks is not None else X.sample.nodes
+        table = Table(X)
+        return None if table.is_lazy else category_nodes(list(self.dag), table)
 
     def _rows_and_set(
         self, X: Any, sample_weight: Any, interventions: Any
@@ -2284,10 +2285,10 @@ class GaussianBayesianNetwork(
         if isinstance(X, BaseScores):
             return self._own_columns(X.sample, X.columns).with_weight(sample_weight)
         table = Table(X)
-        if is_dask(X) and not blocks.levels:
+        if table.is_lazy and not blocks.levels:
             names = blocks.column_names
             numbers = numbers_of(table, names, blocks.labels)
-            n_rows, sample = read_dask_rows(X, sample_weight, numbers=numbers, names=names)
+            n_rows, sample = read_summary(X, sample_weight, numbers=numbers, names=names)
             check_array(np.zeros((min(n_rows, 1), len(names))), input_name="X")
             return sample
         rows = encoded_rows(blocks, table, may_miss=may_miss)

@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 from agreement import raises
 
+import skbn
 from skbn import GaussianBayesianNetwork, GaussianBNLearner, LocalScoreTransformer
 from skbn._data.table import Table
 
@@ -357,17 +358,17 @@ MATRICES = {
 
 
 @pytest.mark.parametrize("kind", MATRICES)
-def test_matrices_are_refused_with_rows_that_work(kind):
+def test_matrices_are_refused_with_advice_that_works(kind):
     X = MATRICES[kind]()
     for fit in (GaussianBNLearner("bge", nodes="auto").fit, LocalScoreTransformer().partial_fit):
         with pytest.raises(ValueError, match="X is a matrix of its columns") as error:
             fit(X)
-    names = {"X": X, "n": 50}
-    exec(str(error.value).partition("covariance: ")[2], names)
+    advised = str(error.value).partition("their number n: ")[2]
+    table = eval(advised, {"skbn": skbn, "X": X, "n": 50})
+    summary = table.as_sample().summary
+    factor = np.ldexp(summary.factor, summary.exponent)
     is_scaled = kind in ("lists", "covariance", "without labels")
-    np.testing.assert_allclose(
-        np.cov(names["X"].T, bias=True), SCALED if is_scaled else S, atol=1e-12
-    )
+    np.testing.assert_allclose(factor.T @ factor / 49, SCALED if is_scaled else S, atol=1e-12)
 
 
 @pytest.mark.parametrize(
