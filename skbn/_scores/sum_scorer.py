@@ -35,6 +35,7 @@ class SumScorer:
     """
 
     why_listed = "of scores that are added up"
+    column_tables = None  # no one regression scores a family
 
     def __init__(self, parts: Sequence[FamilyScorer]) -> None:
         self.parts = list(parts)
