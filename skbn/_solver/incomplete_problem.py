@@ -252,7 +252,7 @@ class IncompleteProblem(TableProblem):
         always = self._columns_of(
             [x for x in self.constraints.modelled if is_given[:, self._columns_of([x])].all()]
         )
-        if always:
+        if always and len(is_given):
             names = first_few(dict.fromkeys(self._names_of(always)))
             raise ValueError(
                 f"interventions set the columns [{names}] in all {len(is_given)} rows, so that "

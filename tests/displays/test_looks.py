@@ -334,7 +334,7 @@ def test_large_parameters_are_shown_in_short():
     )
     html = learner._repr_html_()
     Elements(html)
-    assert len(html) < 53_500
+    assert len(html) < 55_000
     assert "<script>alert" not in html
     assert len(repr(learner)) < 2500
     assert len(skbn.GaussianBNLearner(required_edges=dag)._repr_html_()) < 49_500

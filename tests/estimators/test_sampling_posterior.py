@@ -111,13 +111,12 @@ def test_knowledge_decides_paths(rows):
     assert not posterior.path_probabilities_[3:, :3].any()
 
 
-def test_what_needs_sums_is_refused(rows, sampled):
+def test_what_needs_sums_is_refused(sampled):
     reason = "is not known after method='sampling'"
     assert not hasattr(sampled, "log_evidence_")
     with pytest.raises(AttributeError, match=reason):
         _ = sampled.log_evidence_
     raises(reason, sampled.log_probability, sampled.dag_)
-    raises(reason, sampled.score, rows)
     with pytest.raises(NotFittedError):
         _ = GaussianBNPosterior().log_evidence_
 

@@ -276,8 +276,6 @@ def test_a_category_that_is_set_is_no_draw():
     assert rows[:, 1].mean() == pytest.approx(
         network.condition({"site": "south"})["y"].mean, abs=0.1
     )
-    with pytest.raises(ValueError, match="categories"):
-        GaussianBNLearner(nodes="auto").fit(table).network_.do({"y": 1.0}).sample(3)
 
 
 @pytest.mark.parametrize("outside", [[], OUTSIDE])
