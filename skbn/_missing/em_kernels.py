@@ -22,7 +22,7 @@ import numpy as np
 from numba import boolean, float64, int64
 
 from skbn._core.arrays import Floats
-from skbn._core.compile import inner_kernel, kernel, tuple_type
+from skbn._core.compile import inner_kernel, kernel, pasted_kernel, tuple_type
 from skbn._missing.incomplete_rows import PatternedRows
 
 
@@ -109,6 +109,23 @@ def take_columns(symmetric, columns, matrix):
 
 
 @inner_kernel
+def take_block(matrix, first, block):
+    """Set the upper half of `block` to the rows and columns of a matrix from the first on."""
+    for i in range(len(block)):
+        for j in range(i, len(block)):
+            block[i, j] = matrix[first + i, first + j]
+
+
+@inner_kernel
+def clear(sums, squares):
+    """Set sums of rows, and of their squares, to 0."""
+    for i in range(sums.size):
+        sums[i] = 0.0
+        for j in range(sums.size):
+            squares[i, j] = 0.0
+
+
+@inner_kernel
 def complete(row, mean, columns, k, matrix, left, deviation):
     """Set `deviation` to a row's expected difference from the mean; return a sum of squares.
 
@@ -135,8 +152,10 @@ def complete(row, mean, columns, k, matrix, left, deviation):
 def invert(factor, inverse):
     """Set a matrix to the inverse of R'R, given R as the upper half of `factor`."""
     k = factor.shape[0]
-    solved = np.zeros((k, k))
-    inverse[:] = 0.0
+    solved = np.empty((k, k))
+    for i in range(k):
+        for j in range(k):
+            solved[i, j] = inverse[i, j] = 0.0
     for i in range(k):
         solved[i, i] = 1.0
         for r in range(i):
@@ -150,20 +169,32 @@ def invert(factor, inverse):
 
 
 @inner_kernel
+def invert_covariance(covariance, inverse):
+    """Set the inverse of a covariance; return the logarithm of the covariance's determinant and -1.
+
+    If it is singular, a column that others determine is returned in place of -1.
+    """
+    m = covariance.shape[0]
+    factor = np.empty((m, m))
+    take_block(covariance, 0, factor)
+    column = eliminate(factor, m)
+    invert(factor, inverse)
+    return log_determinant(factor, m), column
+
+
+@pasted_kernel
 def precision_of(covariance, precision):
     """Set the inverse of a covariance; return the logarithm of the covariance's determinant.
 
     Return NaN if a column leaves too little of its variance on the others.
     """
-    m = covariance.shape[0]
-    factor = covariance.copy()
-    if eliminate(factor, m) >= 0:
+    log_det, column = invert_covariance(covariance, precision)
+    if column >= 0:
         return np.nan
-    invert(factor, precision)
-    for i in range(m):
+    for i in range(len(covariance)):
         if not precision[i, i] * covariance[i, i] * _LEAST_FOR_PRECISION < 1:
             return np.nan
-    return log_determinant(factor, m)
+    return log_det
 
 
 @inner_kernel
@@ -207,6 +238,16 @@ def add_hidden(hidden, weight, columns, scatter):
 
 
 @inner_kernel
+def count(flags):
+    """Return how many flags of a table are set."""
+    total = 0
+    for i in range(flags.shape[0]):
+        for j in range(flags.shape[1]):
+            total += flags[i, j]
+    return total
+
+
+@inner_kernel
 def squares_of(deviation, chosen):
     """Return the sum of the squares of some differences."""
     total = 0.0
@@ -216,7 +257,7 @@ def squares_of(deviation, chosen):
     return total
 
 
-@inner_kernel
+@pasted_kernel
 def expect_rows(rows, t, mean, covariance, shift, scatter):
     """Set the sums of the expected rows of a set of targets, and of their squares, about the mean.
 
@@ -226,15 +267,14 @@ def expect_rows(rows, t, mean, covariance, shift, scatter):
     values, weight, observed, starts, targets, targets_of = rows
     m = values.shape[1]
     log_likelihood = 0.0
-    scatter[:] = 0.0
-    shift[:] = 0.0
+    clear(shift, scatter)
     columns = np.empty(m, np.int64)
     matrix = np.empty((m, m))
     left = np.empty(m)
     deviation = np.empty(m)
     precision = np.empty((m, m))
     log_det_of_all = precision_of(covariance, precision)
-    n_set = targets[t].sum()
+    n_set = count(targets[t : t + 1])
     for g in range(observed.shape[0]):
         if targets_of[g] != t:
             continue
@@ -253,7 +293,7 @@ def expect_rows(rows, t, mean, covariance, shift, scatter):
             determined = eliminate(matrix, k)
             if determined >= 0:
                 return np.nan, columns[determined]
-            hidden[:] = matrix[k:, k:]
+            take_block(matrix, k, hidden)
             log_det += log_determinant(matrix, k)
         of_pattern = 0.0
         for r in range(starts[g], starts[g + 1]):
@@ -296,21 +336,22 @@ def centre(weight, point, mean, scatter):
         mean[i] = point[i] + mean[i] / weight
 
 
-@inner_kernel
+@pasted_kernel
 def weigh(rows, counts, weight_of_targets, totals):
     """Set the weights of the rows of each set of targets, and of each group."""
-    totals[:] = 0.0
-    weight_of_targets[:] = 0.0
+    for t in range(weight_of_targets.size):
+        weight_of_targets[t] = 0.0
     for p in range(rows.targets_of.size):
         for r in range(rows.starts[p], rows.starts[p + 1]):
             weight_of_targets[rows.targets_of[p]] += rows.weight[r]
     for g in range(totals.size):
+        totals[g] = 0.0
         for t in range(weight_of_targets.size):
             if counts[g, t]:
                 totals[g] += weight_of_targets[t]
 
 
-@inner_kernel
+@pasted_kernel
 def expect(rows, weight_of_targets, counts, totals, moments):
     """Set the expected mean and scatter of the complete rows of each group.
 
@@ -322,8 +363,8 @@ def expect(rows, weight_of_targets, counts, totals, moments):
     log_likelihood = 0.0
     shift = np.empty(m)
     squares = np.empty((m, m))
-    expected_mean[:] = 0.0
-    scatter[:] = 0.0
+    for g in range(n_groups):
+        clear(expected_mean[g], scatter[g])
     for t in range(len(mean)):
         own, column = expect_rows(rows, t, mean[t], covariance[t], shift, squares)
         if column >= 0:
@@ -348,7 +389,7 @@ def regress(matrix, k, coefficients):
         coefficients[i] /= matrix[i, i]
 
 
-@inner_kernel
+@pasted_kernel
 def fit(rows, group_of, order, is_parent, totals, prior, moments):
     """Set the means and covariances of a network fitted to the moments of groups.
 
@@ -357,12 +398,14 @@ def fit(rows, group_of, order, is_parent, totals, prior, moments):
     expected_mean, scatter, mean, covariance = moments
     m = order.size
     columns = np.empty(m, np.int64)
-    family = np.empty((m, m))
     coefficients = np.empty((m, m))
     variance = np.empty(m)
-    if len(mean) == 1 and not rows.targets.any() and is_parent.sum() == m * (m - 1) // 2:
-        mean[0] = expected_mean[0]  # any covariance is that of a complete network
-        covariance[0] = scatter[0] / (totals[0] + prior)
+    if len(mean) == 1 and not count(rows.targets) and count(is_parent) == m * (m - 1) // 2:
+        for i in range(m):  # any covariance is that of a complete network
+            mean[0, i] = expected_mean[0, i]
+            for j in range(m):
+                covariance[0, i, j] = scatter[0, i, j] / (totals[0] + prior)
+        family = np.empty((m, m))
         take_columns(scatter[0], order, family)
         determined = eliminate(family, m)
         return -1 if determined < 0 else order[determined]
@@ -370,7 +413,7 @@ def fit(rows, group_of, order, is_parent, totals, prior, moments):
         x = order[place]
         k = parents_before(order, place, is_parent, columns)
         g = group_of[x]
-        matrix = family[: k + 1, : k + 1]
+        matrix = np.empty((k + 1, k + 1))
         take_columns(scatter[g], columns[: k + 1], matrix)
         if not matrix[k, k] > 0 or eliminate(matrix, k) >= 0:
             return x
@@ -421,17 +464,19 @@ def parents_before(order, place, is_parent, columns):
     return k
 
 
-@inner_kernel
+@pasted_kernel
 def log_density_of_unit_rows(covariance):
     """Return the mean log density of rows about the mean whose scatter is the identity.
 
     Without the constant of normal densities.
     """
     m = covariance.shape[0]
-    factor, inverse = covariance.copy(), np.empty((m, m))
-    eliminate(factor, m)
-    invert(factor, inverse)
-    return -0.5 * (log_determinant(factor, m) + np.trace(inverse))
+    inverse = np.empty((m, m))
+    log_det, _ = invert_covariance(covariance, inverse)
+    trace = 0.0
+    for i in range(m):
+        trace += inverse[i, i]
+    return -0.5 * (log_det + trace)
 
 
 @kernel(
@@ -442,7 +487,7 @@ def log_density_of_unit_rows(covariance):
     ),
     *(int64[::1], boolean[:, ::1], int64[::1], boolean[:, ::1], float64, float64, float64, int64),
     tuple_type(Moments, float64[:, ::1], float64[:, :, ::1], float64[:, ::1], float64[:, :, ::1]),
-    seconds=3.0,
+    seconds=5.0,
 )
 def maximise_likelihood(
     rows, group_of, counts, order, is_parent, prior, tolerance, before, most, moments
