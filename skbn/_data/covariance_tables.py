@@ -204,12 +204,19 @@ class CovarianceTable:
     `from_covariance` makes one. Tables of the same columns add up: ``a + b`` is that of the rows of
     both, and differences between their means are part of its covariances.
 
+    Parameters
+    ----------
+    summary : RowSummary
+        The sums that the matrix follows from.
+    columns : list of str or int
+        Their names, or numbers.
+    is_standardised : bool
+        Whether it was made from correlations without standard deviations.
+
     Attributes
     ----------
     shape : tuple of int
         Number of rows and of columns.
-    is_standardised : bool
-        Whether it was made from correlations without standard deviations.
 
     Examples
     --------
@@ -246,7 +253,23 @@ class CovarianceTable:
         return CovarianceTable(merged, self.columns, is_standardised=both)
 
     def as_sample(self, sample_weight: Any = None, numbers: Sequence[int] | None = None) -> Sample:
-        """Return the summary of the rows, of some of the columns, as scores take it."""
+        """Return the summary of the rows, of some of the columns, as scores take it.
+
+        Parameters
+        ----------
+        sample_weight : None
+        numbers : sequence of int, optional
+            The columns, by their numbers.
+
+        Returns
+        -------
+        sample : Sample
+
+        Raises
+        ------
+        ValueError
+            If there are weights.
+        """
         if sample_weight is not None:
             raise ValueError(
                 "sample_weight weights rows, and X is a CovarianceTable, which has none. Compute "

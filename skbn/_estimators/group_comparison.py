@@ -53,7 +53,7 @@ _ANSWERS = "one network", "one structure", "own structures"
 class GroupComparison:
     """What `compare_groups` found: three answers, and the differences of coefficients.
 
-    Attributes
+    Parameters
     ----------
     groups : list of hashable
         The groups' labels.
@@ -72,6 +72,11 @@ class GroupComparison:
     n_tests : int
         How many differences the intervals and p-values are corrected for: one for each edge that
         the structure might have, in both directions, and each pair of groups.
+    columns : dict of str to list
+        The columns of `to_frame`.
+    units : ndarray of shape (n_differences,)
+        What the differences of coefficients are drawn in: the children's standard deviations by the
+        parents'.
 
     See Also
     --------
@@ -86,8 +91,8 @@ class GroupComparison:
     networks: dict[Hashable, GaussianBayesianNetwork]
     level: float
     n_tests: int
-    _columns: Mapping[str, Any]
-    _units: Floats
+    columns: Mapping[str, Any]
+    units: Floats
 
     def to_frame(self) -> Any:
         """Return a table with a row for each edge of `structure`, and each pair of groups.
@@ -111,7 +116,7 @@ class GroupComparison:
 
             Edges of nodes of several columns have no single coefficient: their numbers are NaN.
         """
-        return frame_of(self._columns)
+        return frame_of(self.columns)
 
     def plot(self, *, ax: Any = None) -> ForestDisplay:
         """Draw the differences with their intervals; those that are beyond chance are coloured.
@@ -135,7 +140,7 @@ class GroupComparison:
         ValueError
             If there is no difference to draw.
         """
-        table, is_known = self._columns, ~np.isnan(self._columns["difference"])
+        table, is_known = self.columns, ~np.isnan(self.columns["difference"])
         if not is_known.any():
             raise ValueError("The structure has no edges between single columns to compare.")
         pairs = zip(table["group"], table["other"], strict=True)
@@ -143,7 +148,7 @@ class GroupComparison:
         labels = [f"{p} → {c}" for p, c in edges]
         if len(self.groups) > 2:
             labels = [f"{e}: {a} - {b}" for e, (a, b) in zip(labels, pairs, strict=True)]
-        drawn = [table[name] * self._units for name in ("difference", "low", "high")]
+        drawn = [table[name] * self.units for name in ("difference", "low", "high")]
         between = f", {self.groups[0]} - {self.groups[1]}" if len(self.groups) == 2 else ""
         display = ForestDisplay(
             [label for label, known in zip(labels, is_known, strict=True) if known],
@@ -174,7 +179,7 @@ class GroupComparison:
         return [(name, f"{x:.1f}", f"{best - x:.1f}") for name, x in self.answers.items()]
 
     def _notes(self) -> list[str]:
-        differs = self._columns["differs"]
+        differs = self.columns["differs"]
         return [
             f"{int(differs.sum())} of {len(differs)} differences of coefficients are beyond chance "
             f"at the level {self.level:g}, corrected for {self.n_tests} tests"

@@ -56,7 +56,8 @@ def to_gml(network: Any, path: str | os.PathLike[str] | None = None) -> str | No
 
     Parameters
     ----------
-    network, path
+    network : GaussianBayesianNetwork
+    path : str or path, optional
         As for `to_graphml`.
 
     Returns

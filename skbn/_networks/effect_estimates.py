@@ -95,8 +95,8 @@ class EffectSummary:
         Returns
         -------
         frame : pandas.DataFrame, or a table as a dict of lists without pandas
-            Its columns are `cause`, `outcome`, `mean`, `std`, `low`, `high`, `no_effect`,
-            `positive`, `negative` and `source`.
+            Its columns are cause, outcome, mean, std, low, high, no_effect, positive, negative and
+            source.
         """
         low, high = self.interval(level)
         row = {

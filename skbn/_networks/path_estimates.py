@@ -36,6 +36,7 @@ class PathEffects:
     cause, outcome : object
     paths : dict of tuple of nodes to ndarray of shape (n_networks,)
         The effects along each path.
+    n_networks : int
     source : str
         What the networks are of.
     """
