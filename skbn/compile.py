@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+import warnings
 from importlib import import_module
 
 from joblib import Parallel, delayed
@@ -74,7 +75,10 @@ def compile_kernels(n_jobs: int | None = -1) -> None:
     >>> import skbn
     >>> skbn.compile_kernels()  # doctest: +SKIP
     """
-    Parallel(n_jobs=n_jobs)(delayed(_compile_module)(module) for module in _MODULES)
+    with warnings.catch_warnings():
+        # joblib replaces a process that has grown by 300 MB, as numba's do.
+        warnings.filterwarnings("ignore", "A worker stopped while some jobs were given")
+        Parallel(n_jobs=n_jobs)(delayed(_compile_module)(module) for module in _MODULES)
 
 
 def _compile_module(module: str) -> None:
