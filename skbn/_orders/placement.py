@@ -74,6 +74,7 @@ class PlacementSearch:
             np.zeros(m, dtype=np.bool_),
             np.zeros(m, dtype=np.bool_),
             np.zeros(width, dtype=np.int64),
+            np.zeros(m, dtype=np.int64),
             first,
             min(max_parents, width),
             least,

@@ -55,6 +55,8 @@ class Fitting(NamedTuple):
         Scratch: which columns may be their parents.
     kept : ndarray of shape (width,), int64
         Scratch: the parents of the column that moves at the best position found.
+    related : ndarray of shape (m,), int64
+        Scratch: columns that a perturbation moves.
     first : int
         The columns before this position stay there. They have families without parents.
     max_parents : int
@@ -69,6 +71,7 @@ class Fitting(NamedTuple):
     is_open: Booleans
     is_open_to_other: Booleans
     kept: Integers
+    related: Integers
     first: int
     max_parents: int
     least: float
@@ -166,7 +169,8 @@ class Greedy(NamedTuple):
 
 FITTING = tuple_type(
     Fitting,
-    *(REGRESSIONS, FAMILY, FAMILY, boolean[::1], boolean[::1], int64[::1], int64, int64, float64),
+    *(REGRESSIONS, FAMILY, FAMILY, boolean[::1], boolean[::1]),
+    *(int64[::1], int64[::1], int64, int64, float64),
 )
 PLACEMENT = tuple_type(
     Placement,
@@ -247,9 +251,10 @@ def _commit(fitting, placement, kept, family, n, x, score):
 
 
 @inner_kernel
-def _refit_other(fitting, placement, z, x, has_x):
-    """Refit z among the columns before it and with x, or without; return n and the score."""
+def _refit_other(fitting, placement, z, x):
+    """Refit z without its parent x, or with x as another parent; return n and the score."""
     regressions, other, is_open = fitting.regressions, fitting.other, fitting.is_open_to_other
+    has_x = placement.gains[x, z] < np.inf
     _open_before(is_open, placement.position, regressions.may_be_parent[z], placement.position[z])
     is_open[x] = has_x
     n = np.int64(0)
@@ -301,7 +306,7 @@ def _best_forward(fitting, placement, x):
             now = score
         if 0.0 < gains[z] < np.inf:
             hope -= gains[z]
-            _, score = _refit_other(fitting, placement, z, x, True)
+            _, score = _refit_other(fitting, placement, z, x)
             gain += score - scores[z]
         if gain > best:
             best, target, n_kept = gain, k, n
@@ -335,7 +340,7 @@ def _best_backward(fitting, placement, x, best):
             gain += score - now
             now = score
         if gains[z] == np.inf:
-            _, score = _refit_other(fitting, placement, z, x, False)
+            _, score = _refit_other(fitting, placement, z, x)
             gain += score - scores[z]
         if gain > best:
             best, target, n_kept = gain, k, n
@@ -352,7 +357,7 @@ def _gains_by(fitting, n, x, z, score):
     return with_z > score + fitting.least
 
 
-@inner_kernel
+@pasted_kernel
 def _move(fitting, placement, kept, x, target, n_kept):
     """Move x to a position, with the kept parents, or refitted if `n_kept` is negative."""
     order, position, family = placement.order, placement.position, fitting.family
@@ -369,7 +374,7 @@ def _move(fitting, placement, kept, x, target, n_kept):
         z = order[k]
         gain = placement.gains[x, z]
         if (gain == np.inf) if step > 0 else (0.0 < gain < np.inf):
-            n, score = _refit_other(fitting, placement, z, x, step < 0)
+            n, score = _refit_other(fitting, placement, z, x)
             _commit(fitting, placement, kept, fitting.other, n, z, score)
         k += step
     regressions = fitting.regressions
@@ -389,73 +394,115 @@ def _move(fitting, placement, kept, x, target, n_kept):
     _commit(fitting, placement, kept, family, n, x, score)
 
 
-@pasted_kernel
-def _climb(fitting, placement, kept, most, random, i):
-    """Move marked columns, one at a time, to where each gains most; return how many more of `most`.
-
-    Rounding may make a loss look like a gain, and moves mark columns again: `most` ends that.
-    """
-    while placement.marked[0] > 0 and most > 0:
-        most -= 1
-        j = 1 + random_below(random, i, placement.marked[0])
-        x = placement.marked[j]
-        placement.marked[j] = placement.marked[placement.marked[0]]
-        placement.marked[0] -= 1
-        placement.is_marked[x] = False
-        if placement.position[x] >= fitting.first:
-            best, target, n_kept = _best_forward(fitting, placement, x)
-            later, n_later = _best_backward(fitting, placement, x, best)
-            if n_later >= 0:
-                target, n_kept = later, n_later
-            if n_kept >= 0:
-                _move(fitting, placement, kept, x, target, n_kept)
-    return most
+@inner_kernel
+def _next_marked(placement, random, i):
+    """Unmark a column that is drawn."""
+    j = 1 + random_below(random, i, placement.marked[0])
+    x = placement.marked[j]
+    placement.marked[j] = placement.marked[placement.marked[0]]
+    placement.marked[0] -= 1
+    placement.is_marked[x] = False
+    return x
 
 
 @pasted_kernel
-def _insert(fitting, placement, kept, x, target):
-    """Move x to a position, or as near to it as its required parents and children let it."""
+def _best_position(fitting, placement, x):
+    """Return where x gains most, which may be where it is, and its number of parents there."""
+    target, n_kept = placement.position[x], np.int64(-1)
+    if target >= fitting.first:
+        best, target, n_kept = _best_forward(fitting, placement, x)
+        later, n_later = _best_backward(fitting, placement, x, best)
+        if n_later >= 0:
+            target, n_kept = later, n_later
+    return target, n_kept
+
+
+@pasted_kernel
+def _position_near(fitting, placement, x, target):
+    """Return the position nearest to `target` to which required parents and children let x."""
     must_be_parent, order = fitting.regressions.must_be_parent, placement.order
     k = placement.position[x]
     while k < target and not must_be_parent[order[k + 1], x]:
         k += 1
     while k > target and not must_be_parent[x, order[k - 1]]:
         k -= 1
-    if k != placement.position[x]:
-        _move(fitting, placement, kept, x, k, -1)
+    return k
 
 
-@pasted_kernel
-def _perturb(fitting, placement, kept, random, i):
-    """Insert a few columns elsewhere.
+@inner_kernel
+def _draw_surroundings(fitting, placement, random, i):
+    """Draw which columns a perturbation moves, and where to.
 
     Either columns are moved that are related to one that is drawn, to beside each other or
     anywhere, or columns at positions near it, or columns anywhere.
+
+    Returns
+    -------
+    centre : int
+        The column that is drawn.
+    n_related : int
+        How many columns are listed as related to it; -1 if others are moved.
+    low, high : int
+        From where to before where others are moved.
     """
-    order, gains, first = placement.order, placement.gains, fitting.first
-    m = order.size
-    centre = order[first + random_below(random, i, m - first)]
-    related, n_related = np.empty(m, np.int64), np.int64(0)
-    low, high = first, m
-    is_related = uniform(random, i) < _SHARE_OF_RELATED
-    if is_related:
+    gains, first = placement.gains, fitting.first
+    m = placement.order.size
+    centre = placement.order[first + random_below(random, i, m - first)]
+    n_related, low, high = np.int64(-1), first, m
+    if uniform(random, i) < _SHARE_OF_RELATED:
+        n_related = np.int64(0)
         for z in range(m):
             if gains[centre, z] > 0.0 or gains[z, centre] > 0.0:
-                related[n_related] = z
+                fitting.related[n_related] = z
                 n_related += 1
     elif uniform(random, i) < _SHARE_OF_NEAR and m - first > _REACH:
         low = min(max(first, placement.position[centre] - _REACH // 2), m - _REACH)
         high = low + _REACH
-    for _ in range(1 + random_below(random, i, _MOST_INSERTIONS)):
-        x = order[low + random_below(random, i, high - low)]
-        target = low + random_below(random, i, high - low)
-        if is_related and n_related > 0:
-            j = random_below(random, i, n_related + 1)
-            x = centre if j == n_related else related[j]
-            if uniform(random, i) < _SHARE_OF_NEAR:
-                target = placement.position[related[random_below(random, i, n_related)]]
-        if placement.position[x] >= first:
-            _insert(fitting, placement, kept, x, max(first, target))
+    return centre, n_related, low, high
+
+
+@inner_kernel
+def _draw_insertion(fitting, placement, surroundings, random, i):
+    """Return a column and another position for it."""
+    centre, n_related, low, high = surroundings
+    related, position = fitting.related, placement.position
+    x = placement.order[low + random_below(random, i, high - low)]
+    target = low + random_below(random, i, high - low)
+    if n_related > 0:
+        j = random_below(random, i, n_related + 1)
+        x = centre if j == n_related else related[j]
+        if uniform(random, i) < _SHARE_OF_NEAR:
+            target = position[related[random_below(random, i, n_related)]]
+    if position[x] < fitting.first:
+        return x, position[x]
+    return x, _position_near(fitting, placement, x, max(fitting.first, target))
+
+
+@pasted_kernel
+def _climb(fitting, placement, kept, is_perturbed, most, random, i):
+    """Move marked columns, one at a time, to where each gains most; return how many more of `most`.
+
+    Before that, a few columns are inserted elsewhere if it is to be perturbed. Rounding may make a
+    loss look like a gain, and moves mark columns again: `most` ends that.
+    """
+    n_insertions = np.int64(0)
+    surroundings = n_insertions, n_insertions, n_insertions, n_insertions
+    if is_perturbed:
+        surroundings = _draw_surroundings(fitting, placement, random, i)
+        n_insertions += 1 + random_below(random, i, _MOST_INSERTIONS)
+    # Both kinds of moves share one call, since what it calls takes seconds to compile.
+    while n_insertions > 0 or (placement.marked[0] > 0 and most > 0):
+        n_kept = np.int64(-1)
+        if n_insertions > 0:
+            n_insertions -= 1
+            x, target = _draw_insertion(fitting, placement, surroundings, random, i)
+        else:
+            most -= 1
+            x = _next_marked(placement, random, i)
+            target, n_kept = _best_position(fitting, placement, x)
+        if target != placement.position[x]:
+            _move(fitting, placement, kept, x, target, n_kept)
+    return most
 
 
 @pasted_kernel
@@ -475,7 +522,7 @@ def _go_back(fitting, placement, kept):
         _set_gains(fitting, placement, fitting.family, n, x, kept.scores[x])
 
 
-@pasted_kernel
+@inner_kernel
 def _keep_order(placement, kept):
     """Begin to keep what changes from here on."""
     for j in range(1, kept.changed[0] + 1):
@@ -485,7 +532,7 @@ def _keep_order(placement, kept):
         kept.order[k] = placement.order[k]
 
 
-@pasted_kernel
+@inner_kernel
 def _keep_best(placement, best, total):
     best.totals[1] = total
     for x in range(placement.order.size):
@@ -494,7 +541,7 @@ def _keep_best(placement, best, total):
             best.parents[x, t] = placement.parents[x, t]
 
 
-@pasted_kernel
+@inner_kernel
 def _total(placement):
     total = 0.0
     for x in range(placement.order.size):
@@ -549,11 +596,11 @@ def _grow_by(fitting, placement, kept, n_waiting, x):
         n_waiting[y] -= fitting.regressions.must_be_parent[y, x]
         is_to_come = placement.position[y] == n_waiting.size
         if is_to_come and 0.0 < placement.gains[x, y] < np.inf:
-            n_parents, score = _refit_other(fitting, placement, y, x, True)
+            n_parents, score = _refit_other(fitting, placement, y, x)
             _commit(fitting, placement, kept, fitting.other, n_parents, y, score)
 
 
-@pasted_kernel
+@inner_kernel
 def _next_column(placement, n_waiting):
     """Return the column of which its family leaves least, of those that can be placed next."""
     chosen, least = np.int64(-1), np.inf
@@ -581,30 +628,21 @@ def place_and_perturb(fitting, placement, kept, best, greedy, n, most, random, i
         still marked.
     random, i
         Generator i of `random` is used.
-
-    Returns
-    -------
-    last : int
-        Which of the n was the last to find a better order; 0 if none did.
     """
     _place_greedily(fitting, placement, kept, greedy)
     if greedy.done + greedy.n < 3 * placement.order.size:
-        return 0
-    last = 0
+        return
     for t in range(n + 1):
         if t > 0:
             if most == 0:
                 break
             _keep_order(placement, kept)
-            _perturb(fitting, placement, kept, random, i)
-        most = _climb(fitting, placement, kept, most, random, i)
+        most = _climb(fitting, placement, kept, t > 0, most, random, i)
         total = _total(placement)
         loss = 0.0 if t == 0 else _MEAN_LOSS * math.log(1.0 - uniform(random, i))
         if t == 0 or total >= best.totals[0] + loss:
             best.totals[0] = total
             if total > best.totals[1] + fitting.least:
                 _keep_best(placement, best, total)
-                last = t
         else:
             _go_back(fitting, placement, kept)
-    return last
