@@ -127,7 +127,7 @@ class NearOptimalNetworks(Sequence[GaussianBayesianNetwork]):
     @property
     def networks(self) -> _LazySequence[int, GaussianBayesianNetwork]:
         """The networks, with parameters unless they were learned from ParentSetScores."""
-        return _LazySequence([*range(len(self))], self._network)
+        return _LazySequence(range(len(self)), self._network)
 
     def _network(self, i: int) -> GaussianBayesianNetwork:
         problem = self._problem if self._problems is None else self._problems[i]
@@ -339,7 +339,7 @@ class NearOptimalNetworks(Sequence[GaussianBayesianNetwork]):
 class _LazySequence(Sequence[Item], Generic[Given, Item]):
     """A sequence whose items are made when they are taken."""
 
-    def __init__(self, given: list[Given], make: Callable[[Given], Item]) -> None:
+    def __init__(self, given: Sequence[Given], make: Callable[[Given], Item]) -> None:
         self._given = given
         self._make = make
 
