@@ -170,7 +170,9 @@ def _with_columns(X: Any, labels: list[Any], columns: Mapping[int, Any], replace
             column = result[table.labels[j]]
             fill = pandas.Series(values, index=column.index)
             is_number = values.dtype.kind == "f"
-            result[column.name] = fill if is_number else column.where(~holes[j], fill)
+            if not is_number:
+                fill = column.where(~holes[j], fill.astype(column.dtype))
+            result[column.name] = fill
         return result
     polars: Any = sys.modules.get("polars")
     if polars is not None and isinstance(X, polars.DataFrame):

@@ -3,13 +3,13 @@
 import numpy as np
 import pandas as pd
 import pytest
+from reference.networks import all_dags
 from scipy.special import logsumexp
 from scipy.stats import t
 from sklearn.datasets import load_wine
 
 from skbn import BGe, GaussianBNLearner, GaussianBNPosterior, LocalScoreTransformer, compare_groups
 from skbn.exceptions import ApproximateEvidenceWarning
-from tests.reference.networks import all_dags
 
 COLUMNS = ["alcohol", "color_intensity", "flavanoids", "hue"]
 

@@ -138,7 +138,8 @@ def test_indices_without_holes_agree():
     X = table(60)
     network = GaussianBayesianNetwork(DAG).fit(X)
     complete = network.fit_indices(X)
-    X.loc[60] = [0.3, None, None, None]  # a says something of itself alone
+    X = pd.DataFrame({name: [*X[name], None] for name in X})
+    X.loc[60, "a"] = 0.3  # which says something of itself alone
     with_hole = network.fit_indices(X)
     X.loc[60] = [0.3, 0.2, "y", 0.1]
     weight = np.array([1.0] * 60 + [1e-9])

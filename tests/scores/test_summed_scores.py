@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
+from reference.networks import all_dags, graph_of
 from scipy.special import logsumexp
 
 from skbn import (
@@ -17,7 +18,6 @@ from skbn import (
     LocalScoreTransformer,
 )
 from skbn.exceptions import ApproximateEvidenceWarning
-from tests.reference.networks import all_dags, graph_of
 
 NAMES = ["a", "b", "c", "d"]
 
