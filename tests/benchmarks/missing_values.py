@@ -117,10 +117,10 @@ def usual_structural_em(rows):
     scores = LocalScores._from_sample(Sample(rows, may_miss=True), BIC(), n_jobs=1)
     m = rows.shape[1]
     problem = problem_of(scores, read_constraints(scores.columns, max_parents=m - 1))
-    known, found, best = problem.rows, start(problem.rows), -np.inf
+    found, best = start(problem.rows), -np.inf
     network = GaussianBayesianNetwork(nx.empty_graph(m, nx.DiGraph))
     while True:
-        expected = problem.expected(found, known.n_samples)
+        expected = problem.expected(found)
         (solution,) = solve(expected, Resources.of_machine(None, n_jobs=1))
         found = problem.estimate(solution.parents, found, TOLERANCE)
         cost = np.log(len(rows)) / 2 * sum(mask.bit_count() for mask in solution.parents)
