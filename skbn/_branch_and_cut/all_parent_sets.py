@@ -106,10 +106,12 @@ def best_of_all_parent_sets(
         if tell is not None:
             tell(cost, min(of_tree, bound_of_others), f"{n_nodes:,} nodes")
 
+    # The costs of a network and of another one may both be off; the tree leaves room for that.
+    off = 2 * len(children) * rounding
     found = branch_and_cut(
         lists.families,
         lists.chosen(generated.network),
-        tolerance=tolerance,
+        tolerance=max(tolerance - off, tolerance / 2),
         deadline=deadline,
         seed=seed,
         n_jobs=n_jobs,
@@ -117,7 +119,7 @@ def best_of_all_parent_sets(
         ends_on_interrupt=ends_on_interrupt,
         cuts=generated.bound.cuts,
     )
-    of_lists = lower_sum([found.bound, -2 * len(children) * rounding])
+    of_lists = lower_sum([found.bound, -off])
     return Proven(
         [lists.parents[f] for f in found.chosen],
         found.cost,
