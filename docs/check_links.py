@@ -165,7 +165,7 @@ def broken_in_readme() -> list[str]:
 def missing_in_reference(folder: Path, pages: dict[Path, Page]) -> list[str]:
     """Return the names without a page, and the parameters that links to them do not find."""
     missing = []
-    for name in sorted({*skbn.__all__} - {"datasets", "exceptions"}):
+    for name in sorted({*skbn.__all__} - {"datasets", "exceptions", "io"}):
         public = getattr(skbn, name)
         page = pages.get(folder / "api" / f"skbn.{name}.html")
         if page is None:
