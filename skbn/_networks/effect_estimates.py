@@ -34,6 +34,15 @@ from skbn._networks.effects import change_and_reading, matrix_of
 from skbn._networks.gaussian import LinearGaussianModel
 
 
+def as_probabilities(q: Any) -> Floats:
+    """Return probabilities as an array; raise if one of them is not from 0 to 1."""
+    q = np.asarray(q, dtype=np.float64)
+    if not ((q >= 0) & (q <= 1)).all():
+        wrong = q[~((q >= 0) & (q <= 1))][0]
+        raise ValueError(f"q must be from 0 to 1; got {readable_value(wrong)}.")
+    return q
+
+
 class EffectSummary:
     """What all effects with an uncertainty can be asked. Derived classes say how it is spread."""
 
@@ -249,9 +258,7 @@ class EffectEstimate(EffectSummary):
         ValueError
             If a q is not from 0 to 1.
         """
-        q = np.asarray(q, dtype=np.float64)
-        if not ((q >= 0) & (q <= 1)).all():
-            raise ValueError(f"q must be from 0 to 1; got {readable_value(q[()])}.")
+        q = as_probabilities(q)
         found = np.array([self._quantile(each) for each in q.ravel()]).reshape(q.shape)
         return found if q.ndim else float(found)
 

@@ -39,7 +39,7 @@ from skbn._data.nodes import Nodes
 from skbn._data.statistics import GroupStatistics
 from skbn._displays.forest_display import ForestDisplay
 from skbn._displays.frames import frame_of, html_table
-from skbn._networks.effect_estimates import EffectSummary
+from skbn._networks.effect_estimates import EffectSummary, as_probabilities
 from skbn._networks.effects import Combination, change_and_reading, matrix_of
 from skbn._posterior.effect_kernels import sum_paths
 from skbn._posterior.family_weights import mask_type
@@ -204,15 +204,6 @@ def ends_of(level: float) -> tuple[float, float]:
     if not 0 <= level <= 1:
         raise ValueError(f"level must be from 0 to 1; got {readable_value(level)}.")
     return (1 - level) / 2, (1 + level) / 2
-
-
-def as_probabilities(q: Any) -> Floats:
-    """Return probabilities as an array; raise if one of them is not from 0 to 1."""
-    q = np.asarray(q, dtype=np.float64)
-    if not ((q >= 0) & (q <= 1)).all():
-        wrong = q[~((q >= 0) & (q <= 1))][0]
-        raise ValueError(f"q must be from 0 to 1; got {readable_value(wrong)}.")
-    return q
 
 
 def quantiles(ascending: Floats, at_zero: float, q: Floats) -> Floats:
