@@ -91,19 +91,6 @@ def joined(error: DegenerateColumnsError, *calls: Callable[[], Any]) -> Degenera
     return error.explained_as(str(error))
 
 
-def raise_joined(*calls: Callable[[], Any]) -> None:
-    """Raise what calls raise about columns, in one error."""
-    failure = None
-    for i, call in enumerate(calls):
-        try:
-            call()
-        except DegenerateColumnsError as error:
-            failure = joined(error, *calls[i + 1 :])
-            break
-    if failure is not None:
-        raise failure
-
-
 def constants_error(
     names: Sequence[Any], reasons: Mapping[int, str], labels: Sequence[Any]
 ) -> DegenerateColumnsError:

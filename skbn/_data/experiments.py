@@ -16,15 +16,6 @@ from skbn._data.sample import Sample
 from skbn._data.table import Table
 
 
-def require_no_interventions(table: Any, what: str) -> None:
-    """Raise a ValueError if these are LocalScores of an experiment."""
-    if isinstance(sample := getattr(table, "sample", None), Sample) and sample.is_experiment:
-        raise ValueError(
-            f"These LocalScores have interventions, which {what} does not know. Pass the table, in "
-            "which all values count then, or use a GaussianBNLearner."
-        )
-
-
 def read_interventions(interventions: Any, sample: Sample, names: list[Any]) -> Booleans:
     """Return whether each node was set in each row, as a new array of shape (n, m).
 
