@@ -106,7 +106,7 @@ def best_of_all_parent_sets(
         if tell is not None:
             tell(cost, min(of_tree, bound_of_others), f"{n_nodes:,} nodes")
 
-    # The costs of a network and of another one may both be off; the tree leaves room for that.
+    # Rounding may put the costs of both networks off: the tree leaves room for it.
     off = 2 * len(children) * rounding
     found = branch_and_cut(
         lists.families,

@@ -149,7 +149,7 @@ class _Search:
         self._deadline = deadline
         self._tell = tell
         self._rng = np.random.default_rng(seed)
-        # What all calls that seek cuts in windows have in common.
+        # The last arguments of every search for cuts.
         self._rest = _ACCEPTED_SHARE, self._rng, threads
         self._relaxation = Relaxation(families, network)
         self._relaxation.add_cuts(cuts)

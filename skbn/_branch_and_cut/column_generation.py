@@ -53,7 +53,7 @@ _LEAST_SHARE, _LEAST_GAP = 0.1, 0.05
 # these are to close.
 _FIRST_WIDTH, _LAST_WIDTH = 8, 11
 _ROUNDS_TO_JUDGE, _LEAST_SHARE_OF_ROUNDS = 6, 0.06
-# Violations that are sought at first, and in the end, where each step divides them by the third.
+# The least violation of a cut: at first, in the end, and what it is divided by in between.
 _LEAST_VIOLATION, _SMALLEST_VIOLATION, _STEP_OF_VIOLATION = 0.05, 0.002, 3.0
 _ACCEPTED_SHARE = 0.8
 _AGE, _MOST_KEPT_ADDED, _MOST_BYTES_KEPT = 5, 200, 1 << 28
@@ -302,7 +302,10 @@ class ColumnGeneration:
         return None
 
     def _seek_more(self, has_cuts: bool) -> bool:
-        """Seek cuts of wider windows, or if these have none, smaller violations, if possible."""
+        """Widen the windows or, if the widest have no cuts, take smaller violations.
+
+        Returns whether either was possible.
+        """
         if self._width < _LAST_WIDTH:
             self._width += 1
         elif has_cuts or self._least < _SMALLEST_VIOLATION:
@@ -312,7 +315,7 @@ class ColumnGeneration:
         return True
 
     def _is_search_due(self) -> bool:
-        """Whether to search all parent sets by now, for the bound that this makes."""
+        """Whether it is time to search all parent sets again."""
         if self._deadline - time.monotonic() < _TIMES_OF_SEARCH * self._seconds_of_search:
             return True
         n_rounds = sum(self._n_nodes) / (_NODES_OF_ROUND * self._m)
