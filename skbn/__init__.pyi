@@ -31,11 +31,11 @@ from ._estimators.transformer import LocalScoreTransformer as LocalScoreTransfor
 from ._networks.adjustment import AdjustmentSets as AdjustmentSets
 from ._networks.anomalies import Anomalies as Anomalies
 from ._networks.comparison import NetworkComparison as NetworkComparison
-from ._networks.distribution import GaussianDistribution as GaussianDistribution
 from ._networks.effect_estimates import EffectEstimate as EffectEstimate
+from ._networks.effect_estimates import PathEffects as PathEffects
 from ._networks.fit_indices import FitIndices as FitIndices
+from ._networks.inference import GaussianDistribution as GaussianDistribution
 from ._networks.network import GaussianBayesianNetwork as GaussianBayesianNetwork
-from ._networks.path_estimates import PathEffects as PathEffects
 from ._posterior.answers import EstimatedProbability as EstimatedProbability
 from ._posterior.effects import EffectPosterior as EffectPosterior
 from ._posterior.effects import TotalEffects as TotalEffects

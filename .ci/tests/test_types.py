@@ -37,7 +37,7 @@ TYPES = {
     "learner.network_.fit(X)": NETWORK,
     "learner.network_.dag_": DAG,
     "learner.network_.set_output(transform='pandas')": NETWORK,
-    "learner.network_.condition({})": "skbn._networks.distribution.GaussianDistribution",
+    "learner.network_.condition({})": "skbn._networks.inference.GaussianDistribution",
     "learner.plot(highlight='a', figsize=(5, 3))": "skbn._displays.network_display.NetworkDisplay",
     "learner.network_score_": "float",
     "learner.criterion_": "skbn._scores.criteria.Criterion | None",

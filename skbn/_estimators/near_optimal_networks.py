@@ -17,9 +17,8 @@ from skbn._core.resources import read_only
 from skbn._core.subsets import bits_of
 from skbn._core.text import text_table
 from skbn._displays.frames import frame_of, html_table
-from skbn._networks.class_members import edge_shares, number_of_members
 from skbn._networks.effect_estimates import EffectEstimate, mixture, read_intervention
-from skbn._networks.equivalence import compelled_parents, cpdag
+from skbn._networks.equivalence import compelled_parents, cpdag, edge_shares, number_of_members
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._solver.incomplete_problem import Expectation
 from skbn._solver.near_optimal import NearOptimal

@@ -21,10 +21,15 @@ from skbn._data.nodes import Nodes
 from skbn._displays.frames import frame_of
 from skbn._estimators.fitting import resources_of
 from skbn._estimators.network_estimator import NetworkEstimator
-from skbn._networks.effect_estimates import EffectEstimate, mixture, read_intervention
+from skbn._networks.effect_estimates import (
+    EffectEstimate,
+    PathEffects,
+    mixture,
+    path_estimates,
+    read_intervention,
+)
 from skbn._networks.effects import Combination, all_changes, all_readings, change_and_reading
 from skbn._networks.network import GaussianBayesianNetwork
-from skbn._networks.path_estimates import PathEffects, path_estimates
 from skbn._posterior.answers import (
     EstimatedProbability,
     densities_given_networks,

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Hashable, Sequence
+from itertools import product
 from typing import Any
 
 import networkx as nx
 import numpy as np
-from scipy.special import stdtr, stdtrit
+from scipy.special import fdtrc, stdtr, stdtrit
 
 from skbn._core.arrays import Floats, finite_number
 from skbn._core.columns import column_number, parents_in
-from skbn._core.graphs import CONFIDENCES, fixed_parent_masks, parent_masks
+from skbn._core.graphs import CONFIDENCES, equilibrated, fixed_parent_masks, parent_masks
 from skbn._core.subsets import bits_of, members_of
 from skbn._core.text import readable_name, readable_value
 from skbn._data.containers import row_labels
 from skbn._data.encoding import encoded_rows
 from skbn._data.nodes import Nodes
 from skbn._data.sample import Sample
-from skbn._data.statistics import GroupStatistics
+from skbn._data.statistics import GroupStatistics, SampleStatistics
 from skbn._data.table import Table
 from skbn._networks.equivalence import compelled_parents
 from skbn._networks.gaussian import LinearGaussianModel
+from skbn._regressions.least_squares import triangular_factor
 from skbn._scores.base import BaseScores
 from skbn._scores.criteria import CRITERIA, Criterion, as_criterion
 from skbn._scores.local_scores import LocalScores
@@ -127,9 +130,11 @@ def _count(n: int, what: str) -> str:
 
 def edge_columns(
     dag: nx.DiGraph,
-    pairs: Sequence[tuple[int, int]],
-    weights: dict[str, Any],
+    blocks: Nodes,
+    model: LinearGaussianModel | None,
     losses: Floats | None,
+    groups: Sequence[GroupStatistics] | None,
+    confidence: float | None,
 ) -> dict[str, Any]:
     """Return the columns of a table with a row for each edge.
 
@@ -137,21 +142,27 @@ def edge_columns(
     ----------
     dag : networkx.DiGraph
         Acyclic.
-    pairs : sequence of (parent, child)
-        The edges, by the numbers of their nodes.
-    weights : dict of str to list
-        The columns on the parameters, if there are any.
+    blocks : Nodes
+        Which columns stand for each node.
+    model : LinearGaussianModel or None
+        The parameters of the columns, if there are any.
     losses : ndarray of shape (m, m), or None
         How much the score loses without each edge, if that is known, as `score_losses` returns it.
+    groups : sequence of GroupStatistics, or None
+        What the model was estimated from; with it, there are standard errors.
+    confidence : float or None
+        The level of the intervals; None leaves them and the standard errors out.
     """
     nodes, parents = list(dag), parent_masks(dag)
     compelled = compelled_parents(parents, fixed_parent_masks(dag))
+    pairs = [(p, c) for c, mask in enumerate(parents) for p in members_of(mask)]
     edges = [(nodes[p], nodes[c]) for p, c in pairs]
     columns: dict[str, Any] = {
         "parent": [parent for parent, _ in edges],
         "child": [child for _, child in edges],
-        **weights,
     }
+    if model is not None:
+        columns |= _weights(blocks, model, parents, pairs)
     if losses is not None:
         columns["score_loss"] = [float(losses[pair]) for pair in pairs]
     # Truth values also without any edge, so that they can select rows.
@@ -165,6 +176,8 @@ def edge_columns(
                 else finite_number(value, f"{name} of edge {parent!r} -> {child!r}")
                 for value, (parent, child) in zip(values, edges, strict=True)
             ]
+    if model is not None and groups is not None and confidence is not None:
+        columns |= _intervals(blocks, model, parents, pairs, groups, confidence)
     return columns
 
 
@@ -314,35 +327,158 @@ def check_confidence(confidence: Any) -> float:
     return level
 
 
-def interval_columns(
-    groups: Sequence[GroupStatistics],
+def _intervals(
+    blocks: Nodes,
     model: LinearGaussianModel,
-    edges: Sequence[tuple[int, int]],
+    parents: list[int],
+    edges: list[tuple[int, int]],
+    groups: Sequence[GroupStatistics],
     confidence: float,
-) -> dict[str, Floats]:
+) -> dict[str, Any]:
     """Return what a table of edges says of the errors of their coefficients.
 
-    Parameters
-    ----------
-    groups : sequence of GroupStatistics
-        What the model was estimated from.
-    model : LinearGaussianModel
-    edges : sequence of (parent, child)
-        By the numbers of their columns.
-    confidence : float
-        The level of the intervals.
+    Edges of several coefficients have NaN, and `std_errs`, a dict of both columns' names to the
+    standard error; their `p_value` is that all coefficients are 0.
     """
-    parents, children = np.array(edges, dtype=int).reshape(-1, 2).T
-    of_all, degrees_of_freedom = standard_errors(groups, model.parents)
-    weight, std_err = model.coef[parents, children], of_all[parents, children]
-    degrees_of_freedom = degrees_of_freedom[children]
+    ends = np.array([(blocks.starts[p], blocks.starts[c]) for p, c in edges], dtype=int)
+    first, last = ends.reshape(-1, 2).T
+    errors, degrees_of_freedom = standard_errors(groups, model.parents)
+    weight, std_err, freedom = (
+        model.coef[first, last],
+        errors[first, last],
+        degrees_of_freedom[last],
+    )
     with np.errstate(divide="ignore", over="ignore"):
         t = weight / std_err
-    margin = stdtrit(degrees_of_freedom, (1 + confidence) / 2) * std_err
-    return {
+    margin = stdtrit(freedom, (1 + confidence) / 2) * std_err
+    columns = {
         "std_err": std_err,
         "t": t,
-        "p_value": 2 * stdtr(degrees_of_freedom, -np.abs(t)),
+        "p_value": 2 * stdtr(freedom, -np.abs(t)),
         "ci_low": weight - margin,
         "ci_high": weight + margin,
     }
+    if blocks.are_columns:
+        return columns
+    widths = blocks.widths
+    is_single = np.array([widths[p] == widths[c] == 1 for p, c in edges], dtype=bool)
+    single = {name: np.where(is_single, each, np.nan) for name, each in columns.items()}
+    errors, _ = standard_errors(groups, blocks.parents_of_columns(parents, within=False))
+    of_column = {x: statistics for own, statistics in groups for x in own}
+    listed, p_values = [], []
+    for parent, child in edges:
+        others = [v for v in members_of(parents[child]) if v != parent]
+        family = [blocks.columns_of(nodes) for nodes in ([parent], [child], others)]
+        p_values.append(_p_value(of_column[family[1][0]], *family))
+        listed.append(_by_columns(blocks, errors, parent, child))
+    return single | {"std_errs": listed, "p_value": np.array(p_values, dtype=float)}
+
+
+# Edges between nodes of several columns
+
+
+def describe(dag: nx.DiGraph, blocks: Nodes, model: LinearGaussianModel) -> nx.DiGraph:
+    """Set the attributes of a graph's nodes and edges that say what the parameters are."""
+    columns = [blocks.columns_of([v]) for v in range(len(blocks.names))]
+    names, standardised = blocks.column_names, model.standardised_weights()
+    number = {node: v for v, node in enumerate(dag)}
+    for node in blocks.levels:
+        own = columns[number[node]]
+        dag.nodes[node]["levels"] = len(own) + 1
+        if len(own) == 1:
+            dag.nodes[node]["level"] = str(names[own[0]])
+    edges = [(number[p], number[c]) for p, c in dag.edges]
+    # Each column of a child has those before it as parents too; these are solved for.
+    coef = blocks.solved_within(model.coef)
+    shares = _partial_r2(blocks, model, parent_masks(dag), edges)
+    for (a, b), data, share in zip(edges, dict(dag.edges).values(), shares, strict=True):
+        coefficients = coef[np.ix_(columns[a], columns[b])]
+        data |= {"coefficients": json.dumps(coefficients.tolist()), "partial_r2": float(share)}
+        if coefficients.size == 1:
+            data["weight"] = float(coefficients[0, 0])
+            ends = names[columns[a][0]], names[columns[b][0]]
+            if ends in standardised:
+                data["standardised_weight"] = standardised[ends]
+    return dag
+
+
+def _weights(
+    blocks: Nodes,
+    model: LinearGaussianModel,
+    parents: list[int],
+    edges: list[tuple[int, int]],
+) -> dict[str, Any]:
+    """Return the columns of a table that say what the edges' parameters are."""
+    if blocks.are_columns:
+        standardised, nodes = model.standardised_weights(), model.nodes
+        return {
+            "weight": [float(model.coef[edge]) for edge in edges],
+            "standardised_weight": [
+                standardised.get((nodes[p], nodes[c]), np.nan) for p, c in edges
+            ],
+        }
+    coef = blocks.solved_within(model.coef)
+    weights = [_by_columns(blocks, coef, *edge) for edge in edges]
+    return {
+        "weight": [next(iter(each.values())) if len(each) == 1 else np.nan for each in weights],
+        "coefficients": weights,
+        "partial_r2": _partial_r2(blocks, model, parents, edges),
+    }
+
+
+def _by_columns(
+    blocks: Nodes, of_columns: Floats, parent: int, child: int
+) -> dict[tuple[Hashable, Hashable], float]:
+    """Return numbers of a parent's and a child's columns, from (k, k), by the names of both."""
+    rows, columns = (blocks.columns_of([v]) for v in (parent, child))
+    names = blocks.column_names
+    return {(names[i], names[j]): float(of_columns[i, j]) for i, j in product(rows, columns)}
+
+
+def _partial_r2(
+    blocks: Nodes,
+    model: LinearGaussianModel,
+    parents: list[int],
+    edges: Sequence[tuple[int, int]],
+) -> list[float]:
+    """Return the share of its child's generalised variance that each edge's parent explains."""
+    scaled, _ = equilibrated(model.factor())
+    correlation, varies = scaled.T @ scaled, np.abs(scaled).max(axis=0) > 0
+
+    def log_det(nodes: Sequence[int]) -> float:
+        at = [i for i in blocks.columns_of(nodes) if varies[i]]  # `do` holds some
+        return float(np.linalg.slogdet(correlation[np.ix_(at, at)])[1])
+
+    found = []
+    for parent, child in edges:
+        others = [v for v in members_of(parents[child]) if v != parent]
+        with_parent = log_det([*others, parent, child]) - log_det([*others, parent])
+        without = log_det([*others, child]) - log_det(others)
+        found.append(1 - np.exp(with_parent - without))
+    return found
+
+
+def _p_value(
+    statistics: SampleStatistics, parent: list[int], child: list[int], others: list[int]
+) -> float:
+    """Return the p-value of no coefficient of a parent's columns, in the regressions of a child's.
+
+    By Rao's (1951) F for Wilks' lambda, which is exact if one of the two has at most two columns;
+    for one column of the child, it is the F test of least squares.
+    """
+
+    def log_det(columns: list[int]) -> float:
+        factor = triangular_factor(statistics.factor[:, columns])
+        return 2 * float(np.log(np.abs(np.diag(factor))).sum())
+
+    with_parent = log_det([*others, *parent, *child]) - log_det([*others, *parent])
+    log_lambda = with_parent - (log_det([*others, *child]) - log_det(others))
+    p, q = len(child), len(parent)
+    left = statistics.n_samples - 1 - len(others) - q
+    root = 1.0
+    if p * p + q * q > 5:
+        root = float(np.sqrt((p * p * q * q - 4) / (p * p + q * q - 5)))
+    freedom = (left + q - (p + q + 1) / 2) * root - (p * q - 2) / 2
+    if freedom <= 0:
+        return np.nan
+    return float(fdtrc(p * q, freedom, np.expm1(-log_lambda / root) * freedom / (p * q)))

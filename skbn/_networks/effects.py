@@ -36,10 +36,9 @@ from skbn._data.encoding import encoded_rows
 from skbn._data.nodes import Nodes
 from skbn._data.row_values import in_order_of_rows
 from skbn._data.table import Table
-from skbn._networks.class_members import parent_set_counts
+from skbn._networks.equivalence import parent_set_counts
 from skbn._networks.gaussian import LinearGaussianModel
-from skbn._networks.inference import values_of_columns
-from skbn._networks.partial_rows import filled, with_changes
+from skbn._networks.inference import filled, values_of_columns, with_changes
 from skbn._regressions.least_squares import solve_triangular, triangular_factor
 
 # A table of more paths would fill memory before anybody reads it.

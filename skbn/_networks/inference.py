@@ -7,22 +7,26 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn import get_config
 
-from skbn._core.arrays import Floats, is_listed, numbers_in
+from skbn._core.arrays import Booleans, Floats, Random, is_listed, numbers_in
 from skbn._core.columns import by_label, is_missing, is_series, named_nodes, reject_unknown
 from skbn._core.estimator import random_generator
 from skbn._core.graphs import require_finite
-from skbn._core.text import readable_value
+from skbn._core.resources import one_blas_thread
+from skbn._core.text import readable_name, readable_value, text_table
+from skbn._data.containers import array_of, as_numpy, missing_in
 from skbn._data.encoding import encoded_rows
 from skbn._data.nodes import Nodes
-from skbn._data.table import REMEDY, Table
+from skbn._data.table import REMEDY, Table, numbers_of
+from skbn._displays.frames import frame_of, html_table
+from skbn._missing.incomplete_rows import rows_by_pattern
 from skbn._networks.gaussian import LinearGaussianModel, require_exogenous_values
-from skbn._networks.partial_rows import conditional_means, shares_of_levels
 
 _CONTAINERS = ("default", "pandas", "polars")  # as in sklearn.set_config(transform_output=...)
 
@@ -255,3 +259,333 @@ def like_pandas(values: Floats, X: Any, target: list[Hashable], is_single: bool)
         return pandas.Series(values[:, 0], index=X.index, name=target[0])
     names = pandas.Index(target, tupleize_cols=False)
     return pandas.DataFrame(values, index=X.index, columns=names)
+
+
+@one_blas_thread()
+def conditional_means(
+    model: LinearGaussianModel, given: list[int], rows: Floats, others: list[int]
+) -> Floats:
+    """Return the conditional means of nodes, given what each row has of some.
+
+    Parameters
+    ----------
+    model : LinearGaussianModel
+    given, others : list of g and of k int
+        Numbers of nodes.
+    rows : ndarray of shape (n, g)
+        NaN where a value is missing.
+
+    Returns
+    -------
+    means : ndarray of shape (n, k)
+    """
+    means = np.empty((len(rows), len(others)))
+    for at, observed in rows_by_pattern(~np.isnan(rows)):
+        seen = np.flatnonzero(observed)
+        known = [given[j] for j in seen]
+        means[at], _ = model.condition(known, rows[at][:, observed], others)
+    return means
+
+
+@one_blas_thread()
+def filled(
+    model: LinearGaussianModel,
+    rows: Floats,
+    rng: Random | None = None,
+    is_set: Booleans | None = None,
+) -> Floats:
+    """Return rows, (n, m), with values in place of NaN; what is observed is copied.
+
+    They are conditional means or, with a generator, draws from the conditional distributions.
+    `is_set`, of the same shape, says which values were set: no arrow points to these.
+    """
+    result = rows.copy()
+    noise = np.zeros((0, 0))
+    if rng is not None:  # as many numbers whatever the order of the patterns
+        noise = np.asarray(rng.standard_normal(rows.shape))
+    seen_and_set = ~np.isnan(rows)
+    if is_set is not None:
+        seen_and_set = np.hstack([seen_and_set, is_set])
+    for at, pattern in rows_by_pattern(seen_and_set):
+        observed, was_set = pattern[: rows.shape[1]], pattern[rows.shape[1] :]
+        seen, hidden = np.flatnonzero(observed).tolist(), np.flatnonzero(~observed).tolist()
+        if not hidden:
+            continue
+        own = model.given(np.flatnonzero(was_set).tolist())
+        values, factor = own.conditional_factor(seen, rows[at][:, observed], hidden)
+        if rng is not None:
+            values = values + noise[at][:, ~observed] @ factor
+        result[at[:, np.newaxis], hidden] = values
+    return result
+
+
+# Users' tables
+
+
+def with_holes_filled(X: Any, nodes: Nodes, rows: Floats, complete: Floats) -> Any:
+    """Return a user's table with values where some are missing.
+
+    Parameters
+    ----------
+    X : table
+    nodes : Nodes
+    rows, complete : ndarray of shape (n, n_columns)
+        The nodes' columns, with holes and without. A missing level of a category becomes the most
+        probable one.
+    """
+    with_holes = np.flatnonzero(np.isnan(rows).any(axis=0)).tolist()
+    return _with_columns(X, nodes.labels, _users_columns(nodes, complete, with_holes), False)
+
+
+def with_changes(X: Any, nodes: Nodes, changed: Floats, columns: list[int]) -> Any:
+    """Return a user's table with other values in some columns, given by number.
+
+    `changed` has all columns of the nodes, shape (n, n_columns). A category has the most probable
+    level.
+    """
+    return _with_columns(X, nodes.labels, _users_columns(nodes, changed, columns), True)
+
+
+def _users_columns(nodes: Nodes, rows: Floats, some: list[int]) -> dict[int, Any]:
+    """Return the values of some columns, by the numbers of the user's columns they are made of."""
+    columns: dict[int, Any] = {}
+    for v, node in enumerate(nodes.names):
+        own = [i for i in nodes.columns_of([v]) if i in some]
+        if node in nodes.levels and own:
+            levels, shares = shares_of_levels(nodes, v, rows)
+            most_probable = np.empty(len(rows), dtype=object)  # a level may be a tuple
+            most_probable[:] = [levels[k] for k in shares.argmax(axis=1)]
+            columns[nodes.columns[own[0]].source] = most_probable
+        else:
+            columns |= {nodes.columns[i].source: rows[:, i] for i in own}
+    return columns
+
+
+def with_levels(nodes: Nodes, rows: Floats) -> Any:
+    """Return the user's columns of some rows, as objects: the nearest levels of categories."""
+    shown = np.empty((len(rows), len(nodes.labels)), dtype=object)
+    for v, node in enumerate(nodes.names):
+        own = nodes.columns_of([v])
+        if node in nodes.levels:
+            levels, shares = shares_of_levels(nodes, v, rows)
+            chosen = [levels[k] for k in shares.argmax(axis=1)]
+            shown[:, nodes.columns[own[0]].source] = chosen
+        else:
+            shown[:, [nodes.columns[i].source for i in own]] = rows[:, own]
+    return shown
+
+
+def shares_of_levels(nodes: Nodes, v: int, means: Floats) -> tuple[list[Any], Floats]:
+    """Return a category's levels, and their linear probabilities by the means of all columns."""
+    own = nodes.columns_of([v])
+    return nodes.levels_of(v), np.column_stack([1 - means[:, own].sum(axis=1), means[:, own]])
+
+
+def _with_columns(X: Any, labels: list[Any], columns: Mapping[int, Any], replaces: bool) -> Any:
+    """Return a table with some columns replaced; levels only where they are missing, or everywhere.
+
+    Data frames of pandas and polars stay what they are; other tables become arrays.
+
+    Parameters
+    ----------
+    X : table
+    labels : list
+        What columns are looked up in it, by label or else by position.
+    columns : mapping of int to ndarray of shape (n,)
+        The values, by the numbers of the columns among these.
+    replaces : bool
+        Whether observed levels are replaced too.
+    """
+    table = Table(X)
+    numbers = numbers_of(table, labels, labels)
+    columns = {numbers[j]: values for j, values in columns.items()}
+    own = {j: as_numpy(table.column(j), "X", "Pass a data frame.") for j in columns}
+    holes = {j: replaces | missing_in(table.column(j), own[j]) for j in columns}
+    for j, values in columns.items():
+        if values.dtype.kind != "f":  # an observed level stays what it is
+            columns[j] = np.where(holes[j], values, own[j])
+    pandas: Any = sys.modules.get("pandas")
+    if pandas is not None and isinstance(X, pandas.DataFrame):
+        result = X.copy()
+        for j, values in columns.items():
+            column = result[table.labels[j]]
+            fill = pandas.Series(values, index=column.index)
+            is_number = values.dtype.kind == "f"
+            if not is_number:
+                fill = column.where(~holes[j], fill.astype(column.dtype))
+            result[column.name] = fill
+        return result
+    polars: Any = sys.modules.get("polars")
+    if polars is not None and isinstance(X, polars.DataFrame):
+        series = []
+        for j, values in columns.items():
+            label = table.labels[j]
+            kept = polars.Float64 if values.dtype.kind == "f" else X.schema[label]
+            series.append(polars.Series(label, values.tolist(), dtype=kept))
+        return X.with_columns(series)
+    rows = array_of(X) if isinstance(X, np.ma.MaskedArray) else np.asarray(X)
+    is_number = all(values.dtype.kind == "f" for values in columns.values())
+    result = np.array(rows, dtype=np.float64 if is_number and _is_real(rows) else object)
+    for number, values in columns.items():
+        result[:, number] = values
+    return result
+
+
+def _is_real(rows: Any) -> bool:
+    if rows.dtype.kind in "biuf":
+        return True
+    try:
+        np.asarray(rows, dtype=np.float64)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+_HEADER = ("node", "mean", "standard deviation")
+_MOST_SCENARIOS = 5  # whose means are displayed
+
+
+class GaussianMarginal(NamedTuple):
+    """The distribution of one node.
+
+    Parameters
+    ----------
+    mean : float, or ndarray of shape (k,) for k scenarios
+    standard_deviation : float
+        0 for a node whose value is fixed.
+    """
+
+    mean: Any
+    standard_deviation: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GaussianDistribution:
+    """A joint Gaussian distribution of k nodes.
+
+    ``distribution["ash"]`` is the mean and the standard deviation of a node, and
+    ``distribution[["ash", "hue"]]`` is the joint distribution of several nodes, in this order.
+    It is displayed as a table.
+
+    Parameters
+    ----------
+    nodes : list of m hashables
+    mean : ndarray of shape (m,), or (k, m) for k scenarios
+    covariance : ndarray of shape (m, m)
+        Of the nodes in each scenario.
+    columns : mapping of hashable to list of hashables, optional
+        If the distribution is of columns, the columns of each node. A node can be looked up if all
+        its columns are there.
+
+    See Also
+    --------
+    GaussianBayesianNetwork.condition : The distribution of nodes when others are known.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skbn import GaussianDistribution
+    >>> wines = GaussianDistribution(
+    ...     ["alcohol", "proline"], np.array([13.5, 700.0]), np.diag([0.25, 1e4])
+    ... )
+    >>> wines
+    Distribution of 2 nodes
+    node     mean  standard deviation
+    alcohol  13.5                 0.5
+    proline   700                 100
+    >>> wines["proline"]
+    GaussianMarginal(mean=700.0, standard_deviation=100.0)
+    >>> mean, deviation = wines["alcohol"]
+    >>> wines[["proline", "alcohol"]].covariance
+    array([[1.0e+04, 0.0e+00],
+           [0.0e+00, 2.5e-01]])
+    """
+
+    nodes: list[Hashable]
+    mean: Floats
+    covariance: Floats
+    columns: Mapping[Hashable, list[Hashable]] = field(default_factory=dict)
+
+    # Python would otherwise iterate by asking for 0, 1, 2 ..., which may be nodes.
+    __iter__: ClassVar[None] = None
+
+    @property
+    def standard_deviation(self) -> Floats:
+        """The nodes' standard deviations, shape (m,)."""
+        return np.sqrt(np.diag(self.covariance))
+
+    def __getitem__(self, node: Any) -> Any:
+        """Return the marginal of a node, or the joint distribution of a list of nodes.
+
+        Raises
+        ------
+        ValueError
+            If one of them is not a node, or is named twice; if the list is empty.
+        """
+        what, there = "The index of a distribution", {*self.nodes}
+        known = {name: own for name, own in self.columns.items() if there.issuperset(own)}
+        known = {**known, **{name: [name] for name in self.nodes}}
+        chosen, is_single = named_nodes(node, [*known], what)
+        chosen, _ = named_nodes([each for name in chosen for each in known[name]], self.nodes, what)
+        v = [self.nodes.index(each) for each in chosen]
+        mean, covariance = self.mean[..., v], self.covariance[np.ix_(v, v)]
+        if is_single and len(v) == 1:
+            of_node = mean[..., 0]
+            one = of_node if of_node.ndim else float(of_node)
+            return GaussianMarginal(one, float(np.sqrt(covariance[0, 0])))
+        return GaussianDistribution(chosen, mean, covariance, self.columns)
+
+    def to_frame(self) -> Any:
+        """Return the nodes' means and standard deviations as a table.
+
+        Returns
+        -------
+        table : pandas.DataFrame
+            With the columns `node`, `mean` and `standard_deviation`, after the column `scenario`
+            (0, 1, ...) if there are several. Without pandas, a dict of these columns that is
+            displayed as a table.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skbn import GaussianDistribution
+        >>> wines = GaussianDistribution(["alcohol"], np.array([13.5]), np.array([[0.25]]))
+        >>> print(wines.to_frame().to_string(index=False))
+           node  mean  standard_deviation
+        alcohol  13.5                 0.5
+        """
+        n, m = len(np.atleast_2d(self.mean)), len(self.nodes)
+        scenario = {"scenario": np.repeat(np.arange(n), m)} if self.mean.ndim > 1 else {}
+        return frame_of(
+            {
+                **scenario,
+                "node": self.nodes * n,
+                "mean": self.mean.ravel(),
+                "standard_deviation": np.tile(self.standard_deviation, n),
+            }
+        )
+
+    def __repr__(self) -> str:
+        return "\n".join([self._caption(), text_table(self._rows(), "lrr", _HEADER)])
+
+    def _repr_html_(self) -> str | None:
+        return html_table(self._caption(), self._rows(), "lrr", _HEADER)
+
+    def _caption(self) -> str:
+        of_nodes = f"{len(self.nodes)} node{'s' * (len(self.nodes) != 1)}"
+        n = len(np.atleast_2d(self.mean))
+        scenarios = f" in {n} scenario{'s' * (n != 1)}" if self.mean.ndim > 1 else ""
+        return f"Distribution of {of_nodes}{scenarios}"
+
+    def _rows(self) -> list[tuple[str, str, str]]:
+        numbers = zip(np.atleast_2d(self.mean).T, self.standard_deviation, strict=True)
+        return [
+            (readable_name(node), _means(means), f"{deviation:.4g}")
+            for node, (means, deviation) in zip(self.nodes, numbers, strict=True)
+        ]
+
+
+def _means(means: Floats) -> str:
+    """Return the means of a node in all scenarios, cut if there are more than five."""
+    texts = [f"{mean:.4g}" for mean in means[:_MOST_SCENARIOS]]
+    return ", ".join(texts + ["..."] * (len(means) > _MOST_SCENARIOS))

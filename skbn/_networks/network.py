@@ -36,7 +36,6 @@ from skbn._core.graphs import (
     parent_masks,
 )
 from skbn._core.resources import explained
-from skbn._core.subsets import members_of
 from skbn._core.text import readable_value
 from skbn._data.containers import row_labels
 from skbn._data.dask_rows import read_summary
@@ -51,19 +50,16 @@ from skbn._displays.notebook import DocLinkMixin, PlotMixin
 from skbn._networks import (
     adjustment,
     anomalies,
-    block_network,
     descriptions,
     effects,
     equivalence,
     estimation,
     inference,
     interchange,
-    partial_rows,
 )
 from skbn._networks.adjustment import AdjustmentSets
 from skbn._networks.anomalies import Anomalies
 from skbn._networks.comparison import NetworkComparison
-from skbn._networks.distribution import GaussianDistribution
 from skbn._networks.effect_estimates import (
     EffectEstimate,
     EffectParts,
@@ -79,6 +75,7 @@ from skbn._networks.gaussian import (
     require_exogenous_values,
     stacked,
 )
+from skbn._networks.inference import GaussianDistribution
 from skbn._scores.base import BaseScores
 from skbn._scores.criteria import Criterion
 
@@ -326,7 +323,7 @@ class GaussianBayesianNetwork(
         model, blocks = self._model(), self._blocks
         if blocks.are_columns:
             return keep_confidences(model.to_dag(), self.dag)
-        dag = block_network.describe(self._structure(), blocks, model)
+        dag = descriptions.describe(self._structure(), blocks, model)
         return keep_confidences(dag, self.dag, "fixed")
 
     @property
@@ -1029,8 +1026,8 @@ class GaussianBayesianNetwork(
                [3., 4.]])
         """
         rows = self._rows_of(X)
-        filled = partial_rows.filled(self._model(), rows)
-        return partial_rows.with_holes_filled(X, self._blocks, rows, filled)
+        filled = inference.filled(self._model(), rows)
+        return inference.with_holes_filled(X, self._blocks, rows, filled)
 
     def sample_missing(self, X: Any, random_state: Any = None) -> Any:
         """Return a table with its missing values drawn from their conditional distribution.
@@ -1067,8 +1064,8 @@ class GaussianBayesianNetwork(
         """
         rows = self._rows_of(X)
         blocks, rng = self._blocks, random_generator(random_state)
-        drawn = partial_rows.filled(self._model(), rows, rng)
-        return partial_rows.with_holes_filled(X, blocks, rows, drawn)
+        drawn = inference.filled(self._model(), rows, rng)
+        return inference.with_holes_filled(X, blocks, rows, drawn)
 
     def residuals(self, X: Any) -> Any:
         """Return the difference of each value from what the node's parents predict.
@@ -1171,7 +1168,7 @@ class GaussianBayesianNetwork(
             self._model(),
             self._rows_of(X),
             X,
-            self._statistics if self._is_learned_graph() else None,
+            self._groups,
             in_fit=in_fit,
             left_out=blocks.columns_of(categories),
         )
@@ -1417,8 +1414,7 @@ class GaussianBayesianNetwork(
 
     def _effect_of(self, asked: Intervention, *, of_class: bool = False) -> EffectParts:
         """Return what the network, or its equivalence class, says of an effect."""
-        groups = self._statistics if self._is_learned_graph() else None
-        return (class_effects if of_class else effect_parts)(self._model(), groups, asked)
+        return (class_effects if of_class else effect_parts)(self._model(), self._groups, asked)
 
     def path_effects(self, cause: Hashable, outcome: Hashable) -> Any:
         """Return a table of the parts of a total effect along each directed path.
@@ -1714,24 +1710,8 @@ class GaussianBayesianNetwork(
         if scores is not None:
             losses = descriptions.score_losses(self.dag, scores, criterion, self._blocks)
         level = None if confidence is None else descriptions.check_confidence(confidence)
-        edges = [(p, c) for c, mask in enumerate(parent_masks(self.dag)) for p in members_of(mask)]
-        model = self._parameters()
-        weights = {} if model is None else self._weight_columns(model, edges)
-        columns = descriptions.edge_columns(self.dag, edges, weights, losses)
-        return frame_of(columns | self._interval_columns(edges, level))
-
-    def _weight_columns(
-        self, model: LinearGaussianModel, edges: list[tuple[int, int]]
-    ) -> dict[str, Any]:
-        """Return the columns of a table that say what the edges' parameters are."""
-        if not self._blocks.are_columns:
-            return block_network.weight_columns(self._blocks, model, parent_masks(self.dag), edges)
-        standardised = model.standardised_weights()
-        ends = [(model.nodes[p], model.nodes[c]) for p, c in edges]
-        return {
-            "weight": [float(model.coef[edge]) for edge in edges],
-            "standardised_weight": [standardised.get(edge, np.nan) for edge in ends],
-        }
+        described = self.dag, self._blocks, self._parameters()
+        return frame_of(descriptions.edge_columns(*described, losses, self._groups, level))
 
     def fit_indices(
         self, X: Any = None, sample_weight: Any = None, interventions: Any = None
@@ -1803,7 +1783,7 @@ class GaussianBayesianNetwork(
         if sample_weight is not None or interventions is not None:
             what = "interventions were" if sample_weight is None else "sample_weight was"
             raise ValueError(f"{what} given without the rows that it is for. Give X.")
-        groups = self._statistics if self._is_learned_graph() else None
+        groups = self._groups
         if groups is None:
             raise ValueError(
                 "This network does not know the rows of a fit by least squares: it was not fitted, "
@@ -1817,24 +1797,6 @@ class GaussianBayesianNetwork(
                 "Give the table, as by network.fit_indices(X, interventions=interventions)."
             )
         return fit_indices(groups[0].statistics, model.parents, model.nodes, model.exogenous)
-
-    def _interval_columns(
-        self, edges: list[tuple[int, int]], confidence: float | None
-    ) -> dict[str, Any]:
-        """Return the columns on standard errors, if known; NaN for edges of several weights."""
-        groups = self._statistics if self._is_learned_graph() else None
-        if groups is None or confidence is None:
-            return {}
-        model, blocks = self._model(), self._blocks
-        first, widths = blocks.starts, blocks.widths
-        ends = [(int(first[p]), int(first[c])) for p, c in edges]
-        is_single = np.array([widths[p] == widths[c] == 1 for p, c in edges], dtype=bool)
-        columns = descriptions.interval_columns(groups, model, ends, confidence)
-        if blocks.are_columns:
-            return columns
-        single = {name: np.where(is_single, each, np.nan) for name, each in columns.items()}
-        parents = parent_masks(self.dag)
-        return single | block_network.interval_columns(blocks, groups, parents, edges)
 
     # Formats of other programs
 
@@ -2188,7 +2150,7 @@ class GaussianBayesianNetwork(
             dag = dag_of(blocks.names, parents, fixed)
             outside = blocks.by_column(np.arange(len(parents)))[[*model.exogenous]]
             dag.add_nodes_from((blocks.names[v] for v in {*outside.tolist()}), exogenous=True)
-            network = cls(block_network.describe(dag, blocks, model), blocks)
+            network = cls(descriptions.describe(dag, blocks, model), blocks)
         network._keep(model)
         return network
 
@@ -2208,6 +2170,11 @@ class GaussianBayesianNetwork(
         kept["_statistics"] = None if has_prior else statistics
         # In one step, which Ctrl-C cannot interrupt.
         self.__dict__.update(kept, _learned_graph=graph_contents(self.dag))
+
+    @property
+    def _groups(self) -> list[GroupStatistics] | None:
+        """The statistics that the graph's estimates are of, if they are by least squares."""
+        return self._statistics if self._is_learned_graph() else None
 
     def _is_learned_graph(self) -> bool:
         """Whether the estimates and the score losses still belong to the graph."""

@@ -22,8 +22,8 @@ from skbn._data.sample import Sample
 from skbn._missing.em import saturated
 from skbn._missing.incomplete_rows import incomplete_rows
 from skbn._networks.gaussian import LinearGaussianModel, NetworkParameters
+from skbn._networks.inference import filled, with_levels
 from skbn._networks.network import GaussianBayesianNetwork
-from skbn._networks.partial_rows import filled, with_levels
 from skbn._posterior.effects import Batches, KnownPaths, SampledNetworks
 from skbn._posterior.network_posterior import NetworkPosterior
 from skbn._posterior.parameter_draws import with_parameters

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from skbn import GaussianBayesianNetwork
 from skbn._core.subsets import bits_of, mask_of
-from skbn._networks.class_members import edge_shares, number_of_members
+from skbn._networks.equivalence import edge_shares, number_of_members
 from skbn.datasets import make_gaussian_network
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from skbn import GaussianBayesianNetwork, GaussianBNLearner
-from skbn._networks.class_members import parent_set_counts
+from skbn._networks.equivalence import parent_set_counts
 from skbn.datasets import make_gaussian_network
 
 pd = pytest.importorskip("pandas")

@@ -11,7 +11,7 @@ from incomplete_tables import correlated_rows, with_holes
 from numpy.testing import assert_allclose
 
 from skbn import BGe, GaussianBNLearner, GaussianBNPosterior
-from skbn._networks.partial_rows import filled
+from skbn._networks.inference import filled
 from skbn.exceptions import ApproximateEvidenceWarning, MissingValuesWarning
 
 
