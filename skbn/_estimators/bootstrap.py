@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -27,7 +28,12 @@ from skbn._estimators.fitting import (
     read_scores,
 )
 from skbn._estimators.learner import GaussianBNLearner
-from skbn._estimators.network_average import NetworkAverage, estimates_of
+from skbn._estimators.network_average import (
+    NetworkAverage,
+    edge_support,
+    estimates_of,
+    inclusion_threshold,
+)
 from skbn._estimators.network_estimator import OneNetworkEstimator
 from skbn._estimators.resamples import (
     check_takes_weight,
@@ -36,7 +42,6 @@ from skbn._estimators.resamples import (
     reads_scores,
     without_warnings,
 )
-from skbn._networks.averaging import edge_support, inclusion_threshold
 from skbn._networks.effect_estimates import EffectEstimate, mixture, read_intervention
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._scores.base import BaseScores
@@ -47,6 +52,7 @@ _MANY = 50
 _FROM_0_TO_1 = Interval(Real, 0, 1, closed="both")
 
 
+@dataclass(eq=False, repr=False)
 class BootstrapBNLearner(OneNetworkEstimator):
     """Learn a network from each of many resamples of the rows, and average these networks.
 
@@ -185,41 +191,26 @@ class BootstrapBNLearner(OneNetworkEstimator):
         "from_all_rows": ["boolean"],
         "block_length": [Interval(Integral, 1, None, closed="left"), None],
     }
-    edge_support_: Floats
-    strength_: Floats
-    direction_: Floats
-    n_resamples_: int
-    networks_: list[GaussianBayesianNetwork]
-    threshold_: float
-    estimator_: Any
-    _average_: NetworkAverage
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        n_resamples: int = 200,
-        sample_fraction: float = 1.0,
-        threshold: float | None = None,
-        replace: bool = True,
-        block_length: int | None = None,
-        time_limit: float | None = None,
-        from_all_rows: bool = True,
-        random_state: int | Random | None = None,
-        n_jobs: int | None = None,
-        verbose: bool | int = False,
-    ) -> None:
-        self.estimator = estimator
-        self.n_resamples = n_resamples
-        self.sample_fraction = sample_fraction
-        self.threshold = threshold
-        self.replace = replace
-        self.block_length = block_length
-        self.time_limit = time_limit
-        self.from_all_rows = from_all_rows
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    estimator: Any = None
+    _: KW_ONLY
+    n_resamples: int = 200
+    sample_fraction: float = 1.0
+    threshold: float | None = None
+    replace: bool = True
+    block_length: int | None = None
+    time_limit: float | None = None
+    from_all_rows: bool = True
+    random_state: int | Random | None = None
+    n_jobs: int | None = None
+    verbose: bool | int = False
+    edge_support_: Floats = field(init=False)
+    strength_: Floats = field(init=False)
+    direction_: Floats = field(init=False)
+    n_resamples_: int = field(init=False)
+    estimator_: Any = field(init=False)
+    networks_: list[GaussianBayesianNetwork] = field(init=False)
+    threshold_: float = field(init=False)
+    _average_: NetworkAverage = field(init=False)
 
     @fit_method
     def fit(

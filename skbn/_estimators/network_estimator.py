@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -15,15 +16,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_is_fitted
 
-from skbn._core.arrays import Booleans, Floats, as_integer, finite_number
-from skbn._core.estimator import (
-    CallbackSupportMixin,
-    Interval,
-    NetworkHintMixin,
-    StrOptions,
-)
+from skbn._core.arrays import Booleans, Floats, Random, as_integer, finite_number
+from skbn._core.estimator import CallbackSupportMixin, Interval, NetworkHintMixin, StrOptions
 from skbn._core.graphs import GraphStateMixin
-from skbn._core.text import readable_value, warn
+from skbn._core.text import first_few, readable_value, text_table, warn
 from skbn._data.experiments import read_interventions
 from skbn._data.sample import Sample
 from skbn._data.table import Table
@@ -38,7 +34,6 @@ from skbn._estimators.fitting import (
     takes_missing,
 )
 from skbn._estimators.near_optimal_networks import NearOptimalNetworks
-from skbn._estimators.summary import learner_summary
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._scores.base import BaseScores
 from skbn._scores.criteria import Criterion
@@ -179,6 +174,25 @@ class NetworkEstimator(
         return sample, is_set
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
+class SearchParameters:
+    """The parameters that learners and posteriors share, which their docstrings describe."""
+
+    criterion: str | Criterion | None = None
+    max_parents: int | None = None
+    nodes: Any = None
+    missing: str = "error"
+    required_edges: Any = None
+    forbidden_edges: Any = None
+    tiers: Any = None
+    exogenous: Any = None
+    time_limit: float | None = None
+    random_state: int | Random | None = None
+    n_jobs: int | None = None
+    max_memory: float | str | None = None
+    verbose: bool | int = False
+
+
 class OneNetworkEstimator(NetworkEstimator):
     """An estimator of one network, by which it scores rows."""
 
@@ -296,27 +310,31 @@ class OneNetworkEstimator(NetworkEstimator):
         return self.network_._model().mean_log_density(self.network_._own_columns(sample))
 
 
-class NetworkLearner(OneNetworkEstimator):
+@dataclass(eq=False, repr=False, kw_only=True)
+class NetworkLearner(SearchParameters, OneNetworkEstimator):
     """A learner that searches, exactly or not. It has these parameters besides the others."""
 
     _allowed_values: ClassVar[dict[str, Any]] = {
         **OneNetworkEstimator._allowed_values,
+        "missing": [StrOptions({"error", "em"})],
+        "n_candidates": [Interval(Integral, 1, None, closed="left")],
         "search": [StrOptions({"exact", "order"})],
         "tol": [Interval(Real, 0, None, closed="neither")],
     }
-    network_score_: float
-    is_optimal_: bool
-    score_bound_: float
-    optimality_gap_: float
-    n_iter_: int
-    n_nodes_: int
-    start_scores_: Floats | None
-    criterion_: Criterion | None
-    _searched_: Problem
-    _search_: str
-    _is_finished_: bool
-    _is_full_: bool
-    _listed_: tuple[list[Listed], Expectation]
+    n_candidates: int = 30
+    search: str = "exact"
+    tol: float = 1e-6
+    network_score_: float = field(init=False)
+    is_optimal_: bool = field(init=False)
+    score_bound_: float = field(init=False)
+    optimality_gap_: float = field(init=False)
+    n_iter_: int = field(init=False)
+    n_nodes_: int = field(init=False)
+    start_scores_: Floats | None = field(init=False)
+    criterion_: Criterion | None = field(init=False)
+    _searched_: Problem = field(init=False)
+    _search_: str = field(init=False)
+    _listed_: tuple[list[Listed], Expectation] = field(init=False)
 
     def _shown_note(self) -> str:
         if vars(self).get("is_optimal_", True):
@@ -486,3 +504,78 @@ SRMR 0.038
         lowest = -math.inf if within is None else listed[0].score - within
         kept = [each for each in listed if each.score >= lowest]
         return NearOptimalNetworks._of_listed(kept[:n], expectation)
+
+
+def learner_summary(learner: Any, max_rows: int | None) -> str:
+    """Return a few lines on a fitted learner, and the regressions of its network.
+
+    Parameters
+    ----------
+    learner : NetworkLearner
+        Fitted.
+    max_rows : int or None
+        The most regressions; by default, as many as fill a screen.
+    """
+    caption, _, regressions = learner.network_._text(max_rows).partition("\n")
+    lines = [
+        ("table", _table(learner)),
+        *_experiments(learner),
+        ("criterion", _criterion(learner)),
+        ("score", f"{learner.network_score_:.4f} nats"),
+        ("proof", _proof(learner)),
+        ("network", caption.partition(" of ")[2]),
+    ]
+    if fit := _fit(learner.network_):
+        lines.append(("fit", fit))
+    title = type(learner).__name__
+    return f"{title}\n{text_table(lines[1:], 'll', lines[0])}\n\n{regressions}".rstrip()
+
+
+def _table(learner: Any) -> str:
+    """Return how many rows and columns there are."""
+    columns = f"{learner.n_features_in_} columns"
+    if learner.criterion_ is None:
+        return f"{columns}; scores of parent sets, without rows"
+    scores = learner._searched_.scores
+    n_rows, n_samples = scores.sample.shape[0], scores.sample.summary.n_samples
+    weights = "" if n_samples == n_rows else f" whose weights sum to {n_samples:g}"
+    n_together = getattr(learner, "n_effective_", None)
+    holes = f", missing values; n_effective_ = {n_together:g}" if n_together is not None else ""
+    return f"{n_rows} rows{weights}, {columns}{holes}"
+
+
+def _experiments(learner: Any) -> list[tuple[str, str]]:
+    """Return a line on the columns that an experimenter set, if there are any."""
+    names = {name: None for target in getattr(learner, "targets_", []) for name in target}
+    return [("set", f"{first_few(names)} in some rows")] if names else []
+
+
+def _criterion(learner: Any) -> str:
+    if learner.criterion_ is None:
+        return "that of the scores"
+    scores = learner._searched_.scores
+    penalty = f", penalty {scores.penalty:g}" if scores.penalty != 1 else ""
+    return f"{learner.criterion_}{penalty}"
+
+
+def _proof(learner: Any) -> str:
+    """Return what is known of the optimality of the network."""
+    if not learner.is_optimal_:
+        return str(learner._shown_note())
+    gap = learner.optimality_gap_
+    by_more = f" by more than {gap:.1g} nats" if gap else ""
+    return f"Proven {learner._searched_.scope}: none has a higher score{by_more}."
+
+
+def _fit(network: Any) -> str | None:
+    """Return the usual indices of fit, or None if the rows of the fit are not known."""
+    try:
+        found = network.fit_indices()
+    except ValueError:  # also if there is no saturated model, as with few rows
+        return None
+    p_value = f", p = {found.p_value:.3g}" if found.df else ""
+    return (
+        f"chi2 {found.chi2:.4g} with {found.df} df{p_value}; CFI {found.cfi:.3f}, RMSEA "
+        f"{found.rmsea:.3f} ({found.rmsea_low:.3f} to {found.rmsea_high:.3f}), SRMR "
+        f"{found.srmr:.3f}"
+    )

@@ -35,9 +35,8 @@ from skbn._data.sample import Sample
 from skbn._displays.fitted import fitted_step
 from skbn._estimators.draws import Draws
 from skbn._estimators.fitting import constraints_of, network_of, search_settings
-from skbn._estimators.held_out import searches_at_a_time
 from skbn._estimators.learner import GaussianBNLearner
-from skbn._estimators.learner_cv import GaussianBNLearnerCV
+from skbn._estimators.learner_cv import GaussianBNLearnerCV, searches_at_a_time
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._scores.base import BaseScores
 from skbn._scores.criteria import BGe

@@ -166,7 +166,7 @@ def test_weights_multiply_the_counts_of_the_rows_that_have_one(wine):
 @pytest.mark.parametrize("learner", [None, Wrapped(), GaussianBNLearnerCV([1, 2], cv=2)])
 @BACKENDS
 def test_neither_threads_nor_processes_change_a_bit(wine, backend, learner, monkeypatch):
-    monkeypatch.setattr("skbn._estimators.held_out.FEWEST_COLUMNS", 2)
+    monkeypatch.setattr("skbn._estimators.learner_cv.FEWEST_COLUMNS", 2)
     bootstrap = BootstrapBNLearner(learner, n_resamples=6, random_state=0, n_jobs=1).fit(wine)
     others = [clone(bootstrap).set_params(n_jobs=2).fit(wine)]
     with parallel_config(backend, n_jobs=2):
@@ -430,7 +430,7 @@ def test_progress_is_printed(wine, capsys, monkeypatch, backend):
 @pytest.mark.parametrize("callback", [Stopper])
 @pytest.mark.parametrize("learner", [None, Wrapped()])
 def test_stopped_it_has_no_result_and_no_threads(wine, n_jobs, callback, learner, monkeypatch):
-    monkeypatch.setattr("skbn._estimators.held_out.FEWEST_COLUMNS", 2)
+    monkeypatch.setattr("skbn._estimators.learner_cv.FEWEST_COLUMNS", 2)
     bootstrap = BootstrapBNLearner(learner, n_resamples=60, n_jobs=n_jobs, random_state=0)
     before = threading.active_count()
     with pytest.raises(RuntimeError):
@@ -445,7 +445,7 @@ def test_stopped_it_has_no_result_and_no_threads(wine, n_jobs, callback, learner
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("learner", [None, Wrapped()])
 def test_ctrl_c_keeps_the_resamples_that_are_done(wine, n_jobs, learner, monkeypatch):
-    monkeypatch.setattr("skbn._estimators.held_out.FEWEST_COLUMNS", 2)
+    monkeypatch.setattr("skbn._estimators.learner_cv.FEWEST_COLUMNS", 2)
     bootstrap = BootstrapBNLearner(learner, n_resamples=60, n_jobs=n_jobs, random_state=0)
     full = clone(bootstrap).fit(wine)
     with pytest.warns(ConvergenceWarning, match=r"Ctrl-C ended .* after \d+ of 60 resamples"):

@@ -24,7 +24,7 @@ from skbn import (
     LocalScoreTransformer,
     ParentSetScores,
 )
-from skbn._estimators import held_out as _held_out
+from skbn._estimators import learner_cv as _held_out
 from skbn._estimators.learner_cv import _chosen
 from skbn._exact.plan import plan_search
 from skbn._scores import families as _families

@@ -22,7 +22,7 @@ from skbn import (
     GaussianBNPosterior,
     LocalScoreTransformer,
 )
-from skbn._estimators.held_out import searches_at_a_time
+from skbn._estimators.learner_cv import searches_at_a_time
 from skbn._solver import branch_engine, order_engine
 from skbn._solver.branch_engine import branch_and_cut_bytes
 from skbn.datasets import make_gaussian_network
