@@ -11,8 +11,9 @@ import os
 import re
 from collections import Counter
 from collections.abc import Hashable, Mapping
+from hashlib import sha256
 from importlib import import_module
-from itertools import chain, islice
+from itertools import chain
 from numbers import Integral
 from pathlib import Path
 from typing import Any
@@ -199,11 +200,10 @@ def is_json_node(node: Any) -> bool:
     return isinstance(node, str | Integral) and not isinstance(node, bool)
 
 
-# JSON of nodes of several columns: what stands for each node, and the network of the columns. What
-# is said of a column stands beside it, so that no change of one part goes unnoticed.
+# JSON of nodes of several columns: what stands for each node, with a digest by which changes are
+# noticed, and the network of the columns.
 
 _PARTS = ("names", "columns", "widths", "levels", "labels")
-_OLDER = {"columns": 3, "levels": 2}  # entries of each: older versions said nothing twice
 
 
 def to_block_data(blocks: Nodes, network: dict[str, Any]) -> dict[str, Any]:
@@ -212,22 +212,22 @@ def to_block_data(blocks: Nodes, network: dict[str, Any]) -> dict[str, Any]:
     Raises
     ------
     ValueError
-        If JSON does not keep a level.
+        If a category has levels that JSON does not keep.
     """
-    levels = [(name, [_plain(name, v) for v in own]) for name, own in blocks.levels.items()]
+    levels = [[name, [_plain(name, v) for v in own]] for name, own in blocks.levels.items()]
     node_of = blocks.by_column(np.array(blocks.names, dtype=object))
     columns = [
-        [name, source, None if level is None else _plain(name, level), node, blocks.labels[source]]
+        [name, source, None if level is None else _plain(node, level)]
         for (name, source, level), node in zip(blocks.columns, node_of, strict=True)
     ]
-    values = (
-        blocks.names,
-        columns,
-        blocks.widths,
-        [[name, own, own[0]] for name, own in levels],
-        blocks.labels,
-    )
-    return {"blocks": dict(zip(_PARTS, values, strict=True)), "network": network}
+    values = blocks.names, columns, blocks.widths, levels, blocks.labels
+    parts: dict[str, Any] = dict(zip(_PARTS, values, strict=True))
+    return {"blocks": parts, "sha256": _digest(parts), "network": network}
+
+
+def _digest(parts: dict[str, Any]) -> str:
+    text = json.dumps(parts, default=int, sort_keys=True)
+    return sha256(text.encode()).hexdigest()
 
 
 def _plain(owner: Any, level: Any) -> Any:
@@ -250,12 +250,17 @@ def has_blocks(contents: Any) -> bool:
 def from_block_data(contents: Any, name: str) -> tuple[Nodes, Any]:
     """Return the nodes in a file's contents, and what it has for the network of their columns.
 
-    The columns are made again from the other parts, and must agree with the file.
+    Parameters
+    ----------
+    contents : object
+        What json reads of the file. Files of older versions have no digest.
+    name : str
+        What errors call it.
 
     Raises
     ------
     ValueError
-        Naming the part that is missing or wrong.
+        If a part is missing or was changed.
     """
     parts: Any = contents.get("blocks") if isinstance(contents, dict) else None
     if not isinstance(parts, dict) or not isinstance(contents.get("network"), dict):
@@ -263,56 +268,18 @@ def from_block_data(contents: Any, name: str) -> tuple[Nodes, Any]:
             f"{name} must hold an object with the objects 'blocks' and 'network', as to_json "
             "writes it if nodes have several columns."
         )
-    for part in _PARTS:
-        if not isinstance(parts.get(part), list):
-            raise ValueError(
-                f"{name} is wrong: {part!r} in 'blocks' must be a list, as to_json writes it; got "
-                f"{readable_value(parts.get(part))}."
-            )
-    try:
-        blocks = _made_again(*(parts[part] for part in _PARTS))
-        expected = to_block_data(blocks, {})["blocks"]
-    except ValueError as error:
-        raise ValueError(f"{name} is wrong: in 'blocks', {error}.") from None
-    except (LookupError, OverflowError, TypeError):
+    if contents.get("sha256", digest := _digest(parts)) != digest:
         raise ValueError(
-            f"{name} is wrong: 'columns' or 'levels' in 'blocks' are not as to_json writes them."
-        ) from None
-    for part, right in expected.items():
-        found = json.dumps(parts[part])  # as text, in which 1, 1.0 and true differ
-        older = [each[: _OLDER[part]] for each in right] if part in _OLDER else right
-        if found not in (json.dumps(right), json.dumps(older)):
-            raise ValueError(
-                f"{name} is wrong: {part!r} in 'blocks' is {readable_value(parts[part])}, and "
-                f"by the other parts it must be {readable_value(right)}."
-            )
+            f"{name} is wrong: 'blocks' was changed since to_json wrote it. Write the file again, "
+            "by to_json of the network."
+        )
+    try:
+        names, columns, widths, levels, labels = (parts[part] for part in _PARTS)
+        known = {each[0]: each[1] for each in levels}
+        blocks = Nodes(names, [NodeColumn(*each[:3]) for each in columns], widths, known, labels)
+    except (LookupError, TypeError):
+        raise ValueError(f"{name} is wrong: 'blocks' is not as to_json writes it.") from None
     return blocks, contents["network"]
-
-
-def _made_again(names: Any, columns: Any, widths: Any, levels: Any, labels: Any) -> Nodes:
-    """Return the nodes with the columns that they must have, in the file's order."""
-    for what, listed in (("names", names), ("labels", labels)):
-        if not all(map(is_json_node, listed)) or len({*listed}) < len(listed):
-            raise ValueError(f"{what!r} must be different strings or integers")
-    if len(widths) != len(names) or not all(isinstance(w, int) and w > 0 for w in widths):
-        raise ValueError("'widths' must be the numbers of the nodes' columns")
-    known = {each[0]: each[1] for each in levels}
-    if len(known) < len(levels) or not {*known} <= {*names}:
-        raise ValueError("'levels' must have nodes, each once")
-    rest, made, counts = iter(columns), list[NodeColumn](), list[int]()
-    for node, width in zip(names, widths, strict=True):
-        own = [each[1:3] for each in islice(rest, min(width, len(columns)))]
-        if node in known:
-            kept, all_levels = [level for _, level in own], known[node]
-            made += [NodeColumn(f"{node}={v}", own[0][0], v) for v in all_levels if v in kept]
-            if not len(own) < len({*all_levels}) == len(all_levels):
-                raise ValueError(f"'levels' of {node!r} must differ, and be more than its columns")
-        else:
-            made += [NodeColumn(labels[source], source) for source, _ in own]
-        counts.append(len(own))
-    if not len({column.name for column in made}) == len(made) == len(columns):
-        raise ValueError("'columns' must be those of the nodes, each once")
-    return Nodes(names, made, counts, known, labels)
 
 
 def check_columns(blocks: Nodes, model: LinearGaussianModel, name: str) -> None:

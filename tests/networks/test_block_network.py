@@ -258,8 +258,8 @@ def test_json_and_pickles_keep_blocks_to_the_bit(learner, tmp_path):
         read = GaussianBayesianNetwork.from_json(held.to_json())
         assert_array_equal(read["y"].mean, held["y"].mean)
     older = json.loads(network.to_json())
-    older["blocks"]["columns"] = [each[:3] for each in older["blocks"]["columns"]]
-    older["blocks"]["levels"] = [each[:2] for each in older["blocks"]["levels"]]
+    del older["sha256"]
+    older["blocks"]["columns"] = [[*each, "more"] for each in older["blocks"]["columns"]]
     assert GaussianBayesianNetwork.from_json(json.dumps(older)).blocks == network.blocks
 
 
@@ -301,10 +301,8 @@ def test_files_with_a_damaged_part_are_refused(learner):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda d: d["blocks"]["labels"].__setitem__(0, "y"), "'labels' .* different"),
-        (lambda d: d["blocks"].update(widths=[1] * 6), "'columns' must be those"),
-        (lambda d: d["blocks"]["levels"][0].__setitem__(0, "zz"), "'levels' must have nodes"),
-        (lambda d: d["blocks"]["columns"][2].__setitem__(1, 2), "'columns' must be those"),
+        (lambda d: d["blocks"].update(widths=[1] * 6), "'blocks' was changed"),
+        (lambda d: (d.pop("sha256"), d["blocks"].pop("widths")), "'blocks' is not as to_json"),
         (lambda d: d["network"]["nodes"].reverse(), "must be the same"),
         (lambda d: d["network"]["nodes"][0].update(id="zz"), "no node 'site=south'"),
         (lambda d: d["network"]["nodes"][0].update(exogenous=True), "edges to column 'dose'"),
