@@ -1,9 +1,16 @@
-"""Display: what all displays share."""
+"""What all displays share: Display, and how they find the graph of what was fitted."""
 
 from __future__ import annotations
 
 from importlib.util import find_spec
 from typing import Any, Self
+
+import networkx as nx
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from skbn._core.graphs import exogenous_nodes
 
 
 class Display:
@@ -40,3 +47,140 @@ def check_axes(ax: Any) -> None:
     if ax is None or (isinstance(ax, Axes) and ax.name != "3d"):
         return
     raise TypeError(f"ax must be one matplotlib.axes.Axes in a plane; got {type(ax).__name__}.")
+
+
+_EXPECTED = (
+    "a learner, a GaussianBNPosterior, a GaussianBayesianNetwork, or a pipeline or a search that "
+    "ends with one"
+)
+
+
+def fitted_graph(estimator: Any) -> nx.DiGraph:
+    """Return the graph of a fitted estimator, with parameters if there are any.
+
+    Raises
+    ------
+    sklearn.exceptions.NotFittedError
+        If the estimator is not fitted.
+    TypeError
+        If it does not estimate networks.
+    """
+    estimator = fitted_step(estimator, "dag_", _EXPECTED)
+    try:
+        return estimator.dag_
+    except NotFittedError:
+        graph = getattr(estimator, "dag", None)
+        if graph is None:
+            raise
+        return graph  # a network without parameters
+
+
+def fitted_class(estimator: Any) -> nx.DiGraph:
+    """Return the graph of a fitted estimator, with the edges `undirected` that its CPDAG has so.
+
+    Raises
+    ------
+    sklearn.exceptions.NotFittedError
+        If the estimator is not fitted.
+    TypeError
+        If it does not estimate networks.
+    """
+    graph = fitted_graph(estimator).copy()
+    pattern = _network(fitted_step(estimator, "dag_", _EXPECTED)).cpdag()
+    for a, b, is_undirected in pattern.edges(data="undirected"):
+        # The pattern may have an undirected edge the other way round.
+        edge = (a, b) if graph.has_edge(a, b) else (b, a)
+        graph.edges[edge]["undirected"] = is_undirected
+    return graph
+
+
+def add_score_losses(graph: nx.DiGraph, estimator: Any) -> None:
+    """Set the attribute `score_loss` of a graph's edges from the table of a fitted network.
+
+    It stays as it is if an edge has it, or if the network does not know it.
+    """
+    network = _network(fitted_step(estimator, "dag_", _EXPECTED))
+    if any("score_loss" in data for _, _, data in graph.edges(data=True)):
+        return
+    table = network.to_frame()
+    if "score_loss" in table:
+        for a, b, loss in zip(table["parent"], table["child"], table["score_loss"], strict=True):
+            graph.edges[a, b]["score_loss"] = float(loss)
+
+
+def fitted_tiers(estimator: Any) -> Any:
+    """Return the tiers that a fitted learner, or the learner inside a bootstrap, was given.
+
+    Exogenous nodes that no tier names come first.
+    """
+    step = fitted_step(estimator, "dag_", _EXPECTED)
+    graph = fitted_graph(step)
+    tiers = getattr(step, "tiers", None)
+    if tiers is None:
+        tiers = getattr(getattr(step, "estimator", None), "tiers", None)
+    outside = exogenous_nodes(graph)
+    if not outside:
+        return tiers
+    if tiers is None:
+        return {"exogenous": outside, "modelled": ...}
+    nodes, named = list(graph), [v for tier in tiers if tier is not ... for v in tier]
+    left = [v for v in outside if v not in named and nodes.index(v) not in named]
+    numbered = {f"tier {i + 1}": tier for i, tier in enumerate(tiers)}
+    return {"exogenous": left, **numbered} if left else tiers
+
+
+def fitted_network_and_table(estimator: Any, X: Any) -> tuple[Any, Any]:
+    """Return the network of a fitted estimator, and a table transformed for it.
+
+    The steps of a pipeline before the learner transform the table.
+
+    Raises
+    ------
+    sklearn.exceptions.NotFittedError
+        If the estimator is not fitted.
+    TypeError
+        If it does not estimate networks.
+    """
+    step = fitted_step(estimator, "dag_", _EXPECTED)
+    while estimator is not step:
+        if isinstance(estimator, Pipeline):
+            estimator, X = estimator[-1], estimator[:-1].transform(X)
+        else:
+            estimator = estimator.best_estimator_
+    return _network(step), X
+
+
+def _network(step: Any) -> Any:
+    """Return a learner's network_, a posterior's median_network_, or the network itself."""
+    return getattr(step, "network_", getattr(step, "median_network_", step))
+
+
+def fitted_step(estimator: Any, attribute: str | tuple[str, ...], expected: str) -> Any:
+    """Return the last step or the best estimator that has an attribute, or one of several.
+
+    Raises
+    ------
+    sklearn.exceptions.NotFittedError
+        If a pipeline or search around it is not fitted.
+    TypeError
+        If no step has it.
+    """
+    names = (attribute,) if isinstance(attribute, str) else attribute
+    while not any(
+        hasattr(type(estimator), name) or name in getattr(estimator, "__dict__", {})
+        for name in names
+    ):
+        if hasattr(estimator, "fit"):
+            check_is_fitted(estimator)
+        if isinstance(estimator, Pipeline):
+            estimator = estimator[-1]
+        elif hasattr(estimator, "best_estimator_"):
+            estimator = estimator.best_estimator_
+        elif getattr(estimator, "refit", True) is False:
+            raise TypeError(
+                f"estimator must be {expected}; this {type(estimator).__name__} has refit=False "
+                "and keeps no estimator. Pass refit=True."
+            )
+        else:
+            raise TypeError(f"estimator must be {expected}; got {type(estimator).__name__}.")
+    return estimator

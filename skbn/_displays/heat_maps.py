@@ -17,7 +17,7 @@ from skbn._core.columns import named_nodes
 from skbn._core.graphs import check_dag, is_parametrised
 from skbn._core.text import readable_value
 from skbn._displays.appearance import style_for
-from skbn._displays.display import Display, check_axes
+from skbn._displays.display import Display, check_axes, fitted_graph, fitted_step
 from skbn._displays.edge_measures import (
     joined_probabilities,
     probability_array,
@@ -25,7 +25,6 @@ from skbn._displays.edge_measures import (
     readable_weight,
     strengths_of,
 )
-from skbn._displays.fitted import fitted_graph, fitted_step
 from skbn._displays.labels import broken_into_lines, printable, text_width
 
 _LARGEST_WITH_NUMBERS = 20  # nodes; in larger maps the numbers are too small to read

@@ -9,8 +9,7 @@ import numpy as np
 from skbn._core.arrays import Floats
 from skbn._core.text import readable_value
 from skbn._displays.appearance import style_for
-from skbn._displays.display import Display, check_axes
-from skbn._displays.fitted import fitted_step
+from skbn._displays.display import Display, check_axes, fitted_step
 
 _TICK_GAP = 0.1  # least distance between ticks, as a share of the axis
 _OF_LEARNER = "mean log-likelihood of a held-out row, nats"

@@ -13,8 +13,7 @@ from skbn._core.arrays import Floats
 from skbn._core.columns import named_nodes
 from skbn._data.table import Table, read_columns
 from skbn._displays.appearance import Style, style_for
-from skbn._displays.display import Display, check_axes
-from skbn._displays.fitted import fitted_network_and_table
+from skbn._displays.display import Display, check_axes, fitted_network_and_table
 from skbn._displays.labels import broken_into_lines
 
 _PANEL = 2.1, 1.9  # width and height in inches

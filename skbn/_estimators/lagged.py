@@ -25,7 +25,7 @@ from skbn._data.lags import (
 )
 from skbn._data.row_values import read_row_groups
 from skbn._data.sample import TableMixin
-from skbn._displays.fitted import fitted_graph
+from skbn._displays.display import fitted_graph
 from skbn._displays.network_display import NetworkDisplay
 from skbn._displays.plot_options import PlotOptions
 from skbn._estimators.dynamics import Dynamics, dynamics_of, held_values

@@ -15,7 +15,7 @@ from skbn._core.subsets import members_of
 from skbn._data.sample import Sample
 from skbn._data.statistics import SampleStatistics, sample_statistics
 from skbn._data.table import Table, read_columns
-from skbn._displays.fitted import fitted_network_and_table
+from skbn._displays.display import fitted_network_and_table
 from skbn._displays.frames import frame_of
 from skbn._networks.equivalence import compelled_parents, consistent_extension, joined_columns
 from skbn._networks.gaussian import estimate_model

@@ -32,7 +32,7 @@ from skbn._core.resources import (
     run_all,
 )
 from skbn._data.sample import Sample
-from skbn._displays.fitted import fitted_step
+from skbn._displays.display import fitted_step
 from skbn._estimators.draws import Draws
 from skbn._estimators.fitting import constraints_of, network_of, search_settings
 from skbn._estimators.learner import GaussianBNLearner

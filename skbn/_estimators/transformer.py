@@ -39,7 +39,7 @@ from skbn._data.containers import frame_labels, row_labels
 from skbn._data.nodes import Nodes
 from skbn._data.row_values import in_order_of_rows
 from skbn._data.sample import Sample, summarise
-from skbn._displays.fitted import fitted_network_and_table
+from skbn._displays.display import fitted_network_and_table
 from skbn._displays.notebook import DocLinkMixin
 from skbn._estimators.fitting import PARAMETER_CONSTRAINTS, make_scores, read_sample, takes_missing
 from skbn._estimators.learner import GaussianBNLearner

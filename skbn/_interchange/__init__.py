@@ -1,5 +1,6 @@
-"""Networks and posteriors for other programs: a file for each format.
+"""Networks and posteriors for other programs.
 
-They ask a network only what any user may ask it. ``exported`` says which networks can be written.
-The formats that networks read as well are in ``_networks.interchange``.
+They ask a network only what any user may ask it. ``models`` has models of other programs,
+``graph_files`` drawn graphs. The formats that networks read as well are in
+``_networks.interchange``.
 """

@@ -8,8 +8,8 @@ import networkx as nx
 
 from skbn._core.text import readable_name
 from skbn._displays.appearance import Edge
-from skbn._displays.comparison_display import NetworkComparisonDisplay
 from skbn._displays.frames import frame_of
+from skbn._displays.network_display import NetworkComparisonDisplay
 from skbn._networks.equivalence import cpdag, directed_by
 
 _BY_CHANCE = (
