@@ -13,6 +13,7 @@ DOCS = Path(__file__).parent
 
 os.environ.setdefault("MPLBACKEND", "Agg")
 sys.path.insert(0, str(DOCS))  # gallery.py too
+from citations import read_paper  # noqa: E402
 from dependencies_figure import draw_dependencies  # noqa: E402
 
 draw_dependencies(DOCS / "_build" / "figures" / "dependencies.svg")
@@ -42,6 +43,12 @@ show_warning_types = True
 
 myst_enable_extensions = ["amsmath", "attrs_inline", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 4
+
+
+def setup(app):
+    """Connect what changes a page before it is read."""
+    app.connect("source-read", read_paper)
+
 
 # The reference, from docstrings
 

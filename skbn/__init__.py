@@ -6,4 +6,4 @@ from lazy_loader import attach_stub
 # import, are loaded when a name is first used.
 __getattr__, __dir__, __all__ = attach_stub(__name__, __file__)
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"

@@ -1,6 +1,7 @@
 """What files of the repository say of each other: workflows, pages, license and versions."""
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -43,7 +44,7 @@ def test_what_a_tag_publishes_has_its_version():
     assert "workflow_call:" in (ROOT / called).read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", ["CONTRIBUTING.md", "SECURITY.md"])
+@pytest.mark.parametrize("name", ["CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "SECURITY.md"])
 def test_links_of_pages_for_github_lead_somewhere(name):
     page = (GITHUB / name).read_text(encoding="utf-8")
     for target in re.findall(r"\]\((?!https:)([^)#]+)\)", page):
@@ -60,3 +61,35 @@ def test_the_license_has_the_notice_of_borrowed_code():
     )
     words = notice.group().replace("#", "").split()
     assert " ".join(words) in " ".join((ROOT / "LICENSE").read_text(encoding="utf-8").split())
+
+
+def read(name):
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        (".zenodo.json", '  "version": "{}",'),
+        (".github/conda/recipe.yaml", '  version: "{}"'),
+        ("docs/guide/cite.md", "  version = {{{}}},"),
+    ],
+)
+def test_files_that_have_the_version(name, line):
+    assert line.format(skbn.__version__) in read(name).splitlines()
+
+
+def test_the_conda_recipe_needs_what_the_wheel_needs():
+    project = tomllib.loads(read("pyproject.toml"))["project"]
+    run = re.search(r"^  run:\n((?:    - .*\n)+)", read(".github/conda/recipe.yaml"), re.M)[1]
+    python, *needs = [line.removeprefix("    - ") for line in run.splitlines()]
+    assert [need.replace(" ", "") for need in needs] == project["dependencies"]
+    minimum = re.search(r'python_min: "(.*)"', read(".github/conda/recipe.yaml"))[1]
+    assert python == "python >=${{ python_min }}"
+    assert project["requires-python"] == f">={minimum}"
+
+
+def test_the_paper_cites_what_is_in_its_bibliography():
+    keys = re.findall(r"^@\w+\{(\w+),$", read("docs/paper/paper.bib"), re.MULTILINE)
+    cited = re.findall(r"@(\w+)", read("docs/paper/paper.md"))
+    assert sorted(keys) == sorted(set(cited))
