@@ -16,15 +16,9 @@ from skbn._core.arrays import Floats
 from skbn._core.columns import named_nodes
 from skbn._core.graphs import check_dag, is_parametrised
 from skbn._core.text import readable_value
+from skbn._displays import edge_measures
 from skbn._displays.appearance import style_for
 from skbn._displays.display import Display, check_axes, fitted_graph, fitted_step
-from skbn._displays.edge_measures import (
-    joined_probabilities,
-    probability_array,
-    readable_probability,
-    readable_weight,
-    strengths_of,
-)
 from skbn._displays.labels import broken_into_lines, printable, text_width
 
 _LARGEST_WITH_NUMBERS = 20  # nodes; in larger maps the numbers are too small to read
@@ -188,7 +182,7 @@ class EdgeWeightsDisplay(_HeatMapDisplay):
         self.nodes = list(nx.lexicographical_topological_sort(dag, number.__getitem__))
         place = {node: i for i, node in enumerate(self.nodes)}
         self.weights = np.full((len(dag), len(dag)), np.nan)
-        for (parent, child), weight in strengths_of(dag).weights.items():
+        for (parent, child), weight in edge_measures.strengths_of(dag).weights.items():
             self.weights[place[parent], place[child]] = weight
 
     @classmethod
@@ -262,13 +256,14 @@ GaussianBayesianNetwork
         """
         self._require_matplotlib()
         largest = np.nanmax(np.abs(self.weights), initial=0.0) or 1.0
+        has_numbers = len(self.nodes) <= _LARGEST_WITH_NUMBERS
         return self._draw_heat_map(
             self.weights,
             ax=ax,
             colours=("negative", "ground", "positive"),
             limits=(-largest, largest),
             label="standardised weight",
-            text_of=readable_weight if len(self.nodes) <= _LARGEST_WITH_NUMBERS else None,
+            text_of=edge_measures.readable_weight if has_numbers else None,
         )
 
 
@@ -345,7 +340,7 @@ class EdgeProbabilitiesDisplay(_HeatMapDisplay):
             raise ValueError(
                 f"measure must be 'probability' or 'support'; got {readable_value(measure)}."
             )
-        values, nodes = probability_array(probabilities, names)
+        values, nodes = edge_measures.probability_array(probabilities, names)
         places = _places(values, nodes, order)
         self.nodes = [nodes[place] for place in places]
         self.probabilities = values[np.ix_(places, places)]
@@ -463,7 +458,7 @@ class EdgeProbabilitiesDisplay(_HeatMapDisplay):
         self._require_matplotlib()
         values = self.probabilities
         if either_way:
-            values = joined_probabilities(values, self.nodes)
+            values = edge_measures.joined_probabilities(values, self.nodes)
         if numbers is None:
             numbers = len(self.nodes) <= _LARGEST_WITH_NUMBERS
         return self._draw_heat_map(
@@ -479,7 +474,7 @@ class EdgeProbabilitiesDisplay(_HeatMapDisplay):
 
 def _text(probability: float) -> str:
     """Return the number in a cell; most are almost 0 and stay empty, so that others stand out."""
-    text = readable_probability(probability)
+    text = edge_measures.readable_probability(probability)
     return "" if text == "0.00" else text
 
 

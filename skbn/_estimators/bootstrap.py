@@ -20,28 +20,10 @@ from skbn._core.graphs import fixed_parent_masks, parent_masks
 from skbn._core.resources import say
 from skbn._core.text import readable_value, warn
 from skbn._data.sample import Sample
+from skbn._estimators import fitting, network_average, resamples
 from skbn._estimators.draws import Draws, plan_draws
-from skbn._estimators.fitting import (
-    columns_of,
-    learn_columns,
-    read_sample,
-    read_scores,
-)
 from skbn._estimators.learner import GaussianBNLearner
-from skbn._estimators.network_average import (
-    NetworkAverage,
-    edge_support,
-    estimates_of,
-    inclusion_threshold,
-)
 from skbn._estimators.network_estimator import OneNetworkEstimator
-from skbn._estimators.resamples import (
-    check_takes_weight,
-    fitted_network,
-    plan_resamples,
-    reads_scores,
-    without_warnings,
-)
 from skbn._networks.effect_estimates import EffectEstimate, mixture, read_intervention
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._scores.base import BaseScores
@@ -210,7 +192,7 @@ class BootstrapBNLearner(OneNetworkEstimator):
     estimator_: Any = field(init=False)
     networks_: list[GaussianBayesianNetwork] = field(init=False)
     threshold_: float = field(init=False)
-    _average_: NetworkAverage = field(init=False)
+    _average_: network_average.NetworkAverage = field(init=False)
 
     @fit_method
     def fit(
@@ -279,7 +261,7 @@ class BootstrapBNLearner(OneNetworkEstimator):
         began = time.monotonic()
         learner = GaussianBNLearner() if self.estimator is None else clone(self.estimator)
         given = {} if y is None else {"y": y}
-        if reads_scores(learner):
+        if resamples.reads_scores(learner):
             table = self._read_scores(learner, X, sample_weight, interventions)
             sample, columns, weighted = table.sample, table.columns, given
         else:
@@ -299,10 +281,12 @@ class BootstrapBNLearner(OneNetworkEstimator):
             groups=groups,
         )
         fitted = clone(learner).fit(table, **weighted)
-        of_all = fitted_network(fitted, columns)  # raises now if there is none
+        of_all = resamples.fitted_network(fitted, columns)  # raises now if there is none
         self._warn_of_repeats(draws, sample.shape[1])
         start = parent_masks(of_all.dag) if self.from_all_rows else None
-        plan = plan_resamples(learner, table, given, sample, columns, draws, self.n_jobs, start)
+        plan = resamples.plan_resamples(
+            learner, table, given, sample, columns, draws, self.n_jobs, start
+        )
         if self.verbose:
             at_a_time = "in processes" if plan.n_threads is None else f"{plan.n_threads} at a time"
             say(f"[{type(self).__name__}] {self.n_resamples} resamples, {at_a_time}")
@@ -313,10 +297,10 @@ class BootstrapBNLearner(OneNetworkEstimator):
         self._warn_of_repeats(draws, sample.shape[1], [of_all, *networks])
         fixed = [fixed_parent_masks(network.dag) for network in networks]
         parents = [parent_masks(network.dag) for network in networks]
-        support = edge_support(parents, fixed)
-        all_rows = estimates_of(table, sample, columns, fitted, fixed)
-        average = NetworkAverage(columns, support, all_rows)
-        chosen = inclusion_threshold(support.strength)
+        support = network_average.edge_support(parents, fixed)
+        all_rows = network_average.estimates_of(table, sample, columns, fitted, fixed)
+        average = network_average.NetworkAverage(columns, support, all_rows)
+        chosen = network_average.inclusion_threshold(support.strength)
         threshold = chosen if self.threshold is None else float(self.threshold)
         network = average.network(threshold)
         # In one step, for threads that read the estimator meanwhile.
@@ -377,8 +361,8 @@ class BootstrapBNLearner(OneNetworkEstimator):
         if isinstance(X, BaseScores):
             _ = X.sample.rows  # raises if there are none
         check_parameters(learner)
-        scores = read_scores(learner, X, sample_weight, interventions, needs_rows=True)
-        learn_columns(self, *columns_of(scores))
+        scores = fitting.read_scores(learner, X, sample_weight, interventions, needs_rows=True)
+        fitting.learn_columns(self, *fitting.columns_of(scores))
         learner.nodes = None  # the scores have them
         return scores
 
@@ -388,9 +372,9 @@ class BootstrapBNLearner(OneNetworkEstimator):
             raise TypeError(
                 f"{type(learner).__name__} may not take LocalScores, which X is. Pass the table."
             )
-        check_takes_weight(learner)
-        with without_warnings():  # which the learner gives
-            return read_sample(self, X, sample_weight, reset=True, may_miss=True)
+        resamples.check_takes_weight(learner)
+        with resamples.without_warnings():  # which the learner gives
+            return fitting.read_sample(self, X, sample_weight, reset=True, may_miss=True)
 
     def averaged_network(self, threshold: float | None = None) -> GaussianBayesianNetwork:
         """Return the network of the edges with a strength above a threshold.

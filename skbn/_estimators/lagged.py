@@ -12,30 +12,15 @@ import numpy as np
 from skbn._core.arrays import Floats, Integers, as_integer
 from skbn._core.estimator import Interval, StrOptions, check_values, random_generator
 from skbn._core.text import readable_value, warn
+from skbn._data import lags
 from skbn._data.containers import array_of, check_labels, frame_labels, is_dask, row_labels
-from skbn._data.lags import (
-    as_times,
-    beside_lags,
-    column_values,
-    has_unit_root,
-    labels_after,
-    one_step_apart,
-    rows_before_the_next,
-    rows_of_lags,
-)
 from skbn._data.row_values import read_row_groups
 from skbn._data.sample import TableMixin
 from skbn._displays.display import fitted_graph
 from skbn._displays.network_display import NetworkDisplay
 from skbn._displays.plot_options import PlotOptions
+from skbn._estimators import forecasts
 from skbn._estimators.dynamics import Dynamics, dynamics_of, held_values
-from skbn._estimators.forecasts import (
-    Forecast,
-    ImpulseResponses,
-    by_step,
-    networks_of,
-    quantile_of,
-)
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn.exceptions import NonstationaryWarning
 
@@ -223,7 +208,7 @@ BootstrapBNLearner or GaussianBayesianNetwork
         *,
         do: Any = None,
         exogenous: Any = None,
-    ) -> Forecast:
+    ) -> forecasts.Forecast:
         """Return the distribution of the next steps, by a network of the table.
 
         Parameters
@@ -276,13 +261,13 @@ BootstrapBNLearner or GaussianBayesianNetwork
         ([0.5, 0.25, 0.125], [1.0, 1.118, 1.146])
         """
         steps = as_integer(steps, "steps", least=1)
-        quantile_of(level)  # raises for no level
+        forecasts.quantile_of(level)  # raises for no level
         dynamics, past, held = self._future(network, steps, do, exogenous)
         own, means = dynamics.modelled, dynamics.paths(past, held)
         deviations = dynamics.standard_deviations(~np.isnan(held[0]))
         columns = [dynamics.columns[v] for v in own]
         labels = self._labels(steps)
-        return Forecast(
+        return forecasts.Forecast(
             columns, means[..., own], deviations[:, own], self.last_groups, labels, level
         )
 
@@ -326,7 +311,8 @@ BootstrapBNLearner or GaussianBayesianNetwork
         own, outer = dynamics.modelled, {} if self.groups is None else {"series": self.last_groups}
         columns = [dynamics.columns[v] for v in own]
         shaped = futures[..., own].reshape(*map(len, outer.values()), n, steps, len(own))
-        return by_step(shaped, columns, outer | {"sample": [*range(n)]}, self._labels(steps))
+        outer |= {"sample": [*range(n)]}
+        return forecasts.by_step(shaped, columns, outer, self._labels(steps))
 
     def impulse_responses(
         self,
@@ -336,7 +322,7 @@ BootstrapBNLearner or GaussianBayesianNetwork
         shock: Literal["unit", "deviation"] = "unit",
         n_samples: int = 1000,
         random_state: Any = None,
-    ) -> ImpulseResponses:
+    ) -> forecasts.ImpulseResponses:
         """Return how the columns respond, step by step, if the noise of one is raised once.
 
         Parameters
@@ -387,7 +373,7 @@ BootstrapBNLearner or GaussianBayesianNetwork
         check_values("impulse_responses", _ALLOWED, {"shock": shock})
         steps, found = as_integer(steps, "steps", least=0), []
         names: list[Any] = []
-        for each in networks_of(network, n_samples, random_state):
+        for each in forecasts.networks_of(network, n_samples, random_state):
             dynamics = self._dynamics(each)
             own = dynamics.modelled
             shocks = dynamics.deviation if shock == "deviation" else np.ones(len(dynamics.columns))
@@ -400,7 +386,7 @@ BootstrapBNLearner or GaussianBayesianNetwork
                 )
             order = [own[columns.index(name)] for name in names]
             found.append(dynamics.responses(steps, shocks)[:, order][..., order])
-        return ImpulseResponses(names, np.array(found))
+        return forecasts.ImpulseResponses(names, np.array(found))
 
     def _dynamics(self, network: Any) -> Dynamics:
         if not isinstance(network, GaussianBayesianNetwork):
@@ -409,8 +395,8 @@ BootstrapBNLearner or GaussianBayesianNetwork
                 f"such as GaussianBNLearner; got {type(network).__name__}. Of a posterior, pass "
                 "median_network_."
             )
-        lags = [self._of_lag(lag) for lag in range(1, self.n_lags + 1)]
-        return dynamics_of(network, self.columns, lags)
+        copies = [self._of_lag(lag) for lag in range(1, self.n_lags + 1)]
+        return dynamics_of(network, self.columns, copies)
 
     def _future(
         self, network: Any, steps: int, do: Any, exogenous: Any
@@ -425,7 +411,7 @@ BootstrapBNLearner or GaussianBayesianNetwork
                 if v is None or not dynamics.weights[lag, v].any():
                     continue
                 place = copy if isinstance(copy, str) else copy - len(self.columns)
-                values = column_values(table, place)
+                values = lags.column_values(table, place)
                 if values is None or not np.isfinite(values).all():
                     raise ValueError(
                         f"Column {column!r} has no finite number {lag} steps before the first step "
@@ -441,7 +427,7 @@ BootstrapBNLearner or GaussianBayesianNetwork
         index = row_labels(self.table)
         if self.groups is not None or not hasattr(self.last, "iloc"):
             index = None
-        return labels_after(index, None if index is None else self.last.index[0], n)
+        return lags.labels_after(index, None if index is None else self.last.index[0], n)
 
     def _of_lag(self, lag: int) -> list[Any]:
         """Return the columns of the table that are so many steps back."""
@@ -575,11 +561,11 @@ def lagged(
     parts = _unbroken(index, numbers, gaps, call, has_groups=groups is not None)
     if np.bincount(parts, minlength=1).max() <= n_lags:
         raise _too_short(n_lags, numbers, names, gaps)
-    rows = rows_of_lags(parts, n_lags)
+    rows = lags.rows_of_lags(parts, n_lags)
     kept = {*numbers[rows[0]].tolist()}
     short = [name for number, name in enumerate(names) if number not in kept]
     of_rows = None if groups is None else [names[number] for number in numbers[rows[0]]]
-    before_next = rows_before_the_next(numbers, parts, n_lags)
+    before_next = lags.rows_before_the_next(numbers, parts, n_lags)
     going_on = [names[number] for number in numbers[before_next[0]]]
     counts = n_rows - rows.shape[1], short
     series = LaggedTable(
@@ -596,8 +582,8 @@ def lagged(
     if by_lag is not None:
         _check_new_names(by_lag)
     _warn_of_unit_roots(values, columns, numbers, parts, given)
-    table = beside_lags(values, rows, by_lag)
-    last = beside_lags(values, before_next, None if by_lag is None else by_lag[1:])
+    table = lags.beside_lags(values, rows, by_lag)
+    last = lags.beside_lags(values, before_next, None if by_lag is None else by_lag[1:])
     return replace(series, table=table, last=last)
 
 
@@ -654,7 +640,7 @@ def _time_level(index: Any, numbers: Integers | None, call: str) -> Any:
         varying = [j for j in varying if len(np.unique(pairs[j], axis=0)) > n_series]
         if len(varying) < 2:
             return index.get_level_values(varying[0]) if varying else None
-    times = [j for j in varying if hasattr(as_times(index.get_level_values(j)), "asi8")]
+    times = [j for j in varying if hasattr(lags.as_times(index.get_level_values(j)), "asi8")]
     ways = []
     for j in times if len(times) == 1 else varying:
         others = [index.names[i] for i in range(index.nlevels) if i != j]
@@ -672,7 +658,7 @@ def _time_level(index: Any, numbers: Integers | None, call: str) -> Any:
 
 def _unbroken(index: Any, numbers: Integers, gaps: Any, call: str, *, has_groups: bool) -> Integers:
     """Return the number of the series of each row, which ends at gaps if these break it."""
-    times = None if index is None or not len(index) else as_times(index)
+    times = None if index is None or not len(index) else lags.as_times(index)
     if times is None:
         if gaps == "break":
             raise ValueError(
@@ -689,7 +675,7 @@ def _unbroken(index: Any, numbers: Integers, gaps: Any, call: str, *, has_groups
     order = np.argsort(numbers, kind="stable")
     times, same = times[order], np.diff(numbers[order]) == 0
     later = np.asarray(times[1:] > times[:-1]) | ~same
-    apart = later if gaps == "join" or not later.all() else one_step_apart(times, same) | ~same
+    apart = later if gaps == "join" or not later.all() else lags.one_step_apart(times, same) | ~same
     if apart.all():
         return numbers
     if later.all() and gaps == "break":
@@ -723,7 +709,7 @@ def _warn_of_unit_roots(
 ) -> None:
     """Warn of the columns that look like random walks."""
     series = numbers, parts
-    found = [c for c in columns if has_unit_root(column_values(values, c), *series)]
+    found = [c for c in columns if lags.has_unit_root(lags.column_values(values, c), *series)]
     if not found:
         return
     changes = "numpy.diff(X, axis=0)" if groups is None else "their changes within each series"

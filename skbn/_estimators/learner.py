@@ -9,15 +9,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 from skbn._core.estimator import StrOptions, check_values, fit_method
 from skbn._core.resources import Resources
 from skbn._core.text import readable_value
-from skbn._estimators.fitting import (
-    constraints_of,
-    keep_search,
-    most_parents,
-    network_of,
-    read_scores,
-    resources_of,
-    search_settings,
-)
+from skbn._estimators import fitting
 from skbn._estimators.network_estimator import NetworkLearner
 from skbn._exact.cluster import current_cluster
 from skbn._networks.network import GaussianBayesianNetwork
@@ -333,18 +325,18 @@ sequence of length n_samples, optional
             alone of an order search came within 3 nats of its network.
         """
         self._folder()  # refused before the table is read
-        scores = read_scores(self, X, sample_weight, interventions)
-        problem = problem_of(scores, constraints_of(self, scores))
+        scores = fitting.read_scores(self, X, sample_weight, interventions)
+        problem = problem_of(scores, fitting.constraints_of(self, scores))
         resources = replace(self._resources(), ends_on_interrupt=True)
-        (solution,) = solve(problem, resources, search_settings(self))
-        keep_search(self, solution, problem)
+        (solution,) = solve(problem, resources, fitting.search_settings(self))
+        fitting.keep_search(self, solution, problem)
         return self
 
     def _resources(self) -> Resources:
         is_on_cluster = self.scheduler is not None and self.search == "exact"
         cluster = current_cluster() if is_on_cluster else None
         limit = None if self.time_limit is None else float(self.time_limit)
-        return resources_of(self, time_limit=limit, scratch=self._folder(), cluster=cluster)
+        return fitting.resources_of(self, time_limit=limit, scratch=self._folder(), cluster=cluster)
 
     def _folder(self) -> str | None:
         """Return the folder of `scratch`; raise if there is none."""
@@ -458,7 +450,7 @@ None, default=None
     check_values("best_network", {k: NetworkLearner._allowed_values[k] for k in numbers}, numbers)
     constraints = read_constraints(
         scores.columns,
-        max_parents=most_parents(max_parents, scores),
+        max_parents=fitting.most_parents(max_parents, scores),
         required_edges=required_edges,
         forbidden_edges=forbidden_edges,
         tiers=tiers,
@@ -467,4 +459,5 @@ None, default=None
     resources = Resources.of_machine(max_memory, n_jobs=n_jobs, time_limit=limit)
     problem = problem_of(scores, constraints)
     (solution,) = solve(problem, resources, SearchSettings(tolerance=float(tol)))
-    return BestNetwork(network_of(solution), solution.score, solution.is_optimal, solution.gap)
+    network = fitting.network_of(solution)
+    return BestNetwork(network, solution.score, solution.is_optimal, solution.gap)

@@ -21,13 +21,7 @@ from skbn._data.encoding import require_levels
 from skbn._data.nodes import Nodes
 from skbn._data.row_values import in_order_of_rows, is_mask
 from skbn._data.sample import Sample
-from skbn._estimators.fitting import (
-    constraints_of,
-    keep_search,
-    read_scores,
-    resources_of,
-    search_settings,
-)
+from skbn._estimators import fitting
 from skbn._estimators.network_estimator import NetworkLearner
 from skbn._scores.criteria import read_penalty
 from skbn._solver.engines import EXACT, SearchSettings
@@ -245,10 +239,10 @@ None, default=None
                 "Enable it with sklearn.set_config(enable_metadata_routing=True), or pass the "
                 "splits, as in cv=list(splitter.split(X, y, groups))."
             )
-        penalties, settings = _read_penalties(self.penalties), search_settings(self)
-        scores = read_scores(self, X, sample_weight, interventions, needs_rows=True)
+        penalties, settings = _read_penalties(self.penalties), fitting.search_settings(self)
+        scores = fitting.read_scores(self, X, sample_weight, interventions, needs_rows=True)
         sample = scores.sample  # raises if there are no rows
-        problem = problem_of(scores, constraints_of(self, scores))
+        problem = problem_of(scores, fitting.constraints_of(self, scores))
         if not problem.has_complexity:
             raise ValueError(
                 f"criterion={readable_value(problem.scorer.criterion)} has no complexity term "
@@ -273,13 +267,13 @@ None, default=None
         (best,) = problem.with_penalties([penalty])
         (solution,) = solve(best, resources, settings)
         given = {"cv_results_": cv_results, "penalty_": penalty}
-        keep_search(self, solution, best, n_unproven, **given)
+        fitting.keep_search(self, solution, best, n_unproven, **given)
         self._warn_about_end(penalties)
         return self
 
     def _resources(self) -> Resources:
         limit = None if self.time_limit is None else float(self.time_limit)
-        return resources_of(self, time_limit=limit)
+        return fitting.resources_of(self, time_limit=limit)
 
     def _warn_about_end(self, penalties: list[float]) -> None:
         """Warn if the best penalty is the least or the largest, and not the end of all."""

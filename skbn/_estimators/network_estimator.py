@@ -24,15 +24,7 @@ from skbn._data.experiments import read_interventions
 from skbn._data.sample import Sample
 from skbn._data.table import Table
 from skbn._displays.notebook import DocLinkMixin, PlotMixin
-from skbn._estimators.fitting import (
-    PARAMETER_CONSTRAINTS,
-    STRONG_EVIDENCE,
-    check_columns,
-    columns_of,
-    read_sample,
-    resources_of,
-    takes_missing,
-)
+from skbn._estimators import fitting
 from skbn._estimators.near_optimal_networks import NearOptimalNetworks
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._scores.base import BaseScores
@@ -55,9 +47,9 @@ class NetworkEstimator(
     """An estimator of networks. Derived classes that search have the parameters below."""
 
     _allowed_values: ClassVar[dict[str, Any]] = {
-        **PARAMETER_CONSTRAINTS,
-        "criterion": [*PARAMETER_CONSTRAINTS["criterion"], None],
-        "penalty": [*PARAMETER_CONSTRAINTS["penalty"], None],
+        **fitting.PARAMETER_CONSTRAINTS,
+        "criterion": [*fitting.PARAMETER_CONSTRAINTS["criterion"], None],
+        "penalty": [*fitting.PARAMETER_CONSTRAINTS["penalty"], None],
     }
     _default_criterion = "bic"
     _max_subtasks = 100  # of a fit, each for a percent
@@ -78,7 +70,7 @@ class NetworkEstimator(
     @property
     def _may_miss(self) -> bool:
         """Whether values may be missing."""
-        return takes_missing(self)
+        return fitting.takes_missing(self)
 
     def predict(self, X: Any = None) -> nx.DiGraph:
         """Return the graph of the fitted network.
@@ -110,9 +102,9 @@ class NetworkEstimator(
         """
         check_is_fitted(self)
         if isinstance(X, BaseScores):
-            check_columns(self, *columns_of(X)[:2])
+            fitting.check_columns(self, *fitting.columns_of(X)[:2])
         elif X is not None and (table := Table(X)).is_lazy:  # its rows are not read
-            check_columns(self, table.names, len(table.labels))
+            fitting.check_columns(self, table.names, len(table.labels))
         elif X is not None:
             self._sample(X)
         return getattr(self, self._network_name).dag.copy()
@@ -150,10 +142,10 @@ class NetworkEstimator(
         """Return the rows of a table or of LocalScores with their weights, or a summary."""
         if isinstance(X, BaseScores):
             sample = X.sample
-            check_columns(self, *columns_of(X)[:2])
+            fitting.check_columns(self, *fitting.columns_of(X)[:2])
             return sample.with_weight(sample_weight)
         may_miss = self._may_miss
-        return read_sample(
+        return fitting.read_sample(
             self, X, sample_weight, reset=False, needs_rows=needs_rows, may_miss=may_miss
         )
 
@@ -229,7 +221,7 @@ class OneNetworkEstimator(NetworkEstimator):
                [3.86, 9.  ]])
         """
         check_is_fitted(self)
-        read_sample(self, X, reset=False, may_miss=True)  # the columns are those of fit
+        fitting.read_sample(self, X, reset=False, may_miss=True)  # the columns are those of fit
         return self.network_.impute(X)
 
     def score_samples(self, X: Any) -> Floats:
@@ -472,13 +464,13 @@ SRMR 0.038
             if within < 0:
                 raise ValueError(f"within must not be negative; got {within}.")
         if n is None and within is None:
-            within = STRONG_EVIDENCE
+            within = fitting.STRONG_EVIDENCE
         if "candidates_" in vars(self):
             return self._of_those_compared(n, within, equivalence_classes)
         problem = self._searched_
         found = near_optimal(
             problem.without_rows(),  # its log-determinants are dropped when the list is made
-            resources_of(self),  # a list is made in the memory of this process
+            fitting.resources_of(self),  # a list is made in the memory of this process
             n=n,
             within=within,
             equivalence_classes=equivalence_classes,

@@ -35,22 +35,7 @@ from skbn._networks.effect_estimates import (
 )
 from skbn._networks.effects import Combination, all_changes, all_readings, change_and_reading
 from skbn._networks.network import GaussianBayesianNetwork
-from skbn._posterior.answers import (
-    EstimatedProbability,
-    check_evidence,
-    densities_given_networks,
-    densities_given_parameters,
-    estimated_probability,
-    log_of_mean,
-    log_probability,
-    mean_log_predictive_density,
-    median_network,
-    pair_columns,
-    parent_set_probabilities,
-    require_density,
-    require_feature,
-    require_two,
-)
+from skbn._posterior import answers
 from skbn._posterior.augmentation import AugmentedPosterior, augmented_posterior, scores_to_complete
 from skbn._posterior.effects import (
     Batches,
@@ -342,7 +327,7 @@ class GaussianBNPosterior(SearchParameters, NetworkEstimator):
                 f"{type(scores).__name__} leave families out that a posterior needs. Pass the "
                 "table, or its LocalScores."
             )
-        check_evidence(scores)
+        answers.check_evidence(scores)
         constraints, log_odds = with_edge_prior(
             constraints_of(self, scores), self.edge_prior, scores.columns
         )
@@ -382,7 +367,7 @@ class GaussianBNPosterior(SearchParameters, NetworkEstimator):
                 "give tiers of fewer columns for the uniform prior.",
                 OrderPriorWarning,
             )
-        network = median_network(problem, posterior.edges)
+        network = answers.median_network(problem, posterior.edges)
         learned = {} if isinstance(posterior, NetworkPosterior) else posterior.estimates
         if posterior.paths is not None:
             learned["path_probabilities_"] = posterior.paths.copy()
@@ -520,7 +505,7 @@ class GaussianBNPosterior(SearchParameters, NetworkEstimator):
         check_is_fitted(self)
         columns, posterior = self.local_scores_.columns, self.posterior_
         errors = getattr(self, "edge_standard_errors_", None)
-        return frame_of(pair_columns(columns, posterior.edges, posterior.paths, errors))
+        return frame_of(answers.pair_columns(columns, posterior.edges, posterior.paths, errors))
 
     def parent_set_probabilities(self, child: str | int, k: int = 10) -> ProbableParentSets:
         """Return the k most probable sets of parents of a column.
@@ -562,7 +547,7 @@ class GaussianBNPosterior(SearchParameters, NetworkEstimator):
         x = column_number(self.local_scores_.columns, child)
         if posterior.constraints.exogenous >> x & 1:
             raise ValueError(f"Column {readable_value(child)} is exogenous and has no parents.")
-        return parent_set_probabilities(posterior, self.local_scores_.columns, child, k)
+        return answers.parent_set_probabilities(posterior, self.local_scores_.columns, child, k)
 
     def log_probability(self, dag: nx.DiGraph) -> float:
         """Return the logarithm of the posterior probability of a network.
@@ -594,7 +579,7 @@ class GaussianBNPosterior(SearchParameters, NetworkEstimator):
         -4.529
         """
         posterior = self._sums("The probability of a network")
-        return log_probability(posterior, self.local_scores_, dag)
+        return answers.log_probability(posterior, self.local_scores_, dag)
 
     # Samples
 
@@ -689,7 +674,7 @@ class GaussianBNPosterior(SearchParameters, NetworkEstimator):
         feature: Callable[[nx.DiGraph], Any],
         n_samples: int = 1000,
         random_state: Any = None,
-    ) -> EstimatedProbability:
+    ) -> answers.EstimatedProbability:
         """Estimate the probability of a feature of networks, or the mean of a number, by samples.
 
         After ``method="sampling"`` the standard error is that by batches of states and by chains.
@@ -726,12 +711,12 @@ class GaussianBNPosterior(SearchParameters, NetworkEstimator):
         0.0022
         """
         posterior = self._one_table("The standard error of a probability")
-        require_two(n_samples)
-        require_feature(feature)
+        answers.require_two(n_samples)
+        answers.require_feature(feature)
         parents = self._sampled(n_samples, random_state)
         columns = self.local_scores_.columns
         n_chains = chains_to_compare(posterior.n_chains, len(parents))
-        return estimated_probability(feature, columns, parents, n_chains)
+        return answers.estimated_probability(feature, columns, parents, n_chains)
 
     # Effects
 
@@ -790,7 +775,7 @@ class GaussianBNPosterior(SearchParameters, NetworkEstimator):
         """
         check_is_fitted(self)
         if isinstance(cause, Mapping):
-            require_two(n_samples)
+            answers.require_two(n_samples)
             networks = self.sample_networks(n_samples, random_state)
             asked = read_intervention(networks[0]._blocks, cause, outcome)
             found = [network._effect_of(asked) for network in networks]
@@ -842,7 +827,7 @@ class GaussianBNPosterior(SearchParameters, NetworkEstimator):
         color_intensity -> alcohol -> hue -> proline    0.001  9.75e-05         0 to 0   0.00
         """
         check_is_fitted(self)
-        require_two(n_samples)
+        answers.require_two(n_samples)
         networks = self.sample_networks(n_samples, random_state)
         models = [network._model() for network in networks]
         source = f"the posterior, by {n_samples:,} networks"
@@ -900,7 +885,7 @@ class GaussianBNPosterior(SearchParameters, NetworkEstimator):
         n_samples: int,
         random_state: Any,
     ) -> TotalEffects:
-        require_two(n_samples)
+        answers.require_two(n_samples)
         random_state = random_generator(random_state)
         tables, paths = self._sampled_tables(n_samples, random_state)
         return total_effects(tables, self._known_nodes, causes, outcomes, paths, random_state)
@@ -973,23 +958,26 @@ class GaussianBNPosterior(SearchParameters, NetworkEstimator):
         -1.772
         """
         check_is_fitted(self)
-        require_density(self.local_scores_.criterion)
+        answers.require_density(self.local_scores_.criterion)
         sample, is_set = self._sample_and_set(X, sample_weight, interventions)
         posterior, scores, nodes = self.posterior_, self.local_scores_, self._known_nodes
         is_plain = is_set is None and sample.is_complete and nodes.are_columns
         is_plain &= not scores.sample.is_experiment
         if is_plain and isinstance(posterior, NetworkPosterior):
-            return mean_log_predictive_density(posterior, scores, sample, resources_of(self))
+            known = posterior, scores, sample
+            return answers.mean_log_predictive_density(*known, resources_of(self))
         rng, own = random_generator(self.random_state), self.median_network_._own_columns(sample)
         if sample.is_complete:
             outside = self.median_network_._exogenous_numbers()
             modelled = [x for x in range(len(nodes.names)) if x not in outside]
             tables, _ = self._sampled_tables(_DENSITY_DRAWS, rng)
-            found = [densities_given_networks(t, nodes, modelled, own, is_set) for t in tables]
+            found = [
+                answers.densities_given_networks(t, nodes, modelled, own, is_set) for t in tables
+            ]
             logs = np.concatenate(found)
         else:
             models = [each._model() for each in self.sample_networks(_DENSITY_DRAWS, rng)]
             of_columns = None if is_set is None else nodes.by_column(is_set)
-            logs = densities_given_parameters(models, own, of_columns)
+            logs = answers.densities_given_parameters(models, own, of_columns)
         n = len(own.rows) if own.weight is None else float(own.weight.sum())
-        return log_of_mean(logs) / n
+        return answers.log_of_mean(logs) / n

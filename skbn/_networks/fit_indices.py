@@ -29,17 +29,8 @@ from skbn._data.statistics import GroupStatistics, SampleStatistics, sample_stat
 from skbn._displays.frames import frame_of, html_table
 from skbn._missing.em import Estimate
 from skbn._missing.incomplete_rows import IncompleteRows, incomplete_rows, rows_by_pattern
-from skbn._networks.estimation import (
-    GraphOfColumns,
-    by_em,
-    by_least_squares,
-    complete_masks,
-    em_of_network,
-    estimate_masks,
-    joined_outside,
-    rows_with_holes,
-    saturated_em,
-)
+from skbn._networks import estimation
+from skbn._networks.estimation import GraphOfColumns
 from skbn._networks.gaussian import LinearGaussianModel, scaled_regressions
 from skbn._regressions.least_squares import triangular_factor
 
@@ -210,7 +201,7 @@ def fit_indices(
     if not statistics.is_checked:
         statistics.check(range(m))
     modelled = [v for v in range(m) if v not in exogenous]
-    parents = joined_outside(parents, exogenous)
+    parents = estimation.joined_outside(parents, exogenous)
     is_parent = bits_of(parents, m)
     coef, left = scaled_regressions(statistics, is_parent)
     of_all = triangular_factor(statistics.factor[:, [*exogenous, *modelled]])
@@ -242,7 +233,7 @@ def indices_of_rows(sample: Sample, is_set: Booleans | None, graph: GraphOfColum
     if is_set is not None:
         return _by_groups(sample, is_set, graph)
     if not sample.is_complete:
-        return _with_holes(rows_with_holes(sample, graph), graph)
+        return _with_holes(estimation.rows_with_holes(sample, graph), graph)
     check_n(sample.summary.n_rows, len(names))
     statistics = sample_statistics(sample.summary, names)
     return fit_indices(statistics, graph.parents, names, graph.exogenous)
@@ -296,11 +287,11 @@ def _with_holes(rows: IncompleteRows, graph: GraphOfColumns) -> FitIndices:
     """Return the indices by the likelihoods of the observed values."""
     m, outside, names = len(graph.parents), graph.exogenous, graph.blocks.column_names
     modelled = [v for v in range(m) if v not in outside]
-    begin = saturated_em(rows)
-    every = saturated_em(rows, begin, [*outside, *modelled])
+    begin = estimation.saturated_em(rows)
+    every = estimation.saturated_em(rows, begin, [*outside, *modelled])
     covariance = every.covariance[0]
-    found = em_of_network(rows, graph, begin)
-    alone = em_of_network(rows, graph._replace(parents=[0] * m), begin)
+    found = estimation.em_of_network(rows, graph, begin)
+    alone = estimation.em_of_network(rows, graph._replace(parents=[0] * m), begin)
     n, n_pairs = rows.n_samples, _number_of_pairs(m, len(outside))
     share = _share_of(outside, covariance, rows)
     n_edges = sum(graph.parents[v].bit_count() for v in modelled)
@@ -331,14 +322,14 @@ def _likelihood_ratios(
 ) -> dict[str, Any]:
     """Return the columns of the table of independences, each tested in the saturated model."""
     found, m = [], len(names)
-    parents = joined_outside(graph.parents, graph.exogenous)
+    parents = estimation.joined_outside(graph.parents, graph.exogenous)
     for a, b in _pairs_apart(parents):
         given = members_of(parents[a] | parents[b])
         order = [*given, a, b]
         order += [v for v in range(m) if v not in order]
-        masks = complete_masks(order)
+        masks = estimation.complete_masks(order)
         masks[b] &= ~(1 << a)
-        without = em_of_network(rows, graph, every, masks)
+        without = estimation.em_of_network(rows, graph, every, masks)
         chi2 = max(0.0, 2 * (every.log_likelihood - without.log_likelihood))
         precision = np.linalg.inv(
             every.covariance[0][np.ix_(order, order)][: len(given) + 2, : len(given) + 2]
@@ -357,12 +348,13 @@ def _by_groups(sample: Sample, is_set: Booleans, graph: GraphOfColumns) -> FitIn
 
     In each group the models are of the columns that were not set, given those that were.
     """
-    names, parents = graph.blocks.column_names, joined_outside(graph.parents, graph.exogenous)
+    names = graph.blocks.column_names
+    parents = estimation.joined_outside(graph.parents, graph.exogenous)
     if sample.is_complete:
-        model, statistics = by_least_squares(sample, is_set, graph)
+        model, statistics = estimation.by_least_squares(sample, is_set, graph)
         tests = partial(d_separations, statistics, parents, names)
     else:
-        model = by_em(sample, is_set, graph)
+        model = estimation.by_em(sample, is_set, graph)
         tests = partial(_unknown_tests, parents, names)
     of_columns = graph.blocks.by_column(is_set)
     weight = np.ones(len(sample.rows)) if sample.weight is None else sample.weight
@@ -429,9 +421,9 @@ def _with_holes_given(rows: IncompleteRows, n_given: int) -> tuple[float, float,
     The first columns are complete, and given. The covariance is the saturated model's.
     """
     k, given = rows.n_columns, [*range(n_given)]
-    begin = saturated_em(rows)
-    every = saturated_em(rows, begin, [*range(k)])
-    alone = estimate_masks(rows, begin, joined_outside([0] * k, given))
+    begin = estimation.saturated_em(rows)
+    every = estimation.saturated_em(rows, begin, [*range(k)])
+    alone = estimation.estimate_masks(rows, begin, estimation.joined_outside([0] * k, given))
     share = rows.log_units() + _share_of(given, every.covariance[0], rows)
     covariance = every.covariance[0] * np.outer(rows.scale, rows.scale)
     return every.log_likelihood - share, alone.log_likelihood - share, covariance

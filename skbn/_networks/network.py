@@ -20,21 +20,11 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_array
 
+from skbn._core import graphs
 from skbn._core.arrays import Booleans, Floats
 from skbn._core.columns import known_values
 from skbn._core.estimator import CallbackSupportMixin, fit_method, random_generator
-from skbn._core.graphs import (
-    GraphStateMixin,
-    check_dag,
-    check_same_nodes,
-    dag_of,
-    exogenous_nodes,
-    fixed_parent_masks,
-    graph_contents,
-    is_parametrised,
-    keep_confidences,
-    parent_masks,
-)
+from skbn._core.graphs import GraphStateMixin
 from skbn._core.resources import explained
 from skbn._core.text import readable_value
 from skbn._data.containers import row_labels
@@ -51,30 +41,20 @@ from skbn._networks import (
     adjustment,
     anomalies,
     descriptions,
+    effect_estimates,
     effects,
     equivalence,
     estimation,
+    gaussian,
     inference,
     interchange,
 )
 from skbn._networks.adjustment import AdjustmentSets
 from skbn._networks.anomalies import Anomalies
 from skbn._networks.comparison import NetworkComparison
-from skbn._networks.effect_estimates import (
-    EffectEstimate,
-    EffectParts,
-    Intervention,
-    class_effects,
-    effect_parts,
-    mixture,
-    read_intervention,
-)
+from skbn._networks.effect_estimates import EffectEstimate, EffectParts, Intervention
 from skbn._networks.fit_indices import FitIndices, fit_indices, indices_of_rows
-from skbn._networks.gaussian import (
-    LinearGaussianModel,
-    require_exogenous_values,
-    stacked,
-)
+from skbn._networks.gaussian import LinearGaussianModel
 from skbn._networks.inference import GaussianDistribution
 from skbn._scores.base import BaseScores
 from skbn._scores.criteria import Criterion
@@ -322,9 +302,9 @@ class GaussianBayesianNetwork(
         """
         model, blocks = self._model(), self._blocks
         if blocks.are_columns:
-            return keep_confidences(model.to_dag(), self.dag)
+            return graphs.keep_confidences(model.to_dag(), self.dag)
         dag = descriptions.describe(self._structure(), blocks, model)
-        return keep_confidences(dag, self.dag, "fixed")
+        return graphs.keep_confidences(dag, self.dag, "fixed")
 
     @property
     def nodes_(self) -> dict[Hashable, list[Any]]:
@@ -411,8 +391,8 @@ class GaussianBayesianNetwork(
         TypeError, ValueError
             If `dag` is not an acyclic graph; if an exogenous node has a parent.
         """
-        check_dag(self.dag)
-        return exogenous_nodes(self.dag)
+        graphs.check_dag(self.dag)
+        return graphs.exogenous_nodes(self.dag)
 
     def cpdag(self, *, knowledge: bool = True, targets: Any = None) -> nx.DiGraph:
         """Return the graph of the network's equivalence class, its CPDAG.
@@ -476,7 +456,7 @@ class GaussianBayesianNetwork(
         dag = self._structure()
         directed = equivalence.directed_by(targets, dag)
         if knowledge:
-            directed = list(map(or_, directed, fixed_parent_masks(self.dag)))
+            directed = list(map(or_, directed, graphs.fixed_parent_masks(self.dag)))
         return equivalence.cpdag(dag, directed)
 
     def is_equivalent(
@@ -809,7 +789,7 @@ class GaussianBayesianNetwork(
         check_scalar(n_samples, "n_samples", Integral, min_val=1)
         model, values = self._model(), None
         if exogenous is None:
-            require_exogenous_values(self.exogenous, ())
+            gaussian.require_exogenous_values(self.exogenous, ())
         else:
             values = explained(
                 lambda: self._exogenous_values(exogenous),
@@ -930,9 +910,9 @@ class GaussianBayesianNetwork(
         model = self._model()
         known = known_values(evidence, self.nodes, "evidence")
         values = inference.values_of_columns(known, self._blocks, "evidence")
-        require_exogenous_values(self.exogenous, known)
+        gaussian.require_exogenous_values(self.exogenous, known)
         given, others = list(values), [v for v in range(len(model.nodes)) if v not in values]
-        mean, covariance = model.condition(given, stacked(values.values()), others)
+        mean, covariance = model.condition(given, gaussian.stacked(values.values()), others)
         nodes = [model.nodes[v] for v in others]
         return GaussianDistribution(nodes, mean, covariance, self.nodes_)
 
@@ -1409,12 +1389,13 @@ class GaussianBayesianNetwork(
         >>> round(effect.mean, 1), round(effect.std, 1)
         (218.5, 21.7)
         """
-        asked = read_intervention(self._blocks, cause, outcome)
-        return mixture(asked, [self._effect_of(asked)], "this graph")
+        asked = effect_estimates.read_intervention(self._blocks, cause, outcome)
+        return effect_estimates.mixture(asked, [self._effect_of(asked)], "this graph")
 
     def _effect_of(self, asked: Intervention, *, of_class: bool = False) -> EffectParts:
         """Return what the network, or its equivalence class, says of an effect."""
-        return (class_effects if of_class else effect_parts)(self._model(), self._groups, asked)
+        found = effect_estimates.class_effects if of_class else effect_estimates.effect_parts
+        return found(self._model(), self._groups, asked)
 
     def path_effects(self, cause: Hashable, outcome: Hashable) -> Any:
         """Return a table of the parts of a total effect along each directed path.
@@ -1571,7 +1552,7 @@ class GaussianBayesianNetwork(
         >>> print(network.adjustment_sets("dose", "pain", unobserved="age").reason)
         No set of the other nodes closes the path dose <- age -> pain.
         """
-        fixed = fixed_parent_masks(self.dag) if cpdag else None
+        fixed = graphs.fixed_parent_masks(self.dag) if cpdag else None
         asked = cause, effect, unobserved, forbidden
         return adjustment.adjustment_sets(self._structure(), fixed, self.exogenous, *asked)
 
@@ -1607,7 +1588,7 @@ class GaussianBayesianNetwork(
         >>> network.is_adjustment_set("b", "c", ["a"], cpdag=True)
         False
         """
-        fixed = fixed_parent_masks(self.dag) if cpdag else None
+        fixed = graphs.fixed_parent_masks(self.dag) if cpdag else None
         asked = cause, effect, columns
         return adjustment.is_adjustment_set(self._structure(), fixed, self.exogenous, *asked)
 
@@ -1705,7 +1686,7 @@ class GaussianBayesianNetwork(
                 f"criterion={readable_value(criterion)} was given without a table to score. Give "
                 "the table as scores."
             )
-        check_dag(self.dag)
+        graphs.check_dag(self.dag)
         losses = self._score_losses if self._is_learned_graph() else None
         if scores is not None:
             losses = descriptions.score_losses(self.dag, scores, criterion, self._blocks)
@@ -1983,7 +1964,7 @@ class GaussianBayesianNetwork(
         >>> GaussianBayesianNetwork(nx.DiGraph([("a", "c"), ("b", "c")])).to_modelstring()
         '[a][b][c|a:b]'
         """
-        check_dag(self.dag)
+        graphs.check_dag(self.dag)
         return interchange.to_modelstring(self.dag)
 
     @classmethod
@@ -2137,8 +2118,8 @@ class GaussianBayesianNetwork(
 
     def _structure(self) -> nx.DiGraph:
         """Return the graph without attributes, after checking it."""
-        check_dag(self.dag)
-        return dag_of(list(self.dag), parent_masks(self.dag))
+        graphs.check_dag(self.dag)
+        return graphs.dag_of(list(self.dag), graphs.parent_masks(self.dag))
 
     @classmethod
     def _from_model(cls, model: LinearGaussianModel, blocks: Nodes | None = None) -> Self:
@@ -2147,7 +2128,7 @@ class GaussianBayesianNetwork(
             network = cls(model.to_dag())
         else:
             parents, fixed = map(blocks.parents_of_nodes, (model.parents, model.fixed))
-            dag = dag_of(blocks.names, parents, fixed)
+            dag = graphs.dag_of(blocks.names, parents, fixed)
             outside = blocks.by_column(np.arange(len(parents)))[[*model.exogenous]]
             dag.add_nodes_from((blocks.names[v] for v in {*outside.tolist()}), exogenous=True)
             network = cls(descriptions.describe(dag, blocks, model), blocks)
@@ -2169,7 +2150,7 @@ class GaussianBayesianNetwork(
         kept: dict[str, Any] = {"_estimated": model, "_score_losses": score_losses, "_means": None}
         kept["_statistics"] = None if has_prior else statistics
         # In one step, which Ctrl-C cannot interrupt.
-        self.__dict__.update(kept, _learned_graph=graph_contents(self.dag))
+        self.__dict__.update(kept, _learned_graph=graphs.graph_contents(self.dag))
 
     @property
     def _groups(self) -> list[GroupStatistics] | None:
@@ -2178,12 +2159,12 @@ class GaussianBayesianNetwork(
 
     def _is_learned_graph(self) -> bool:
         """Whether the estimates and the score losses still belong to the graph."""
-        return self._learned_graph == graph_contents(self.dag)
+        return self._learned_graph == graphs.graph_contents(self.dag)
 
     @property
     def _blocks(self) -> Nodes:
         """Which columns stand for each node, in the graph's order: what the parameters are of."""
-        check_dag(self.dag)
+        graphs.check_dag(self.dag)
         nodes, blocks = list(self.dag), self.blocks
         if blocks is None and self._learned_blocks and {*self._learned_blocks.names} == {*nodes}:
             blocks = self._learned_blocks
@@ -2211,7 +2192,7 @@ class GaussianBayesianNetwork(
 
         A column of truth values stays one of numbers.
         """
-        check_dag(self.dag)
+        graphs.check_dag(self.dag)
         if self.blocks is not None or isinstance(X, BaseScores):
             return None if self.blocks is not None else X.sample.nodes
         table = Table(X)
@@ -2264,12 +2245,12 @@ class GaussianBayesianNetwork(
     def _graph_of_columns(self) -> estimation.GraphOfColumns:
         """Return the graph of the nodes' columns."""
         blocks, outside = self._blocks, self._exogenous_columns()
-        parents = blocks.parents_of_columns(parent_masks(self.dag))
+        parents = blocks.parents_of_columns(graphs.parent_masks(self.dag))
         return estimation.GraphOfColumns(blocks, parents, self._fixed(), outside)
 
     def _fixed(self) -> list[int]:
         """Return the masks of those parents of each column whose edges are fixed."""
-        fixed = fixed_parent_masks(self.dag)
+        fixed = graphs.fixed_parent_masks(self.dag)
         return self._blocks.parents_of_columns(fixed, within=False) if self._has_blocks else fixed
 
     def _exogenous_columns(self) -> list[int]:
@@ -2305,10 +2286,11 @@ class GaussianBayesianNetwork(
 
     def _parameters(self) -> LinearGaussianModel | None:
         """Return the estimates if they belong to the graph, else the graph's own, or None."""
-        check_dag(self.dag)
+        graphs.check_dag(self.dag)
         if self._estimated is not None and self._is_learned_graph():
             return replace(self._estimated, fixed=self._fixed())
-        if not is_parametrised(self.dag) or (self._has_blocks and not self._blocks.are_columns):
+        are_columns = not self._has_blocks or self._blocks.are_columns
+        if not are_columns or not graphs.is_parametrised(self.dag):
             return None
         model = LinearGaussianModel.from_dag(self.dag)
         if self._means is not None and self._is_learned_graph():
@@ -2339,8 +2321,8 @@ def _graph_on_same_nodes(other: Any, dag: nx.DiGraph) -> nx.DiGraph:
     expected = "a GaussianBayesianNetwork or a networkx.DiGraph"
     if isinstance(other, BaseEstimator):
         raise TypeError(f"other must be {expected}, such as network_ of a {type(other).__name__}.")
-    check_dag(other, "other", expected=expected)
-    check_same_nodes(dag, other)
+    graphs.check_dag(other, "other", expected=expected)
+    graphs.check_same_nodes(dag, other)
     return other
 
 
