@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from html import escape
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy.typing as npt
 from sklearn import get_config
@@ -89,6 +89,25 @@ class PlainTable(dict[str, list[Any]]):
 
 def _text(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+class TableRepr:
+    """Shows a caption and rows of text: in lines, and as a table in notebooks."""
+
+    _alignments: ClassVar[str]
+    _header: ClassVar[Sequence[str]]
+
+    def _caption(self) -> str:
+        raise NotImplementedError
+
+    def _rows(self) -> Sequence[Sequence[str]]:
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"{self._caption()}\n{text_table(self._rows(), self._alignments, self._header)}"
+
+    def _repr_html_(self) -> str | None:
+        return html_table(self._caption(), self._rows(), self._alignments, self._header)
 
 
 def html_table(

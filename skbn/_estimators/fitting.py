@@ -477,12 +477,7 @@ def keep_search(
         warn_about_network(solution, problem)
         return
     assert isinstance(problem, IncompleteProblem)
-    own = {
-        **learned,
-        **_learned_by_em(solution),
-        "_listed_": (solution.listed, solution.expectation),
-    }
-    keep_solution(learner, solution, solution.expected, **own)
+    keep_solution(learner, solution, solution.expected, **learned, **_learned_by_em(solution))
     for remark in solution.remarks:
         warn(remark, MissingValuesWarning)
     if not solution.is_finished:

@@ -29,11 +29,11 @@ from skbn._core.arrays import Floats, Integers
 from skbn._core.columns import is_missing, parents_in
 from skbn._core.resources import explained
 from skbn._core.subsets import mask_of, members_of
-from skbn._core.text import readable_name, readable_value, text_table
+from skbn._core.text import readable_name, readable_value
 from skbn._data.row_values import in_order_of_rows
 from skbn._data.sample import Sample
 from skbn._displays.forest_display import ForestDisplay
-from skbn._displays.frames import frame_of, html_table
+from skbn._displays.frames import TableRepr, frame_of
 from skbn._estimators.fitting import constraints_of, read_scores
 from skbn._estimators.learner import GaussianBNLearner
 from skbn._estimators.posterior import GaussianBNPosterior
@@ -50,7 +50,7 @@ _ANSWERS = "one network", "one structure", "own structures"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class GroupComparison:
+class GroupComparison(TableRepr):
     """What `compare_groups` found: three answers, and the differences of coefficients.
 
     Parameters
@@ -93,6 +93,7 @@ class GroupComparison:
     n_tests: int
     columns: Mapping[str, Any]
     units: Floats
+    _alignments = "lrr"
 
     def to_frame(self) -> Any:
         """Return a table with a row for each edge of `structure`, and each pair of groups.
@@ -159,31 +160,30 @@ class GroupComparison:
         return display.plot(ax=ax)
 
     def __repr__(self) -> str:
-        return "\n".join(
-            [self._caption(), text_table(self._lines(), "lrr", self._header()), *self._notes()]
-        )
+        return f"{super().__repr__()}\n{self._note()}"
 
     def _repr_html_(self) -> str | None:
-        html = html_table(self._caption(), self._lines(), "lrr", self._header())
-        return None if html is None else html + "".join(f"<p>{note}</p>" for note in self._notes())
+        html = super()._repr_html_()
+        return None if html is None else f"{html}<p>{self._note()}</p>"
 
     def _caption(self) -> str:
         rows = ", ".join(f"{readable_name(g)} ({n} rows)" for g, n in self.n_rows.items())
         return f"Comparison of {len(self.groups)} groups: {rows}"
 
-    def _header(self) -> list[str]:
+    @property
+    def _header(self) -> list[str]:  # type: ignore[override]
         return ["", self.kind, "below the best"]
 
-    def _lines(self) -> list[tuple[str, str, str]]:
+    def _rows(self) -> list[tuple[str, str, str]]:
         best = max(self.answers.values())
         return [(name, f"{x:.1f}", f"{best - x:.1f}") for name, x in self.answers.items()]
 
-    def _notes(self) -> list[str]:
+    def _note(self) -> str:
         differs = self.columns["differs"]
-        return [
+        return (
             f"{int(differs.sum())} of {len(differs)} differences of coefficients are beyond chance "
             f"at the level {self.level:g}, corrected for {self.n_tests} tests"
-        ]
+        )
 
 
 def compare_groups(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import permutations
 from numbers import Integral
 from typing import Any, Literal, Unpack
@@ -430,12 +430,7 @@ BootstrapBNLearner or GaussianBayesianNetwork
         return lags.labels_after(index, None if index is None else self.last.index[0], n)
 
     def _of_lag(self, lag: int) -> list[Any]:
-        """Return the columns of the table that are so many steps back."""
-        m = len(self.columns)
-        return [
-            (f"{column}.L{lag}" if lag else column) if isinstance(column, str) else lag * m + column
-            for column in self.columns
-        ]
+        return _of_lag(self.columns, lag)
 
 
 def lagged(
@@ -567,24 +562,22 @@ def lagged(
     of_rows = None if groups is None else [names[number] for number in numbers[rows[0]]]
     before_next = lags.rows_before_the_next(numbers, parts, n_lags)
     going_on = [names[number] for number in numbers[before_next[0]]]
-    counts = n_rows - rows.shape[1], short
-    series = LaggedTable(
-        None,
-        columns,
-        n_lags,
-        rows[0],
-        *counts,
-        of_rows,
-        None,
-        [None] if of_rows is None else going_on,
-    )
-    by_lag = None if labels is None else [series._of_lag(lag) for lag in range(n_lags + 1)]
+    by_lag = None if labels is None else [_of_lag(columns, lag) for lag in range(n_lags + 1)]
     if by_lag is not None:
         _check_new_names(by_lag)
     _warn_of_unit_roots(values, columns, numbers, parts, given)
     table = lags.beside_lags(values, rows, by_lag)
     last = lags.beside_lags(values, before_next, None if by_lag is None else by_lag[1:])
-    return replace(series, table=table, last=last)
+    last_groups = [None] if of_rows is None else going_on
+    counts = n_lags, rows[0], n_rows - rows.shape[1], short
+    return LaggedTable(table, columns, *counts, of_rows, last, last_groups)
+
+
+def _of_lag(columns: list[Any], lag: int) -> list[Any]:
+    """Return the columns of a lagged table that are some steps back."""
+    if isinstance(columns[0], str):
+        return [f"{column}.L{lag}" if lag else column for column in columns]
+    return [lag * len(columns) + column for column in columns]
 
 
 def _too_short(n_lags: int, numbers: Integers, names: list[Any], gaps: Any) -> ValueError:

@@ -15,8 +15,7 @@ from skbn._core.arrays import Floats
 from skbn._core.graphs import dag_of
 from skbn._core.resources import read_only
 from skbn._core.subsets import bits_of
-from skbn._core.text import text_table
-from skbn._displays.frames import frame_of, html_table
+from skbn._displays.frames import TableRepr, frame_of
 from skbn._networks.effect_estimates import EffectEstimate, mixture, read_intervention
 from skbn._networks.equivalence import compelled_parents, cpdag, edge_shares, number_of_members
 from skbn._networks.network import GaussianBayesianNetwork
@@ -28,14 +27,13 @@ from skbn._solver.structural_em import Listed
 Given = TypeVar("Given")
 Item = TypeVar("Item")
 
-_HEADER = ("", "score", "difference", "edges")
 # How many rows of the list are shown.
 _SHOWN = 5
 # Scores that are larger are shown with six digits.
 _LARGEST_PLAIN = 1e12
 
 
-class NearOptimalNetworks(Sequence[GaussianBayesianNetwork]):
+class NearOptimalNetworks(TableRepr, Sequence[GaussianBayesianNetwork]):
     """The networks that score nearly as high as the best, in order of their score.
 
     `GaussianBNLearner.near_optimal` returns it. It is a sequence of networks, whose parameters are
@@ -78,6 +76,8 @@ class NearOptimalNetworks(Sequence[GaussianBayesianNetwork]):
     [('alcohol', 'ash'), ('proline', 'alcohol'), ('hue', 'alcohol')]
     """
 
+    _alignments = "rrrr"
+    _header = "", "score", "difference", "edges"
     scores: Floats
     is_complete: bool
     is_proven: bool
@@ -301,12 +301,6 @@ class NearOptimalNetworks(Sequence[GaussianBayesianNetwork]):
         directed = is_in + 2 * is_in.T
         return np.where((joined | joined.T) & (directed == 0), 3, directed).astype(np.int8)
 
-    def __repr__(self) -> str:
-        return "\n".join([self._caption(), text_table(self._rows(), "rrrr", _HEADER)])
-
-    def _repr_html_(self) -> str | None:
-        return html_table(self._caption(), self._rows(), "rrrr", _HEADER)
-
     def _caption(self) -> str:
         kind = "equivalence class" if self.equivalence_classes else "network"
         plural = "es" if self.equivalence_classes else "s"
@@ -332,7 +326,7 @@ class NearOptimalNetworks(Sequence[GaussianBayesianNetwork]):
                 zip(self.scores[:_SHOWN], self._n_edges, strict=False)
             )
         ]
-        return rows if len(self) <= _SHOWN else [*rows, ["..."] * len(_HEADER)]
+        return rows if len(self) <= _SHOWN else [*rows, ["..."] * len(self._header)]
 
 
 class _LazySequence(Sequence[Item], Generic[Given, Item]):

@@ -252,9 +252,8 @@ class OneNetworkEstimator(NetworkEstimator):
         """Return the log-likelihood of each row, given the nodes that were set in it."""
         network = self.network_
         rows = network._own_columns(sample).rows
-        return network._model().log_density(
-            rows, None if is_set is None else network._of_columns(is_set)
-        )
+        of_columns = None if is_set is None else network._blocks.by_column(is_set)
+        return network._model().log_density(rows, of_columns)
 
     def score(
         self, X: Any, y: Any = None, sample_weight: Any = None, interventions: Any = None

@@ -107,7 +107,7 @@ def _set_text(nodes: Iterable[Hashable]) -> str:
 
 
 @dataclass(frozen=True)
-class _Adjustment:
+class Adjustment:
     """What decides on the sets, with nodes as numbers.
 
     Parameters
@@ -141,16 +141,8 @@ class _Adjustment:
         return bool(nx.is_d_separator(self.back_door, self.causes, self.effects, nodes))
 
 
-def is_adjustment_set(
-    dag: nx.DiGraph,
-    fixed: list[int] | None,
-    exogenous: list[Hashable],
-    cause: Any,
-    effect: Any,
-    columns: Any,
-) -> bool:
-    """Whether the nodes are an adjustment set; parameters as for `adjustment_sets`."""
-    adjustment = _adjustment(dag, fixed, exogenous, cause, effect)
+def is_adjustment_set(adjustment: Adjustment, columns: Any) -> bool:
+    """Whether the nodes are an adjustment set."""
     chosen = _numbers(adjustment.nodes, columns, "columns")
     if both := chosen & (adjustment.causes | adjustment.effects):
         raise ValueError(
@@ -160,30 +152,8 @@ def is_adjustment_set(
     return adjustment.separates(chosen)
 
 
-def adjustment_sets(
-    dag: nx.DiGraph,
-    fixed: list[int] | None,
-    exogenous: list[Hashable],
-    cause: Any,
-    effect: Any,
-    unobserved: Any = (),
-    forbidden: Any = (),
-) -> AdjustmentSets:
-    """Return the sets of nodes to adjust for.
-
-    Parameters
-    ----------
-    dag : networkx.DiGraph
-        The network.
-    fixed : list of int or None
-        For all networks of the equivalence class: the masks of each node's parents whose edges are
-        known to have their direction. None for the network alone.
-    exogenous : list of nodes
-    cause, effect : node or list of nodes
-    unobserved, forbidden : node or list of nodes
-        What no set may have.
-    """
-    adjustment = _adjustment(dag, fixed, exogenous, cause, effect)
+def adjustment_sets(adjustment: Adjustment, unobserved: Any, forbidden: Any) -> AdjustmentSets:
+    """Return the sets of nodes to adjust for, without nodes that no set may have."""
     nodes = adjustment.nodes
     hidden = _numbers(nodes, unobserved, "unobserved")
     barred = hidden | _numbers(nodes, forbidden, "forbidden")
@@ -224,10 +194,21 @@ def adjustment_sets(
     )
 
 
-def _adjustment(
+def read_adjustment(
     graph: nx.DiGraph, fixed: list[int] | None, exogenous: list[Hashable], cause: Any, effect: Any
-) -> _Adjustment:
-    """Return what decides on the sets."""
+) -> Adjustment:
+    """Return what decides on the sets.
+
+    Parameters
+    ----------
+    graph : networkx.DiGraph
+        The network.
+    fixed : list of int or None
+        For all networks of the equivalence class: the masks of each node's parents whose edges are
+        known to have their direction. None for the network alone.
+    exogenous : list of nodes
+    cause, effect : node or list of nodes
+    """
     nodes, parents = list(graph), parent_masks(graph)
     causes, effects = (
         {nodes.index(node) for node in named_nodes(given, nodes, name)[0]}
@@ -255,7 +236,7 @@ def _adjustment(
     after = {b for _, b in first}.union(*(nx.descendants(others, b) for _, b in first))
     back_door = dag.copy()
     back_door.remove_edges_from(first)
-    return _Adjustment(
+    return Adjustment(
         nodes, dag, back_door, causes, effects, before & after, {*members_of(biasing)}, open_edge
     )
 
@@ -309,7 +290,7 @@ class _Pattern:
         return self.joined[v] & ~self.known[v]
 
 
-def _minimal_sets(adjustment: _Adjustment, barred: set[int]) -> tuple[list[set[int]], bool]:
+def _minimal_sets(adjustment: Adjustment, barred: set[int]) -> tuple[list[set[int]], bool]:
     """Return the minimal sets, and whether they are all."""
     ends = adjustment.causes | adjustment.effects
     graph, relevant = adjustment.back_door, _ancestors(adjustment.back_door, ends)
@@ -360,7 +341,7 @@ def _ancestors(dag: nx.DiGraph, nodes: set[int]) -> set[int]:
 # Why there is none
 
 
-def _why_not_amenable(adjustment: _Adjustment, edge: tuple[int, int]) -> str:
+def _why_not_amenable(adjustment: Adjustment, edge: tuple[int, int]) -> str:
     a, b = (readable_name(adjustment.nodes[v]) for v in edge)
     return (
         f"Equivalent networks disagree about the effect: it may go through {b}, and the table does "
@@ -369,7 +350,7 @@ def _why_not_amenable(adjustment: _Adjustment, edge: tuple[int, int]) -> str:
     )
 
 
-def _why_open(adjustment: _Adjustment, barred: set[int]) -> str:
+def _why_open(adjustment: Adjustment, barred: set[int]) -> str:
     """Say which path stays open if everything is adjusted for that may help."""
     ends = adjustment.causes | adjustment.effects
     allowed = _ancestors(adjustment.back_door, ends) - ends - adjustment.biasing - barred
@@ -384,7 +365,7 @@ def _why_open(adjustment: _Adjustment, barred: set[int]) -> str:
     return reason
 
 
-def _open_path(adjustment: _Adjustment, given: set[int]) -> list[int]:
+def _open_path(adjustment: Adjustment, given: set[int]) -> list[int]:
     """Return the shortest path from a cause to an effect that a set leaves open."""
     dag, opened = adjustment.back_door, _ancestors(adjustment.back_door, given)
     steps: nx.DiGraph = nx.DiGraph()  # a node, and whether it was reached by an arrow's head

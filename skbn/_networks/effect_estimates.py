@@ -28,7 +28,7 @@ from skbn._core.text import readable_name, readable_value, text_table
 from skbn._data.nodes import Nodes
 from skbn._data.statistics import GroupStatistics
 from skbn._displays.forest_display import ForestDisplay
-from skbn._displays.frames import frame_of, html_table
+from skbn._displays.frames import TableRepr, frame_of, html_table
 from skbn._networks import effects
 from skbn._networks.effects import change_and_reading, matrix_of, path_columns
 from skbn._networks.gaussian import LinearGaussianModel
@@ -369,26 +369,6 @@ def read_intervention(nodes: Nodes, cause: Any, outcome: Any) -> Intervention:
 # What networks say
 
 
-def effect_and_error(
-    model: LinearGaussianModel,
-    groups: Sequence[GroupStatistics] | None,
-    asked: Intervention,
-) -> tuple[float, float, float]:
-    """Return the effect in a network, its standard error, and the error's degrees of freedom.
-
-    Without what the parameters were estimated from, the error is NaN. It is 0 without a path.
-    """
-    coef, parents = model.without_parents(asked.held)
-    reach = propagate(asked.shift, coef, parents)
-    follows = propagate(np.eye(len(coef)), coef, parents) @ asked.weights
-    effect = float(reach @ asked.weights)
-    if not any(follows[c] and reach[members_of(mask)].any() for c, mask in enumerate(parents)):
-        return effect, 0.0, np.inf
-    if groups is None:
-        return effect, np.nan, np.inf
-    return effect, *_error(groups, parents, reach, follows)
-
-
 def _error(
     groups: Sequence[GroupStatistics], parents: Sequence[int], reach: Floats, follows: Floats
 ) -> tuple[float, float]:
@@ -434,9 +414,20 @@ class EffectParts(NamedTuple):
 def effect_parts(
     model: LinearGaussianModel, groups: Sequence[GroupStatistics] | None, asked: Intervention
 ) -> EffectParts:
-    """Return the effect in a network as it is; see `effect_and_error`."""
-    effect, error, freedom = effect_and_error(model, groups, asked)
-    return EffectParts(np.array([effect]), np.array([error]), np.ones(1), np.array([freedom]))
+    """Return the effect in a network as it is.
+
+    Without what the parameters were estimated from, the error is NaN. It is 0 without a path.
+    """
+    coef, parents = model.without_parents(asked.held)
+    reach = propagate(asked.shift, coef, parents)
+    follows = propagate(np.eye(len(coef)), coef, parents) @ asked.weights
+    error, freedom = 0.0, np.inf
+    if any(follows[c] and reach[members_of(mask)].any() for c, mask in enumerate(parents)):
+        error = np.nan
+        if groups is not None:
+            error, freedom = _error(groups, parents, reach, follows)
+    effect = np.array([float(reach @ asked.weights)])
+    return EffectParts(effect, np.array([error]), np.ones(1), np.array([freedom]))
 
 
 def class_effects(
@@ -472,11 +463,10 @@ def mixture(asked: Intervention, parts: Sequence[EffectParts], source: str) -> E
 
 
 _MOST_SHOWN = 10
-_HEADER = ["path", "present", "mean", "95 % interval", "share"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PathEffects:
+class PathEffects(TableRepr):
     """A total effect and its parts along directed paths, over networks of a posterior.
 
     A path has the effect 0 in networks without it. Shares are of the mean total effect, and may be
@@ -499,6 +489,8 @@ class PathEffects:
     paths: dict[tuple[Any, ...], Floats]
     n_networks: int
     source: str
+    _alignments = "lrrrr"
+    _header = "path", "present", "mean", "95 % interval", "share"
 
     def _sum(self, counts: Callable[[tuple[Any, ...]], bool]) -> EffectEstimate:
         """Return the sum over some of the paths."""
@@ -611,12 +603,6 @@ class PathEffects:
         columns = [list(frame[name])[:n] for name in ("mean", "low", "high")]
         return ForestDisplay(labels[:n], *columns, xlabel="effect along the path").plot(ax=ax)
 
-    def __repr__(self) -> str:
-        return "\n".join([self._caption(), text_table(self._lines(), "lrrrr", _HEADER)])
-
-    def _repr_html_(self) -> str | None:
-        return html_table(self._caption(), self._lines(), "lrrrr", _HEADER)
-
     def _caption(self) -> str:
         n, shown = len(self.paths), f", the {_MOST_SHOWN} largest" * (len(self.paths) > _MOST_SHOWN)
         return (
@@ -624,7 +610,7 @@ class PathEffects:
             f"{self.total.mean:.3g}, {100 * self.mediated_share:.0f} % mediated; {n} paths{shown}"
         )
 
-    def _lines(self) -> list[list[str]]:
+    def _rows(self) -> list[list[str]]:
         frame = self.to_frame()
         names = "path", "present", "mean", "low", "high", "share"
         rows = zip(*(list(frame[name]) for name in names), strict=True)

@@ -171,15 +171,6 @@ def joined_outside(parents: Sequence[int], exogenous: Sequence[int]) -> list[int
     return joined
 
 
-def complete_masks(order: Sequence[int]) -> list[int]:
-    """Return the masks of the parents in the network of all edges with this order."""
-    masks, before = [0] * len(order), 0
-    for v in order:
-        masks[v] = before
-        before |= 1 << v
-    return masks
-
-
 @one_blas_thread()
 def saturated_em(
     rows: IncompleteRows, begin: Estimate | None = None, order: Sequence[int] = ()
@@ -187,7 +178,7 @@ def saturated_em(
     """Return an estimate of the saturated model, a coarse one to begin with."""
     if begin is None:
         return saturated(rows, _COARSE)
-    return estimate_masks(rows, begin, complete_masks(order))
+    return estimate_masks(rows, begin, joined_outside([0] * len(order), order))
 
 
 def estimate_masks(rows: IncompleteRows, begin: Estimate, parents: Sequence[int]) -> Estimate:

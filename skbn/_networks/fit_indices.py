@@ -302,7 +302,7 @@ def _with_holes(rows: IncompleteRows, graph: GraphOfColumns) -> FitIndices:
         n_edges + 2 * len(modelled),
         (2 * (every.log_likelihood - found.log_likelihood), n_pairs - n_edges),
         (2 * (every.log_likelihood - alone.log_likelihood), n_pairs),
-        float(np.sqrt((apart[np.triu_indices(m)] ** 2).mean())),
+        _root_mean_square(apart),
         found.log_likelihood - rows.log_units() - share,
         partial(_likelihood_ratios, rows, graph, every, names),
     )
@@ -327,7 +327,7 @@ def _likelihood_ratios(
         given = members_of(parents[a] | parents[b])
         order = [*given, a, b]
         order += [v for v in range(m) if v not in order]
-        masks = estimation.complete_masks(order)
+        masks = estimation.joined_outside([0] * m, order)
         masks[b] &= ~(1 << a)
         without = estimation.em_of_network(rows, graph, every, masks)
         chi2 = max(0.0, 2 * (every.log_likelihood - without.log_likelihood))
@@ -463,7 +463,7 @@ def _srmr_of_group(
     at = [*inside, *outside]
     scale = np.sqrt(np.diag(covariance)[at])
     apart = (covariance - of_model)[np.ix_(at, at)] / np.outer(scale, scale)
-    return float(np.sqrt((apart[np.triu_indices(len(at))] ** 2).mean()))
+    return _root_mean_square(apart)
 
 
 def comparative_indices(
@@ -530,10 +530,14 @@ def _tail(chi2: float, df: int) -> float:
 
 def _srmr(statistics: SampleStatistics, coef: Floats, left: Floats, parents: list[int]) -> float:
     """Return the root mean square of the differences of correlations from the network's."""
-    m = len(parents)
     factor = propagate(np.diag(left), coef, parents)
     residuals = statistics.factor.T @ statistics.factor - factor.T @ factor
-    return float(np.sqrt((residuals[np.triu_indices(m)] ** 2).mean()))
+    return _root_mean_square(residuals)
+
+
+def _root_mean_square(differences: Floats) -> float:
+    """Return the root mean square of a symmetric matrix, each pair and the diagonal once."""
+    return float(np.sqrt((differences[np.triu_indices(len(differences))] ** 2).mean()))
 
 
 def _pairs_apart(parents: list[int]) -> list[tuple[int, int]]:

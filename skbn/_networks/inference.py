@@ -6,7 +6,7 @@ Each function takes the network's model, and what users give to the method of th
 from __future__ import annotations
 
 import sys
-from collections.abc import Hashable, Mapping
+from collections.abc import Container, Hashable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, ClassVar, NamedTuple
@@ -19,12 +19,12 @@ from skbn._core.columns import by_label, is_missing, is_series, named_nodes, rej
 from skbn._core.estimator import random_generator
 from skbn._core.graphs import require_finite
 from skbn._core.resources import one_blas_thread
-from skbn._core.text import readable_name, readable_value, text_table
+from skbn._core.text import readable_name, readable_value
 from skbn._data.containers import array_of, as_numpy, missing_in
 from skbn._data.encoding import encoded_rows
 from skbn._data.nodes import Nodes
 from skbn._data.table import REMEDY, Table, numbers_of
-from skbn._displays.frames import frame_of, html_table
+from skbn._displays.frames import TableRepr, frame_of
 from skbn._missing.incomplete_rows import rows_by_pattern
 from skbn._networks.gaussian import LinearGaussianModel, require_exogenous_values
 
@@ -346,7 +346,7 @@ def with_changes(X: Any, nodes: Nodes, changed: Floats, columns: list[int]) -> A
     return _with_columns(X, nodes.labels, _users_columns(nodes, changed, columns), True)
 
 
-def _users_columns(nodes: Nodes, rows: Floats, some: list[int]) -> dict[int, Any]:
+def _users_columns(nodes: Nodes, rows: Floats, some: Container[int]) -> dict[int, Any]:
     """Return the values of some columns, by the numbers of the user's columns they are made of."""
     columns: dict[int, Any] = {}
     for v, node in enumerate(nodes.names):
@@ -364,14 +364,8 @@ def _users_columns(nodes: Nodes, rows: Floats, some: list[int]) -> dict[int, Any
 def with_levels(nodes: Nodes, rows: Floats) -> Any:
     """Return the user's columns of some rows, as objects: the nearest levels of categories."""
     shown = np.empty((len(rows), len(nodes.labels)), dtype=object)
-    for v, node in enumerate(nodes.names):
-        own = nodes.columns_of([v])
-        if node in nodes.levels:
-            levels, shares = shares_of_levels(nodes, v, rows)
-            chosen = [levels[k] for k in shares.argmax(axis=1)]
-            shown[:, nodes.columns[own[0]].source] = chosen
-        else:
-            shown[:, [nodes.columns[i].source for i in own]] = rows[:, own]
+    for source, values in _users_columns(nodes, rows, range(len(nodes.columns))).items():
+        shown[:, source] = values
     return shown
 
 
@@ -441,7 +435,6 @@ def _is_real(rows: Any) -> bool:
     return True
 
 
-_HEADER = ("node", "mean", "standard deviation")
 _MOST_SCENARIOS = 5  # whose means are displayed
 
 
@@ -460,7 +453,7 @@ class GaussianMarginal(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class GaussianDistribution:
+class GaussianDistribution(TableRepr):
     """A joint Gaussian distribution of k nodes.
 
     ``distribution["ash"]`` is the mean and the standard deviation of a node, and
@@ -506,6 +499,8 @@ class GaussianDistribution:
     covariance: Floats
     columns: Mapping[Hashable, list[Hashable]] = field(default_factory=dict)
 
+    _alignments = "lrr"
+    _header = "node", "mean", "standard deviation"
     # Python would otherwise iterate by asking for 0, 1, 2 ..., which may be nodes.
     __iter__: ClassVar[None] = None
 
@@ -564,12 +559,6 @@ class GaussianDistribution:
                 "standard_deviation": np.tile(self.standard_deviation, n),
             }
         )
-
-    def __repr__(self) -> str:
-        return "\n".join([self._caption(), text_table(self._rows(), "lrr", _HEADER)])
-
-    def _repr_html_(self) -> str | None:
-        return html_table(self._caption(), self._rows(), "lrr", _HEADER)
 
     def _caption(self) -> str:
         of_nodes = f"{len(self.nodes)} node{'s' * (len(self.nodes) != 1)}"

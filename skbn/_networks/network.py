@@ -740,7 +740,8 @@ class GaussianBayesianNetwork(
         np.float64(-8.58)
         """
         model, (sample, is_set) = self._model(), self._rows_and_set(X, sample_weight, interventions)
-        return model.mean_log_density(sample, None if is_set is None else self._of_columns(is_set))
+        of_columns = None if is_set is None else self._blocks.by_column(is_set)
+        return model.mean_log_density(sample, of_columns)
 
     # Samples, conditional distributions, predictions and interventions
 
@@ -1552,9 +1553,12 @@ class GaussianBayesianNetwork(
         >>> print(network.adjustment_sets("dose", "pain", unobserved="age").reason)
         No set of the other nodes closes the path dose <- age -> pain.
         """
+        asked = self._adjustment(cause, effect, cpdag)
+        return adjustment.adjustment_sets(asked, unobserved, forbidden)
+
+    def _adjustment(self, cause: Any, effect: Any, cpdag: bool) -> adjustment.Adjustment:
         fixed = graphs.fixed_parent_masks(self.dag) if cpdag else None
-        asked = cause, effect, unobserved, forbidden
-        return adjustment.adjustment_sets(self._structure(), fixed, self.exogenous, *asked)
+        return adjustment.read_adjustment(self._structure(), fixed, self.exogenous, cause, effect)
 
     def is_adjustment_set(
         self, cause: Any, effect: Any, columns: Any, *, cpdag: bool = False
@@ -1588,9 +1592,7 @@ class GaussianBayesianNetwork(
         >>> network.is_adjustment_set("b", "c", ["a"], cpdag=True)
         False
         """
-        fixed = graphs.fixed_parent_masks(self.dag) if cpdag else None
-        asked = cause, effect, columns
-        return adjustment.is_adjustment_set(self._structure(), fixed, self.exogenous, *asked)
+        return adjustment.is_adjustment_set(self._adjustment(cause, effect, cpdag), columns)
 
     # A table of the edges
 
@@ -2244,7 +2246,8 @@ class GaussianBayesianNetwork(
 
     def _graph_of_columns(self) -> estimation.GraphOfColumns:
         """Return the graph of the nodes' columns."""
-        blocks, outside = self._blocks, self._exogenous_columns()
+        blocks = self._blocks
+        outside = blocks.columns_of(self._exogenous_numbers())
         parents = blocks.parents_of_columns(graphs.parent_masks(self.dag))
         return estimation.GraphOfColumns(blocks, parents, self._fixed(), outside)
 
@@ -2253,17 +2256,9 @@ class GaussianBayesianNetwork(
         fixed = graphs.fixed_parent_masks(self.dag)
         return self._blocks.parents_of_columns(fixed, within=False) if self._has_blocks else fixed
 
-    def _exogenous_columns(self) -> list[int]:
-        """Return the numbers of the columns of the exogenous nodes."""
-        return self._blocks.columns_of(self._exogenous_numbers())
-
     def _exogenous_numbers(self) -> list[int]:
         outside = self.exogenous
         return [v for v, node in enumerate(self.dag) if node in outside]
-
-    def _of_columns(self, of_nodes: Booleans) -> Booleans:
-        """Return truth values of the nodes, (n, m), for their columns."""
-        return self._blocks.by_column(of_nodes)
 
     def _own_columns(self, sample: Sample, nodes: Sequence[Any] | None = None) -> Sample:
         """Return the sample of a learner's rows with the columns of the nodes.

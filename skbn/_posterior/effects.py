@@ -34,11 +34,11 @@ from skbn._core.columns import column_number, named_nodes
 from skbn._core.compile import compile_kernels
 from skbn._core.resources import one_blas_thread, require_memory
 from skbn._core.subsets import parents_of_masks
-from skbn._core.text import readable_count, readable_name, readable_value, text_table
+from skbn._core.text import readable_count, readable_name, readable_value
 from skbn._data.nodes import Nodes
 from skbn._data.statistics import GroupStatistics
 from skbn._displays.forest_display import ForestDisplay
-from skbn._displays.frames import frame_of, html_table
+from skbn._displays.frames import TableRepr, frame_of
 from skbn._networks.effect_estimates import EffectSummary, as_probabilities
 from skbn._networks.effects import Combination, change_and_reading, matrix_of
 from skbn._posterior.effect_kernels import sum_paths
@@ -242,7 +242,7 @@ _MOST_SHOWN = 10
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class TotalEffects:
+class TotalEffects(TableRepr):
     """The posterior of the total effects of columns on others, all from the same samples.
 
     ``effects[cause, outcome]`` is the posterior of one of them, an `EffectPosterior`, which says
@@ -301,6 +301,8 @@ class TotalEffects:
     nodes: Nodes
     causes: list[Combination]
     outcomes: list[Combination]
+    _alignments = "llrrr"
+    _header = "cause", "outcome", "path", "mean", "standard error"
     draws: Floats
     path_probabilities: Floats
     path_errors: Floats
@@ -461,12 +463,6 @@ class TotalEffects:
         order = np.argsort(-np.abs(self.mean[rows, columns]), kind="stable")
         return rows[order], columns[order]
 
-    def __repr__(self) -> str:
-        return "\n".join([self._caption(), text_table(self._lines(), "llrrr", _HEADER)])
-
-    def _repr_html_(self) -> str | None:
-        return html_table(self._caption(), self._lines(), "llrrr", _HEADER)
-
     def _caption(self) -> str:
         n_pairs, n_samples = len(self._pairs()[0]), self.draws.shape[-1]
         largest = f", the {_MOST_SHOWN} largest" if n_pairs > _MOST_SHOWN else ""
@@ -475,7 +471,7 @@ class TotalEffects:
             f"networks{largest}"
         )
 
-    def _lines(self) -> list[tuple[str, ...]]:
+    def _rows(self) -> list[tuple[str, ...]]:
         return [
             (
                 readable_name(self.causes[i].label),
@@ -486,9 +482,6 @@ class TotalEffects:
             )
             for i, j in zip(*(each[:_MOST_SHOWN] for each in self._pairs()), strict=True)
         ]
-
-
-_HEADER = ["cause", "outcome", "path", "mean", "standard error"]
 
 
 class SampledNetworks(NamedTuple):
