@@ -16,7 +16,7 @@ from skbn._core.arrays import Floats
 from skbn._core.columns import named_nodes
 from skbn._core.graphs import check_dag, is_parametrised
 from skbn._core.text import readable_value
-from skbn._displays import edge_measures
+from skbn._displays import appearance
 from skbn._displays.appearance import style_for
 from skbn._displays.display import Display, check_axes, fitted_graph, fitted_step
 from skbn._displays.labels import broken_into_lines, printable, text_width
@@ -182,7 +182,7 @@ class EdgeWeightsDisplay(_HeatMapDisplay):
         self.nodes = list(nx.lexicographical_topological_sort(dag, number.__getitem__))
         place = {node: i for i, node in enumerate(self.nodes)}
         self.weights = np.full((len(dag), len(dag)), np.nan)
-        for (parent, child), weight in edge_measures.strengths_of(dag).weights.items():
+        for (parent, child), weight in appearance.strengths_of(dag).weights.items():
             self.weights[place[parent], place[child]] = weight
 
     @classmethod
@@ -263,7 +263,7 @@ GaussianBayesianNetwork
             colours=("negative", "ground", "positive"),
             limits=(-largest, largest),
             label="standardised weight",
-            text_of=edge_measures.readable_weight if has_numbers else None,
+            text_of=appearance.readable_weight if has_numbers else None,
         )
 
 
@@ -340,7 +340,7 @@ class EdgeProbabilitiesDisplay(_HeatMapDisplay):
             raise ValueError(
                 f"measure must be 'probability' or 'support'; got {readable_value(measure)}."
             )
-        values, nodes = edge_measures.probability_array(probabilities, names)
+        values, nodes = appearance.probability_array(probabilities, names)
         places = _places(values, nodes, order)
         self.nodes = [nodes[place] for place in places]
         self.probabilities = values[np.ix_(places, places)]
@@ -458,7 +458,7 @@ class EdgeProbabilitiesDisplay(_HeatMapDisplay):
         self._require_matplotlib()
         values = self.probabilities
         if either_way:
-            values = edge_measures.joined_probabilities(values, self.nodes)
+            values = appearance.joined_probabilities(values, self.nodes)
         if numbers is None:
             numbers = len(self.nodes) <= _LARGEST_WITH_NUMBERS
         return self._draw_heat_map(
@@ -474,7 +474,7 @@ class EdgeProbabilitiesDisplay(_HeatMapDisplay):
 
 def _text(probability: float) -> str:
     """Return the number in a cell; most are almost 0 and stay empty, so that others stand out."""
-    text = edge_measures.readable_probability(probability)
+    text = appearance.readable_probability(probability)
     return "" if text == "0.00" else text
 
 

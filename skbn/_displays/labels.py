@@ -19,9 +19,8 @@ from scipy.spatial import KDTree
 from skbn._core.arrays import Floats
 from skbn._core.graphs import is_parametrised
 from skbn._core.text import readable_value
-from skbn._displays.appearance import Edge
-from skbn._displays.edge_measures import Strengths, readable_probability, readable_weight
-from skbn._displays.layout.curves import Point, halfway, sampled
+from skbn._displays.appearance import Edge, Strengths, readable_probability, readable_weight
+from skbn._displays.layout.coordinates import Point, halfway, sampled
 from skbn._displays.layout.layered import Layout
 
 LINE_LENGTH = 16  # characters of a line, if the name can be broken after a sign

@@ -10,7 +10,15 @@ import networkx as nx
 from skbn._core.graphs import check_dag, check_same_nodes
 from skbn._core.text import readable_value
 from skbn._displays import plot_options
-from skbn._displays.appearance import Edge, EdgeLook, NodeLook, Style, style_for
+from skbn._displays.appearance import (
+    Edge,
+    EdgeLook,
+    NodeLook,
+    Style,
+    confidence_in,
+    strengths_of,
+    style_for,
+)
 from skbn._displays.display import (
     Display,
     add_score_losses,
@@ -19,7 +27,6 @@ from skbn._displays.display import (
     fitted_graph,
     fitted_tiers,
 )
-from skbn._displays.edge_measures import confidence_in, strengths_of
 from skbn._displays.labels import NodeNames, edge_texts
 from skbn._displays.layout.layered import LayeredGraph
 from skbn._displays.network_picture import NetworkPicture

@@ -14,23 +14,29 @@ from skbn._core.graphs import is_parametrised
 from skbn._core.text import warn
 from skbn._displays.appearance import (
     READABLE_OPACITY,
+    Confidence,
     Edge,
     EdgeLook,
     NodeLook,
+    Strengths,
     line_style_for,
     opacity_for,
     style_for,
     text_on,
     width_for,
 )
-from skbn._displays.composition import Arranged, Composition, Contents, compose, size_of
-from skbn._displays.edge_measures import Confidence, Strengths
+from skbn._displays.composition import (
+    Arranged,
+    Composition,
+    Contents,
+    LegendRow,
+    compose,
+    legend_rows,
+    size_of,
+)
 from skbn._displays.labels import LINE_LENGTH, NodeNames
-from skbn._displays.layout.coordinates import CORNER
-from skbn._displays.layout.curves import Point
-from skbn._displays.layout.layered import LayeredGraph
-from skbn._displays.layout.placed import PlacedGraph
-from skbn._displays.legend import LegendRow, legend_rows
+from skbn._displays.layout.coordinates import CORNER, Point
+from skbn._displays.layout.layered import LayeredGraph, PlacedGraph
 from skbn._displays.node_colours import NodeColours
 from skbn._displays.plot_options import Bands, Emphasis
 

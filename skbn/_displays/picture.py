@@ -18,12 +18,10 @@ from matplotlib.path import Path
 from matplotlib.text import Text
 
 from skbn._displays.appearance import BAND_OPACITY, Edge, EdgeLook, NodeLook, Style
-from skbn._displays.composition import LARGEST_SCALE, Composition, Contents, size_of
+from skbn._displays.composition import LARGEST_SCALE, Composition, Contents, Legend, size_of
 from skbn._displays.labels import LINE_HEIGHT, Labels
-from skbn._displays.layout.coordinates import CORNER
-from skbn._displays.layout.curves import Point, cut_at_end, halfway
+from skbn._displays.layout.coordinates import CORNER, Point, cut_at_end, halfway
 from skbn._displays.layout.layered import Layout
-from skbn._displays.legend import Legend
 
 _SWATCH = 0.75  # height of a node's sample in a legend, in font sizes
 _HOLLOW_BORDER = 1.2  # line width of an arrowhead that is not filled, in points

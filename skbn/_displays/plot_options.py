@@ -14,7 +14,7 @@ from skbn._core.arrays import finite_number
 from skbn._core.columns import by_label, column_number, is_labelled
 from skbn._core.text import readable_name, readable_value
 from skbn._displays.appearance import Edge
-from skbn._displays.layout.curves import Point
+from skbn._displays.layout.coordinates import Point
 
 
 class PlotOptions(TypedDict, total=False):

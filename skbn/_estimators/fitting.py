@@ -24,7 +24,7 @@ from skbn._data.encoding import encoded_rows, learn_nodes
 from skbn._data.nodes import Nodes
 from skbn._data.sample import Sample
 from skbn._data.table import Table
-from skbn._displays.frames import frame_of
+from skbn._displays.notebook import frame_of
 from skbn._networks.diagnostics import warn_about_data, warn_about_limit
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._scores.base import BaseScores

@@ -20,7 +20,7 @@ from skbn._displays.display import fitted_graph
 from skbn._displays.network_display import NetworkDisplay
 from skbn._displays.plot_options import PlotOptions
 from skbn._estimators import forecasts
-from skbn._estimators.dynamics import Dynamics, dynamics_of, held_values
+from skbn._estimators.forecasts import Dynamics, dynamics_of, held_values
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn.exceptions import NonstationaryWarning
 

@@ -15,7 +15,7 @@ from skbn._core.arrays import Floats
 from skbn._core.graphs import dag_of
 from skbn._core.resources import read_only
 from skbn._core.subsets import bits_of
-from skbn._displays.frames import TableRepr, frame_of
+from skbn._displays.notebook import TableRepr, frame_of
 from skbn._networks.effect_estimates import EffectEstimate, mixture, read_intervention
 from skbn._networks.equivalence import compelled_parents, cpdag, edge_shares, number_of_members
 from skbn._networks.network import GaussianBayesianNetwork

@@ -22,7 +22,7 @@ from skbn._core.graphs import dag_of
 from skbn._core.resources import Resources
 from skbn._core.text import readable_value, warn
 from skbn._data.nodes import Nodes
-from skbn._displays.frames import frame_of
+from skbn._displays.notebook import frame_of
 from skbn._estimators.fitting import constraints_of, read_scores, resources_of, targets_of
 from skbn._estimators.network_estimator import NetworkEstimator, SearchParameters
 from skbn._networks.diagnostics import warn_about_data

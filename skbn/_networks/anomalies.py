@@ -25,7 +25,7 @@ from skbn._core.arrays import Floats
 from skbn._core.subsets import members_of
 from skbn._core.text import readable_value
 from skbn._data.statistics import GroupStatistics
-from skbn._displays.frames import frame_of
+from skbn._displays.notebook import frame_of
 from skbn._networks.gaussian import LinearGaussianModel
 from skbn._networks.inference import like_pandas
 from skbn._regressions.least_squares import solve_triangular, triangular_factor

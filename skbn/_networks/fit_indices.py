@@ -26,7 +26,7 @@ from skbn._core.subsets import bits_of, members_of
 from skbn._core.text import readable_value, text_table
 from skbn._data.sample import Sample
 from skbn._data.statistics import GroupStatistics, SampleStatistics, sample_statistics
-from skbn._displays.frames import frame_of, html_table
+from skbn._displays.notebook import frame_of, html_table
 from skbn._missing.em import Estimate
 from skbn._missing.incomplete_rows import IncompleteRows, incomplete_rows, rows_by_pattern
 from skbn._networks import estimation

@@ -24,7 +24,7 @@ from skbn._data.containers import array_of, as_numpy, missing_in
 from skbn._data.encoding import encoded_rows
 from skbn._data.nodes import Nodes
 from skbn._data.table import REMEDY, Table, numbers_of
-from skbn._displays.frames import TableRepr, frame_of
+from skbn._displays.notebook import TableRepr, frame_of
 from skbn._missing.incomplete_rows import rows_by_pattern
 from skbn._networks.gaussian import LinearGaussianModel, require_exogenous_values
 

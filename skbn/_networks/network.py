@@ -35,8 +35,7 @@ from skbn._data.nodes import Nodes
 from skbn._data.sample import Sample
 from skbn._data.statistics import GroupStatistics
 from skbn._data.table import Table, numbers_of
-from skbn._displays.frames import frame_of
-from skbn._displays.notebook import DocLinkMixin, PlotMixin
+from skbn._displays.notebook import DocLinkMixin, PlotMixin, frame_of
 from skbn._networks import (
     adjustment,
     anomalies,
@@ -51,8 +50,8 @@ from skbn._networks import (
 )
 from skbn._networks.adjustment import AdjustmentSets
 from skbn._networks.anomalies import Anomalies
-from skbn._networks.comparison import NetworkComparison
 from skbn._networks.effect_estimates import EffectEstimate, EffectParts, Intervention
+from skbn._networks.equivalence import NetworkComparison
 from skbn._networks.fit_indices import FitIndices, fit_indices, indices_of_rows
 from skbn._networks.gaussian import LinearGaussianModel
 from skbn._networks.inference import GaussianDistribution

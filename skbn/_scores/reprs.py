@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, TypeVar
 
 from skbn._core.text import readable_count, readable_name, readable_size, shortened, text_table
-from skbn._displays.frames import html_table
+from skbn._displays.notebook import html_table
 
 # What is shown stays on one screen.
 _MOST_NAMES = 20

@@ -11,11 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import pairwise_distances
 
-from skbn._displays.layout.coordinates import CORNER
-from skbn._displays.layout.curves import cut_at_end, split
-from skbn._displays.layout.layered import LayeredGraph, Layout
+from skbn._displays.layout.coordinates import CORNER, cut_at_end, split
+from skbn._displays.layout.layered import LayeredGraph, Layout, PlacedGraph
 from skbn._displays.layout.order import order_by_lanes, order_layers, shortest_layers
-from skbn._displays.layout.placed import PlacedGraph
 
 CLEARANCE = 3.5
 

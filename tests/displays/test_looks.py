@@ -23,7 +23,7 @@ from sklearn.preprocessing import StandardScaler
 import skbn
 from skbn._core.text import readable_count, readable_size
 from skbn._data.sample import Sample
-from skbn._displays.frames import PlainTable, frame_of
+from skbn._displays.notebook import PlainTable, frame_of
 from skbn._scores.reprs import ScoredParents, TopParents
 
 HOSTILE = "<script>alert('a&b')</script>"

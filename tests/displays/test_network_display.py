@@ -15,7 +15,7 @@ from skbn import (
     LocalScoreTransformer,
     NetworkDisplay,
 )
-from skbn._displays.edge_measures import strengths_of
+from skbn._displays.appearance import strengths_of
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import pytest
 import reference
 
 from skbn._core.subsets import mask_of, members_of
-from skbn._estimators.network_average import (
+from skbn._estimators.bootstrap import (
     EdgeSupport,
     averaged_parents,
     edge_support,
