@@ -33,16 +33,16 @@ ESTIMATORS = {
         "_estimators.fitting.network_of",
     ),
     "CV": (skbn.GaussianBNLearnerCV, {"cv": 2}, "_estimators.fitting.warn_about_data"),
-    "posterior": (skbn.GaussianBNPosterior, {}, "_estimators.posterior.median_network"),
+    "posterior": (skbn.GaussianBNPosterior, {}, "_posterior.answers.median_network"),
     "sampling": (
         skbn.GaussianBNPosterior,
         {"method": "sampling", "n_samples": 100, "n_chains": 2, "random_state": 0},
-        "_estimators.posterior.median_network",
+        "_posterior.answers.median_network",
     ),
     "augment": (
         skbn.GaussianBNPosterior,
         {"missing": "augment", "n_imputations": 2, "random_state": 0},
-        "_estimators.posterior.median_network",
+        "_posterior.answers.median_network",
     ),
     "bootstrap": (
         skbn.BootstrapBNLearner,
@@ -57,9 +57,9 @@ ESTIMATORS = {
     "network": (
         skbn.GaussianBayesianNetwork,
         {"dag": nx.DiGraph([("a", "b"), ("b", "c"), ("b", "d")])},
-        "_networks.network.graph_contents",
+        "_core.graphs.graph_contents",
     ),
-    "blocks": (None, {}, "_networks.network.graph_contents"),
+    "blocks": (None, {}, "_core.graphs.graph_contents"),
 }
 WITH_TEXT = TABLE.astype(object)
 WITH_TEXT.iloc[3, 1] = "n.d."
