@@ -50,8 +50,8 @@ from ._scores.criteria import Criterion as Criterion
 from ._scores.criteria import InformationCriterion as InformationCriterion
 from ._scores.criteria import LogLikelihood as LogLikelihood
 from ._scores.local_scores import LocalScores as LocalScores
+from ._scores.local_scores import SummedScores as SummedScores
 from ._scores.parent_set_scores import ParentSetScores as ParentSetScores
-from ._scores.summed_scores import SummedScores as SummedScores
 from .compile import compile_kernels as compile_kernels
 
 __version__: str

@@ -144,7 +144,8 @@ def encoded_rows(
 def require_levels(sample: Sample, nodes: Nodes) -> None:
     """Raise if a row that counts has a level that categories had, and these nodes do not."""
     own = sample.nodes
-    assert own is not None
+    if own is None:
+        return
     for v, name in enumerate(own.names):
         levels = nodes.levels.get(name, [])
         if len(levels) == len(own.levels.get(name, [])):

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from skbn._core.arrays import Floats, Integers
+from skbn._core.arrays import Booleans, Floats, Integers
 from skbn._core.subsets import mask_of, members_of
 
 
@@ -82,8 +82,19 @@ class Nodes:
         """Where the columns of each node start, and where they end; shape (m + 1,)."""
         return np.concatenate([[0], np.cumsum(self.widths)])
 
+    @property
+    def are_numbers(self) -> Booleans:
+        """Which of the columns are nodes by themselves, and no indicators; shape (n_columns,)."""
+        is_number = [
+            width == 1 and name not in self.levels
+            for name, width in zip(self.names, self.widths, strict=True)
+        ]
+        return self.by_column(np.array(is_number))
+
     def columns_of(self, nodes: Iterable[int]) -> list[int]:
         """Return the numbers of the columns of some nodes, node by node."""
+        if len(self.columns) == len(self.names):
+            return [*nodes]
         starts = self.starts
         return [column for node in nodes for column in range(starts[node], starts[node + 1])]
 

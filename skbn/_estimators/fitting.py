@@ -345,7 +345,7 @@ def constraints_of(estimator: BaseEstimator, scores: BaseScores) -> Constraints:
         exogenous=estimator.exogenous,
     )
     nodes = scores._nodes
-    if nodes is None:
+    if nodes is None or nodes.are_columns:
         return read()
 
     def explain(error: ValueError) -> str:
@@ -421,12 +421,10 @@ def network_of(solution: Solution) -> GaussianBayesianNetwork:
         dag = dag_of(solution.columns, solution.parents, solution.irreversible)
         dag.add_nodes_from(solution.exogenous, exogenous=True)
         network = GaussianBayesianNetwork(dag)
-    elif solution.nodes is None:
-        network = GaussianBayesianNetwork(solution.model.to_dag())
-    else:
-        network = GaussianBayesianNetwork._from_model(solution.model, solution.nodes)
-    network._keep(solution.model, solution.score_losses, solution.statistics)
-    return network
+        network._keep(None, solution.score_losses)
+        return network
+    kept = solution.score_losses, solution.statistics
+    return GaussianBayesianNetwork._from_model(solution.model, solution.nodes, *kept)
 
 
 def targets_of(problem: Problem) -> list[tuple[str | int, ...]]:

@@ -497,11 +497,11 @@ def _coefficients(
 def _of_pairs(problem: TableProblem, parents: list[int], pairs: list[tuple[int, int]]) -> Floats:
     """Return the coefficients of edges, their standard errors and degrees of freedom, (3, k)."""
     scorer, coef = problem.scorer, problem.model(parents).coef
-    of_columns = scorer.parents_of_columns(parents)
+    of_columns = scorer.nodes.parents_of_columns(parents)
     errors, freedom = standard_errors(scorer.group_statistics, of_columns)
     found = np.full((3, len(pairs)), np.nan)
     for i, (p, x) in enumerate(pairs):
-        ends = scorer.columns_of_nodes([p]), scorer.columns_of_nodes([x])
+        ends = scorer.nodes.columns_of([p]), scorer.nodes.columns_of([x])
         if [len(each) for each in ends] == [1, 1]:
             (a,), (b,) = ends
             found[:, i] = coef[a, b], errors[a, b], freedom[b]

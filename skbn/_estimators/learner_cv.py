@@ -13,12 +13,11 @@ from sklearn import get_config
 from sklearn.model_selection import KFold, check_cv
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 
-from skbn._core.arrays import Booleans, Floats
+from skbn._core.arrays import Floats
 from skbn._core.estimator import StrOptions, fit_method
 from skbn._core.resources import FEWEST_COLUMNS, Resources, explained, one_blas_thread, run_all, say
 from skbn._core.text import readable_value, warn
 from skbn._data.encoding import require_levels
-from skbn._data.nodes import Nodes
 from skbn._data.row_values import in_order_of_rows, is_mask
 from skbn._data.sample import Sample
 from skbn._estimators import fitting
@@ -541,23 +540,17 @@ class HeldOutScores:
         resources = self._resources.with_jobs(n_jobs)
         problem = self._problem.of_sample(learned, n_jobs)
         solutions = solve(problem, resources, self._settings, self._penalties)
-        if problem.nodes is not None:
-            require_levels(held_out, problem.nodes)
+        require_levels(held_out, problem.nodes)
         outcomes = []
         for solution in solutions:
             assert solution.model is not None
             with one_blas_thread():
                 rows = problem.kept(held_out.rows)
-                is_set = _sets_of_columns(held_out, problem.nodes)
+                is_set = held_out.is_set
+                if is_set is not None:
+                    is_set = problem.nodes.by_column(is_set)
                 score = held_out.mean(solution.model.log_density(rows, is_set))
             n_edges = sum(mask.bit_count() for mask in solution.parents)
             is_unproven = sample.is_complete and not solution.is_optimal
             outcomes.append((score, n_edges, is_unproven))
         return outcomes
-
-
-def _sets_of_columns(sample: Sample, nodes: Nodes | None) -> Booleans | None:
-    """Return which of the columns of a model were set in each row, if some were."""
-    if sample.is_set is None or nodes is None:
-        return sample.is_set
-    return nodes.by_column(sample.is_set)

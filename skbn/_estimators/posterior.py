@@ -52,9 +52,8 @@ from skbn._posterior.prior import with_edge_prior
 from skbn._posterior.sampled_posterior import ChainSettings, SampledPosterior, sampled_posterior
 from skbn._posterior.sampling import sample_networks
 from skbn._scores.criteria import Criterion
-from skbn._scores.local_scores import LocalScores
+from skbn._scores.local_scores import LocalScores, SummedScores
 from skbn._scores.reprs import ProbableParentSets
-from skbn._scores.summed_scores import SummedScores
 from skbn._solver.problem import Problem
 from skbn._solver.solve import problem_of
 from skbn.exceptions import OrderPriorWarning, SamplingWarning
@@ -322,7 +321,7 @@ class GaussianBNPosterior(SearchParameters, NetworkEstimator):
             `MissingValuesWarning` if rows have no value.
         """
         scores = read_scores(self, X, sample_weight, interventions)
-        if not isinstance(scores, (LocalScores, SummedScores)):
+        if not isinstance(scores, LocalScores):
             raise TypeError(
                 f"{type(scores).__name__} leave families out that a posterior needs. Pass the "
                 "table, or its LocalScores."
@@ -331,7 +330,7 @@ class GaussianBNPosterior(SearchParameters, NetworkEstimator):
         constraints, log_odds = with_edge_prior(
             constraints_of(self, scores), self.edge_prior, scores.columns
         )
-        table = scores if isinstance(scores, LocalScores) else None  # None for a sum of tables
+        table = None if isinstance(scores, SummedScores) else scores
         observed = None
         if table is not None and not table.sample.is_complete:
             scores = table = scores_to_complete(table, constraints)
@@ -875,8 +874,8 @@ class GaussianBNPosterior(SearchParameters, NetworkEstimator):
     @property
     def _known_nodes(self) -> Nodes:
         """The nodes, and which columns stand for each."""
-        scores = self.local_scores_
-        return scores.scorer.nodes or Nodes.of_single_columns(scores.columns)
+        nodes: Nodes = self.local_scores_.scorer.nodes
+        return nodes
 
     def _effects(
         self,

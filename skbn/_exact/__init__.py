@@ -18,7 +18,7 @@ What the search goes through, each a `FamilySource` (stated in `family_sources`)
 
 Where F is:
 
-- `stores`: in memory, or in a file;
+- `file_store`: scores in a file, if memory does not suffice;
 - `cluster`: on the workers of dask.distributed, whose tasks are the slabs.
 
 Around it:

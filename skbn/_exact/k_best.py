@@ -34,9 +34,8 @@ from skbn._exact.equivalence_filter import EquivalenceFilter
 from skbn._exact.family_sources import RankedFamilies
 from skbn._exact.parent_set_lists import ParentSetList
 from skbn._exact.plan import SearchPlan
-from skbn._exact.recurrences import best_scores
+from skbn._exact.recurrences import ArrayStore, best_scores
 from skbn._exact.search_paths import Paths, Route, State, Step
-from skbn._exact.stores import ArrayStore
 
 # Scores that differ by no more tie: a difference in nats, and a share of the score for rounding.
 _TIE = 1e-9

@@ -30,9 +30,10 @@ maxima over these lowest columns too, while a block is there.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -41,10 +42,10 @@ from skbn._core.arrays import Floats, Integers
 from skbn._core.resources import Progress, Threads, allocate
 from skbn._core.subsets import max_zeta, members_of, submasks_by_size
 from skbn._exact.family_sources import BestScores, FamilySource, TableSource
+from skbn._exact.file_store import file_store
 from skbn._exact.fill_kernels import BlockTables
 from skbn._exact.plan import SearchPlan
 from skbn._exact.sink_kernels import Tables, extend_blocks, extend_by_sink
-from skbn._exact.stores import Store, open_store
 from skbn._regressions.set_function import SCORE_ACCURACY, internal_error
 
 # Ctrl-C is handled between tasks: these local scores of a slab take a few tenths of a second.
@@ -72,6 +73,68 @@ class SearchResult(NamedTuple):
     score: float
     uncertainty: float
     rounding: float
+
+
+# Where F is while it is found, slab by slab, in the order of the sets' masks. A finished slab is
+# drawn on by later ones, and by the walk back, which reads single scores.
+
+
+class Store(Protocol):
+    """What the recursion needs to know of a store."""
+
+    def room(self, fixed: int) -> Floats:
+        """Return uninitialised memory for the scores of a slab's sets, to be passed to `keep`."""
+
+    def keep(self, fixed: int, scores: Floats) -> None:
+        """Keep the scores of a finished slab."""
+
+    def slab(self, fixed: int) -> Floats:
+        """Return the scores of a finished slab; the next call may overwrite them."""
+
+    def values(self, sets: Integers) -> Floats:
+        """Return the scores of some sets of finished slabs."""
+
+
+class ArrayStore:
+    """Keeps the scores in memory.
+
+    Parameters
+    ----------
+    plan : SearchPlan
+    threads : Threads, optional
+        These touch new memory.
+
+    Attributes
+    ----------
+    scores : ndarray of shape (2**n_columns,), float64
+        F.
+    """
+
+    def __init__(self, plan: SearchPlan, threads: Threads | None = None) -> None:
+        self.scores = allocate(1 << plan.n_columns, threads)
+        self._size = plan.inner_size
+
+    def room(self, fixed: int) -> Floats:
+        return self.slab(fixed)
+
+    def keep(self, fixed: int, scores: Floats) -> None:
+        """Do nothing: the slab was made in its place."""
+
+    def slab(self, fixed: int) -> Floats:
+        return self.scores[fixed * self._size : (fixed + 1) * self._size]
+
+    def values(self, sets: Integers) -> Floats:
+        return self.scores[sets]
+
+
+@contextmanager
+def open_store(plan: SearchPlan, threads: Threads | None = None) -> Iterator[Store]:
+    """Make the store that a plan has chosen; it raises as `file_store`."""
+    if plan.scratch is None:
+        yield ArrayStore(plan, threads)
+        return
+    with file_store(plan) as store:
+        yield store
 
 
 def exact_search(

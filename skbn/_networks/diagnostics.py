@@ -20,7 +20,7 @@ import numpy as np
 from skbn._core.arrays import Floats
 from skbn._core.graphs import dag_of
 from skbn._core.resources import one_blas_thread
-from skbn._core.subsets import mask_of, members_of
+from skbn._core.subsets import members_of
 from skbn._core.text import warn
 from skbn._data.sample import Sample
 from skbn._networks.gaussian import LinearGaussianModel
@@ -94,7 +94,7 @@ def warn_about_data(
         share = weight / weight.max()
         n_samples = share.sum() ** 2 / (share**2).sum()  # Kish's (1965) effective number
     n_levels = _n_levels(rows, int(min(_MOST_LEVELS, n_samples // _FEWEST_ROWS_PER_LEVEL)))
-    is_number = scorer.is_number
+    is_number = scorer.nodes.are_numbers
     is_number[list(model.exogenous)] = False
     n_levels = {v: n for v, n in n_levels.items() if is_number[v]}
     groups = _joined_dummies(model.parents, rows, [v for v, n in n_levels.items() if n == 2])
@@ -108,7 +108,7 @@ def warn_about_data(
     skewness = _residual_skewness(model, rows, weight)
     if sample.is_set is not None:  # where a column was set, its residual says nothing
         for nodes, counts in sample.groups:
-            at = scorer.columns_of(mask_of(nodes))
+            at = scorer.nodes.columns_of(nodes)
             skewness[at] = 0
             if len(counts.rows) >= _FEWEST_ROWS:
                 kept = scorer.kept(counts.rows) if observed is None else counts.rows
@@ -334,7 +334,7 @@ def warn_about_limit(
     full = [x for x, mask in enumerate(model.parents) if mask.bit_count() == max_parents]
     if not 0 < max_parents < m - 1 or len(full) < max(_FEWEST_COLUMNS, _SMALLEST_SHARE * m):
         return
-    if scorer.nodes is not None:  # gains are known for single columns only
+    if not scorer.nodes.are_columns:  # gains are known for single columns only
         return
     gains = gains_of_one_more_parent(scorer, model.parents, possible, full)
     gain = float(np.maximum(gains, 0).sum())

@@ -2123,8 +2123,13 @@ class GaussianBayesianNetwork(
         return graphs.dag_of(list(self.dag), graphs.parent_masks(self.dag))
 
     @classmethod
-    def _from_model(cls, model: LinearGaussianModel, blocks: Nodes | None = None) -> Self:
-        """Return the network whose columns have these parameters; by default they are nodes."""
+    def _from_model(
+        cls, model: LinearGaussianModel, blocks: Nodes | None = None, *kept: Any
+    ) -> Self:
+        """Return the network whose columns have these parameters; by default they are nodes.
+
+        `kept` is what `_keep` takes besides.
+        """
         if blocks is None or blocks.are_columns:
             network = cls(model.to_dag())
         else:
@@ -2133,7 +2138,7 @@ class GaussianBayesianNetwork(
             outside = blocks.by_column(np.arange(len(parents)))[[*model.exogenous]]
             dag.add_nodes_from((blocks.names[v] for v in {*outside.tolist()}), exogenous=True)
             network = cls(descriptions.describe(dag, blocks, model), blocks)
-        network._keep(model)
+        network._keep(model, *kept)
         return network
 
     def _keep(

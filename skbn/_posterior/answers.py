@@ -31,7 +31,6 @@ from skbn._posterior.sampled_posterior import SampledPosterior
 from skbn._scores.criteria import BGe, Criterion
 from skbn._scores.local_scores import LocalScores
 from skbn._scores.reprs import ProbableParents, ProbableParentSets
-from skbn._scores.summed_scores import SummedScores
 from skbn._solver.problem import Problem
 from skbn._solver.solve import problem_of
 from skbn.exceptions import ApproximateEvidenceWarning, SamplingWarning
@@ -139,7 +138,7 @@ _FEWEST_EFFECTIVE = 5
 _LARGEST_ALPHA_W = 1e4
 
 
-def check_evidence(scores: LocalScores | SummedScores) -> None:
+def check_evidence(scores: LocalScores) -> None:
     """Raise unless exponentials of the scores are marginal likelihoods; warn if approximately."""
     criterion = scores.criterion
     name = type(criterion).__name__

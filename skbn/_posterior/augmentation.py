@@ -187,8 +187,8 @@ def scores_to_complete(scores: LocalScores, constraints: Constraints) -> LocalSc
     by_pattern = incomplete_rows(known.rows)
     if not by_pattern.pair_weights().all():
         raise ValueError(
-            f"{by_pattern.seen_least(problem.column_names)}, so that draws of their holes hardly "
-            "leave the dependence that they begin with. Leave one of them out."
+            f"{by_pattern.seen_least(problem.nodes.column_names)}, so that draws of their holes "
+            "hardly leave the dependence that they begin with. Leave one of them out."
         )
     if isinstance(criterion, BGe) and criterion.nu is None and known.nodes is None:
         criterion.set_params(nu=np.nanmean(known.rows, axis=0))  # one prior for all tables

@@ -239,21 +239,22 @@ def with_parameters(
     `exogenous` is the mask of the columns that are not modelled.
     """
     scorer, groups = scores.scorer, scores.scorer.group_statistics
-    outside = tuple(scorer.columns_of(exogenous))
+    nodes = scorer.nodes
+    outside = tuple(nodes.columns_of(members_of(exogenous)))
     networks = []
     for start in range(0, len(parents), NETWORKS_AT_A_TIME):
         some = parents[start : start + NETWORKS_AT_A_TIME]
         of_columns: npt.NDArray[Any] = np.array(
-            [scorer.parents_of_columns(masks) for masks in some.tolist()],
-            dtype=mask_type(len(scorer.column_names)),
+            [nodes.parents_of_columns(masks) for masks in some.tolist()],
+            dtype=mask_type(len(nodes.columns)),
         )
         drawn = draw_parameters(groups, scorer.criterion, of_columns, random_state)
         for columns, parameters in zip(of_columns.tolist(), drawn, strict=True):
             model = LinearGaussianModel.from_estimates(
-                scorer.column_names, columns, parameters, [0] * len(columns)
+                nodes.column_names, columns, parameters, [0] * len(columns)
             )
             networks.append(
-                GaussianBayesianNetwork._from_model(replace(model, exogenous=outside), scorer.nodes)
+                GaussianBayesianNetwork._from_model(replace(model, exogenous=outside), nodes)
             )
     return networks
 

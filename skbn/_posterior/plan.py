@@ -17,7 +17,7 @@ from skbn._core.subsets import SmallSubsets, members_of
 from skbn._core.text import first_few, readable_count, readable_size, readable_sizes, rounded_up
 from skbn._exact.plan import SearchPlan
 from skbn._regressions.log_determinants import log_determinants_work
-from skbn._regressions.small_walk import small_log_determinants_work
+from skbn._regressions.small_walk import WORK_OF_SMALL_SET
 from skbn._solver.constraints import Constraints, Group
 from skbn._solver.planner import smaller_problems
 from skbn._solver.problem import Shape
@@ -283,7 +283,7 @@ def _listing(group: Group, constraints: Constraints) -> Listing | None:
         for x in columns
     ]
     subsets = SmallSubsets(n_positions, most + 1)
-    work = small_log_determinants_work(subsets) + WORK_OF_LISTED_FAMILY * sum(n_families)
+    work = WORK_OF_SMALL_SET * subsets.n_sets + WORK_OF_LISTED_FAMILY * sum(n_families)
     return Listing(most, sum(n_families), max(n_families), subsets.n_sets, work)
 
 

@@ -23,6 +23,9 @@ from skbn._core.resources import Progress, Threads, allocate
 from skbn._core.subsets import SmallSubsets
 from skbn._regressions.givens import copy_block, move_last_in_front
 
+# How long a log-determinant takes, in units of one local score of a search.
+WORK_OF_SMALL_SET = 60
+
 
 def small_log_determinants(
     factor: npt.NDArray[np.float64],
@@ -45,7 +48,7 @@ def small_log_determinants(
     n_jobs : int or None
         Number of threads, by joblib's rules. It does not change a bit of the result.
     progress : Progress or None
-        Advanced by ``small_log_determinants_work(subsets)`` in all.
+        Advanced by ``WORK_OF_SMALL_SET * subsets.n_sets`` in all.
     widths : sequence of m int, optional
         How many columns each node has; by default one.
 
@@ -66,17 +69,12 @@ def small_log_determinants(
         (factor, starts, offsets, last, subsets.most, subsets.binomials, subsets.starts, log_det)
         for last in range(m - 1, 0, -1)  # the longest first
     ]
-    work = small_log_determinants_work(subsets) / len(arguments)
+    work = WORK_OF_SMALL_SET * subsets.n_sets / len(arguments)
     with Threads(n_jobs, m) as threads:
         for _ in threads.map(walk_small_sets, arguments):
             if progress is not None:
                 progress.advance(work)
     return log_det
-
-
-def small_log_determinants_work(subsets: SmallSubsets) -> int:
-    """Return about how long they take, in units of one local score of a search."""
-    return 60 * subsets.n_sets
 
 
 def columns_of_small_sets(subsets: SmallSubsets, widths: Sequence[int]) -> npt.NDArray[np.int64]:

@@ -34,11 +34,6 @@ class BaseScores(ABC):
         """The columns' names, or their numbers if they have none."""
 
     @property
-    def _summands(self) -> list[Any]:
-        """The LocalScores whose sum these scores are, if `+` may add others to them."""
-        return []
-
-    @property
     @abstractmethod
     def sample(self) -> Sample:
         """The rows and their weights.

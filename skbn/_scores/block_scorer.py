@@ -58,10 +58,8 @@ class BlockScorer(FamilyScorer):
 
     Parameters
     ----------
-    sample : Sample
-        With nodes.
-    names, criterion, penalty, max_parents, n_jobs
-        As for `FamilyScorer`, with the names of the nodes.
+    sample, nodes, criterion, penalty, max_parents, n_jobs
+        As for `FamilyScorer`.
 
     Attributes
     ----------
@@ -76,7 +74,7 @@ class BlockScorer(FamilyScorer):
     def __init__(
         self,
         sample: Sample,
-        names: list[str | int],
+        nodes: Nodes,
         criterion: Criterion,
         penalty: float,
         max_parents: int | None,
@@ -87,14 +85,13 @@ class BlockScorer(FamilyScorer):
                 "nu is a prior mean of columns, and nodes of several columns are whitened first. "
                 "Leave nu=None, which takes the means of the table."
             )
-        super().__init__(sample, names, criterion, penalty, max_parents, n_jobs)
+        super().__init__(sample, nodes, criterion, penalty, max_parents, n_jobs)
 
     # The columns
 
     @cached_property
     def _independent(self) -> tuple[list[int], dict[str | int, list[Any]]]:
-        assert self._sample.nodes is not None
-        return independent_columns(self._sample.summary, self._sample.nodes)
+        return independent_columns(self._sample.summary, self.given_nodes)
 
     @property
     def _kept(self) -> list[int]:
@@ -103,38 +100,12 @@ class BlockScorer(FamilyScorer):
     @cached_property
     def nodes(self) -> Nodes:
         """The nodes with their columns that are independent of each other."""
-        assert self._sample.nodes is not None
-        return self._sample.nodes.select(*self._independent)
+        return self.given_nodes.select(*self._independent)
 
     @cached_property
     def summary(self) -> RowSummary:
         """The summary of these columns."""
         return self._sample.summary.select(self._kept)
-
-    @property
-    def column_names(self) -> list[str | int]:
-        return self.nodes.column_names
-
-    @property
-    def is_number(self) -> Booleans:
-        nodes = self.nodes
-        is_number = [
-            width == 1 and name not in nodes.levels
-            for name, width in zip(nodes.names, nodes.widths, strict=True)
-        ]
-        return nodes.by_column(np.array(is_number))
-
-    def parents_of_columns(self, parents: Sequence[int]) -> list[int]:
-        return self.nodes.parents_of_columns(parents)
-
-    def fixed_of_columns(self, fixed: Sequence[int]) -> list[int]:
-        return self.nodes.parents_of_columns(fixed, within=False)
-
-    def columns_of_nodes(self, nodes: list[int]) -> list[int]:
-        return self.nodes.columns_of(nodes)
-
-    def widths_of(self, nodes: Sequence[int]) -> tuple[int, ...]:
-        return tuple(self.nodes.widths[node] for node in nodes)
 
     def kept(self, rows: Floats) -> Floats:
         return rows[:, self._kept]
@@ -148,7 +119,7 @@ class BlockScorer(FamilyScorer):
     @cached_property
     def _criterion_tables(self) -> Floats:
         """The tables over the numbers of columns, shape (3, n_columns), without costs of edges."""
-        n, k, criterion = self._n_samples, len(self.column_names), self.criterion
+        n, k, criterion = self._n_samples, len(self.nodes.columns), self.criterion
         name = type(criterion).__name__
         if isinstance(criterion, InformationCriterion):
             tables = tables_of_columns(criterion, n, k, self.penalty)
@@ -180,14 +151,6 @@ class BlockScorer(FamilyScorer):
         tables = np.stack([np.zeros(m), -np.ones(m), np.ones(m)])
         tables[0, self.families.max_parents + 1 :] = -np.inf
         return read_only(tables)
-
-    @property
-    def residual_weights(self) -> Floats:
-        return np.abs(self._criterion_tables[2])
-
-    @property
-    def largest_weight(self) -> float:
-        return float(np.abs(self._criterion_tables[1:]).max())
 
     @cached_property
     def _node_terms(self) -> Floats:
@@ -259,7 +222,7 @@ class BlockScorer(FamilyScorer):
     def _prior(self) -> Prior | None:
         """Return the criterion's prior of the whitened columns, as rows of the columns."""
         summary = self.summary
-        k = len(self.column_names)
+        k = len(self.nodes.columns)
         of_columns = np.zeros((k, k))
         for node, factor in enumerate(self._factors_within):
             at = self.nodes.columns_of([node])

@@ -21,9 +21,9 @@ from skbn._core.subsets import SmallSubsets, advance, mask_of, max_zeta, members
 from skbn._regressions.log_determinants import log_determinants, log_determinants_work, walk_seeds
 from skbn._regressions.set_function import local_score_terms
 from skbn._regressions.small_walk import (
+    WORK_OF_SMALL_SET,
     add_singles,
     small_log_determinants,
-    small_log_determinants_work,
     walk_small_sets,
 )
 from skbn._scores.few_parents_kernels import (
@@ -230,7 +230,7 @@ class SmallFamilies(Families):
         self.n_parent_sets = sum(comb(m - 1, size) for size in range(self.max_parents + 1))
         self.subsets = SmallSubsets(m, self.max_parents + 1)
         self.n_subsets = self.subsets.n_sets
-        self.work = small_log_determinants_work(self.subsets)
+        self.work = WORK_OF_SMALL_SET * self.subsets.n_sets
         # Log-determinants, and for each family of the child two scores and a byte, by which the
         # undominated ones are found.
         of_child = 2 * self.n_parent_sets - (-self.n_parent_sets // BYTES)

@@ -2,29 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
-from typing import Any, Self
+from dataclasses import replace
+from typing import Any, NoReturn, Self
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 
-from skbn._core.arrays import Floats
+from skbn._core.arrays import BYTES, Floats
 from skbn._core.columns import family_numbers
 from skbn._core.resources import read_only
 from skbn._core.text import readable_value
 from skbn._data.experiments import read_interventions
+from skbn._data.nodes import Nodes
 from skbn._data.sample import Sample, TableMixin
 from skbn._data.statistics import Regression, SampleStatistics
 from skbn._scores.base import BaseScores
 from skbn._scores.block_scorer import BlockScorer
-from skbn._scores.criteria import Criterion, InformationCriterion, read_penalty
+from skbn._scores.criteria import (
+    Criterion,
+    InformationCriterion,
+    is_score_equivalent,
+    read_penalty,
+    same_criterion,
+)
 from skbn._scores.families import ScoredParentSets, ScoredPiece
-from skbn._scores.interventional_scorer import InterventionalScorer
+from skbn._scores.grouped_scorer import GroupedScorer, RowGroup, sum_of_scorers
 from skbn._scores.reprs import ScoresSummary
 from skbn._scores.scorer import FamilyScorer
-from skbn._scores.summed_scores import SummedScores
 
 
 class LocalScores(TableMixin, BaseScores):
@@ -68,7 +75,7 @@ class LocalScores(TableMixin, BaseScores):
     _criterion: Criterion
     _max_parents: int | None
     _n_jobs: int | None
-    _columns: list[str | int]
+    _nodes: Nodes
 
     def __init__(self) -> None:
         raise TypeError(
@@ -89,23 +96,24 @@ class LocalScores(TableMixin, BaseScores):
         """Return the local scores of a sample's rows, or of its summary."""
         self = cls.__new__(cls)
         self._sample = sample
-        self._nodes = sample.nodes
         self._criterion = criterion
         self._max_parents = max_parents
         self._n_jobs = n_jobs
-        if sample.nodes is not None:
-            self._columns = [*sample.nodes.names]
-        elif feature_names is None:
-            self._columns = [*range(sample.shape[1])]
-        else:
-            self._columns = [str(name) for name in feature_names]
+        names = [*range(sample.shape[1])] if feature_names is None else map(str, feature_names)
+        self._nodes = sample.nodes or Nodes.of_single_columns([*names])
         if feature_names is not None:
             self.feature_names_in_ = read_only(feature_names)
-        settings = self._columns, criterion, penalty, max_parents, n_jobs
-        kind: type[FamilyScorer] = FamilyScorer if sample.nodes is None else BlockScorer
+        settings = self._nodes, criterion, penalty, max_parents, n_jobs
+        is_plain = sample.nodes is None or sample.nodes.are_columns
+        kind = FamilyScorer if is_plain else BlockScorer
         if sample.is_experiment:
-            kind = InterventionalScorer
-        self.scorer = kind(sample, *settings)
+            whole = kind(sample.all_rows, *settings)
+            groups = [
+                RowGroup(nodes, kind(rows, *settings), whole) for nodes, rows in sample.groups
+            ]
+            self.scorer = GroupedScorer(groups, sample.targets, sample)
+        else:
+            self.scorer = kind(sample, *settings)
         return self
 
     def with_penalty(self, penalty: float) -> Self:
@@ -145,7 +153,7 @@ class LocalScores(TableMixin, BaseScores):
         return other
 
     @property
-    def _summands(self) -> list[Any]:
+    def _summands(self) -> list[LocalScores]:
         return [self]
 
     def __add__(self, other: Any) -> SummedScores:
@@ -166,7 +174,9 @@ class LocalScores(TableMixin, BaseScores):
             If they have other columns, another criterion, penalty or max_parents; if values are
             missing; if the criterion gives equivalent networks different scores.
         """
-        return SummedScores._of([self]) + other
+        if not isinstance(other, LocalScores):
+            return NotImplemented
+        return SummedScores._of([*self._summands, *other._summands])
 
     def __radd__(self, other: Any) -> SummedScores:
         """Return these scores as a sum: ``sum`` begins with 0."""
@@ -204,7 +214,7 @@ class LocalScores(TableMixin, BaseScores):
     @property
     def columns(self) -> list[str | int]:
         """The columns' names, or their numbers if they have none."""
-        return [*self._columns]
+        return [*self._nodes.names]
 
     def with_sample_weight(self, sample_weight: npt.ArrayLike | None) -> Self:
         """Return the local scores of the rows with weights, which count as repeats of them.
@@ -278,6 +288,8 @@ class LocalScores(TableMixin, BaseScores):
     def _with_sample(
         self, sample: Sample, n_jobs: int | None = None, max_parents: int | None = None
     ) -> Self:
+        if sample is self._sample and n_jobs is None and max_parents is None:
+            return self
         names = getattr(self, "feature_names_in_", None)
         return self._from_sample(
             sample,
@@ -288,12 +300,18 @@ class LocalScores(TableMixin, BaseScores):
             n_jobs=self._n_jobs if n_jobs is None else n_jobs,
         )
 
+    def _of_rows(
+        self, change: Callable[[Sample], Sample], max_parents: int | None = None
+    ) -> LocalScores:
+        """Return the scores of changed rows, those of each table by itself."""
+        return self._with_sample(change(self.sample), max_parents=max_parents)
+
     # The families
 
     @property
     def n_families(self) -> int:
         """Number of families; ``m * 2**(m - 1)`` without `max_parents`."""
-        return len(self._columns) * self.scorer.families.n_parent_sets
+        return len(self._nodes.names) * self.scorer.families.n_parent_sets
 
     @property
     def statistics(self) -> SampleStatistics:
@@ -323,7 +341,7 @@ class LocalScores(TableMixin, BaseScores):
             If `statistics` raises it, or memory does not suffice; if nodes have several columns,
             whose scores are kept in their place.
         """
-        if self._sample.nodes is not None:
+        if not self._nodes.are_columns:
             raise ValueError(
                 "Log-determinants of nodes of several columns are not kept, but what their scores "
                 "are differences of. Ask local_score, or to_array for the scores of all families."
@@ -517,6 +535,166 @@ class LocalScores(TableMixin, BaseScores):
         return self.scorer.scored(child, candidates)
 
     def _families_to_write(self, child: int) -> ScoredParentSets:
-        others = [v for v in range(len(self._columns)) if v != child]
+        others = [v for v in range(len(self._nodes.names)) if v != child]
         parents, scores = self.scorer.listed(child, [], others)
         return parents, scores + self.scorer.score_offsets[child]
+
+
+class SummedScores(LocalScores):
+    """The local scores of several tables with the same columns, added up.
+
+    The score of a network is then that of one structure whose parameters each table has for
+    itself: the sum of the network's scores in all tables, or the logarithm of the product of their
+    marginal likelihoods. The sum of `LocalScores`, ``scores_a + scores_b`` or
+    ``sum(list_of_scores)``, makes these objects; learners and posteriors take them in the place of
+    a table. The networks that they find have no parameters: fit these to a table.
+
+    Attributes
+    ----------
+    tables : list of LocalScores
+        Those that were added up.
+    feature_names_in_ : ndarray of shape (m,) of str
+        Only if the columns have names.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from skbn import GaussianBNLearner, LocalScoreTransformer
+    >>> wine = load_wine(as_frame=True)
+    >>> table = wine.data[["alcohol", "proline", "hue", "ash"]]
+    >>> scores = LocalScoreTransformer().fit_transform(table)
+    >>> added = scores[wine.target == 1] + scores[wine.target == 2]
+    >>> added
+    <SummedScores of 32 families, 4 columns, tables=2, criterion=BIC(), penalty=1, 128 B>
+    >>> learner = GaussianBNLearner().fit(added)
+    >>> round(learner.network_score_, 2)
+    -836.06
+    >>> network = learner.network_.fit(table[wine.target == 1])
+    """
+
+    tables: list[LocalScores]
+
+    def __init__(self) -> None:
+        raise TypeError("SummedScores are sums of LocalScores: write scores_a + scores_b.")
+
+    @classmethod
+    def _of(cls, tables: Sequence[LocalScores]) -> SummedScores:
+        """Return the sum of the scores of tables; raise unless it is one of a structure."""
+        self, first = cls.__new__(cls), tables[0]
+        for each in tables:
+            _require_summand(first, each)
+        vars(self).update(vars(first))  # they have their settings in common
+        self.tables = list(tables)
+        self.scorer = sum_of_scorers([each.scorer for each in tables])
+        return self
+
+    @property
+    def _summands(self) -> list[LocalScores]:
+        return self.tables
+
+    @property
+    def sample(self) -> NoReturn:
+        """Raise a TypeError, since the rows are those of several tables."""
+        raise TypeError(
+            "SummedScores are of several tables, which have their rows: see their attribute "
+            "tables. Pass one of these, or a table."
+        )
+
+    def with_penalty(self, penalty: float) -> SummedScores:
+        return self._of([each.with_penalty(penalty) for each in self.tables])
+
+    def _with_sample(
+        self, sample: Sample, n_jobs: int | None = None, max_parents: int | None = None
+    ) -> NoReturn:
+        raise TypeError("SummedScores are of several tables. Take rows of each table.")
+
+    def _of_rows(
+        self, change: Callable[[Sample], Sample], max_parents: int | None = None
+    ) -> LocalScores:
+        return self._of([each._of_rows(change, max_parents) for each in self.tables])
+
+    def with_sample_weight(self, sample_weight: npt.ArrayLike | None) -> Self:
+        """Return these scores if there are no weights.
+
+        Parameters
+        ----------
+        sample_weight : None
+
+        Returns
+        -------
+        scores : SummedScores
+
+        Raises
+        ------
+        TypeError
+            If there are weights: they belong to the rows of each table.
+        """
+        self._refuse("sample_weight", sample_weight)
+        return self
+
+    def with_interventions(self, interventions: Any) -> Self:
+        """Return these scores if there are no interventions.
+
+        Parameters
+        ----------
+        interventions : None
+
+        Returns
+        -------
+        scores : SummedScores
+
+        Raises
+        ------
+        TypeError
+            If there are interventions: they belong to the rows of each table.
+        """
+        self._refuse("interventions", interventions)
+        return self
+
+    def _refuse(self, name: str, given: Any) -> None:
+        if given is not None:
+            raise TypeError(
+                f"{name} belong to the rows of each table. Give them where its LocalScores are "
+                "made, before these are added up."
+            )
+
+    def _summary(self) -> ScoresSummary:
+        of_first = self.tables[0]._summary()
+        settings = {"tables": str(len(self.tables)), **of_first.settings}
+        n_bytes = BYTES * self.scorer.families.n_subsets
+        return replace(
+            of_first,
+            kind=type(self).__name__,
+            n_rows=None,
+            settings=settings,
+            n_bytes=n_bytes,
+            memory_note="",
+        )
+
+
+def _require_summand(first: Any, other: Any) -> None:
+    """Raise unless two tables' scores may be added up."""
+    if other.columns != first.columns or other._nodes != first._nodes:
+        raise ValueError(
+            "LocalScores that are added up must have the same columns, in one order, and the same "
+            f"levels of categories: got {readable_value(first.columns)} and "
+            f"{readable_value(other.columns)}. Make the scores of one table, and index them by the "
+            "rows of each group, as in scores[labels == 'a'] + scores[labels == 'b']."
+        )
+    for name in ("criterion", "penalty", "max_parents"):
+        own, given = getattr(first, name), getattr(other, name)
+        if not (same_criterion(own, given) if name == "criterion" else own == given):
+            raise ValueError(
+                f"LocalScores that are added up must have the same {name}; got "
+                f"{readable_value(own)} and {readable_value(given)}."
+            )
+    if not other.sample.is_complete:
+        raise ValueError(
+            "LocalScores of tables with missing values cannot be added up. Complete the tables "
+            "first, by GaussianBNImputer for example."
+        )
+    if not is_score_equivalent(other.scorer.tables):
+        raise ValueError(
+            f"criterion={readable_value(first.criterion)} gives equivalent networks different "
+            "scores, which cannot be added up. Use 'bic', 'aic', 'ebic', 'loglik' or 'bge'."
+        )

@@ -13,7 +13,7 @@ import numpy as np
 from skbn._core.arrays import BYTES, Booleans, Floats, Integers
 from skbn._core.compile import compile_kernels
 from skbn._core.resources import Progress, Resources, one_blas_thread, read_only, require_memory
-from skbn._core.subsets import bits_of, members_of
+from skbn._core.subsets import bits_of
 from skbn._core.text import readable_value
 from skbn._data.nodes import Nodes
 from skbn._data.sample import RowSummary, Sample, centred_blocks
@@ -52,9 +52,9 @@ class FamilyScorer:
     Parameters
     ----------
     sample : Sample
-    names : list of str or int
-        The columns' names or numbers, for errors and for the labelled parameters of a
-        criterion.
+    nodes : Nodes
+        Which columns stand for each node; here, each is a node. Their names are for errors and for
+        the labelled parameters of a criterion.
     criterion : Criterion
     penalty : float
     max_parents : int or None
@@ -70,6 +70,8 @@ class FamilyScorer:
         The masks of the nodes that an experimenter set together, each once.
     """
 
+    # Whether the scores of several tables are added up.
+    is_sum: bool = False
     # What keeps an order search from finding families by regressions of single columns on the same
     # rows, as an error says it.
     why_listed: ClassVar[str | None] = None
@@ -79,20 +81,20 @@ class FamilyScorer:
     def __init__(
         self,
         sample: Sample,
-        names: list[str | int],
+        nodes: Nodes,
         criterion: Criterion,
         penalty: float,
         max_parents: int | None,
         n_jobs: int | None,
     ) -> None:
-        m = len(names)
+        m = len(nodes.names)
         self.families: AllFamilies | SmallFamilies = (
             AllFamilies(m) if max_parents is None else SmallFamilies(m, max_parents)
         )
-        self.criterion = criterion_for(criterion, names)
+        self.criterion = criterion_for(criterion, nodes.names)
         self.penalty = penalty
         self._sample = sample
-        self._names = names
+        self.given_nodes = nodes
         self._n_jobs = n_jobs
         self._shared = _SharedByPenalties()
         self.targets: list[int] = []
@@ -105,7 +107,7 @@ class FamilyScorer:
             vars(other).pop(name, None)
         return other
 
-    # The rows, of which all count for each node here; `InterventionalScorer` has some for each
+    # The rows, of which all count for each node here; `GroupedScorer` has some for each
 
     @property
     def row_groups(self) -> list[ScoredGroup]:
@@ -138,7 +140,7 @@ class FamilyScorer:
     @property
     def group_statistics(self) -> list[GroupStatistics]:
         """What the regressions of the columns depend on."""
-        return [GroupStatistics([*range(len(self.column_names))], self.statistics)]
+        return [GroupStatistics([*range(len(self.nodes.columns))], self.statistics)]
 
     # The columns, of which each is a node here; `BlockScorer` has nodes of several columns
 
@@ -147,15 +149,10 @@ class FamilyScorer:
         """The summary of the columns from which the scores follow."""
         return self._sample.summary
 
-    @property
-    def nodes(self) -> Nodes | None:
-        """Which columns stand for each node; None if each is one."""
-        return None
-
-    @property
-    def column_names(self) -> list[str | int]:
-        """The names of these columns."""
-        return self._names
+    @cached_property
+    def nodes(self) -> Nodes:
+        """Which columns stand for each node."""
+        return self.given_nodes
 
     @property
     def sample(self) -> Sample:
@@ -163,34 +160,9 @@ class FamilyScorer:
         return self._sample
 
     @property
-    def is_number(self) -> Booleans:
-        """Which of the columns are nodes by themselves, shape (n_columns,)."""
-        return np.ones(len(self.column_names), dtype=bool)
-
-    def parents_of_columns(self, parents: Sequence[int]) -> list[int]:
-        """Return the masks of the columns' parents, from those of the nodes."""
-        return list(parents)
-
-    def columns_of(self, nodes: int) -> list[int]:
-        """Return the columns of the nodes in a mask."""
-        return self.columns_of_nodes(members_of(nodes))
-
-    def columns_of_nodes(self, nodes: list[int]) -> list[int]:
-        """Return the columns of some nodes, in the order of the nodes."""
-        return nodes
-
-    def widths_of(self, nodes: Sequence[int]) -> tuple[int, ...]:
-        """Return how many columns each of some nodes has."""
-        return (1,) * len(nodes)
-
-    @property
     def _most_columns(self) -> int:
         """How many columns the largest family has."""
         return self.families.max_parents + 1
-
-    def fixed_of_columns(self, fixed: Sequence[int]) -> list[int]:
-        """Return the masks of the columns' parents whose edges are fixed, from those of nodes."""
-        return list(fixed)
 
     @property
     def residual_weights(self) -> Floats:
@@ -198,12 +170,12 @@ class FamilyScorer:
 
         Shape (n_columns,), by the number of parents.
         """
-        return np.abs(self.tables[2])
+        return np.abs(self._criterion_tables[2])
 
     @property
     def largest_weight(self) -> float:
         """The largest weight of a log-determinant in a score."""
-        return float(np.abs(self.tables[1:]).max())
+        return float(np.abs(self._criterion_tables[1:]).max())
 
     # The criterion
 
@@ -254,7 +226,7 @@ class FamilyScorer:
     @property
     def noise_divisors(self) -> Floats:
         """The divisors of residual sums of squares, by the number of parents of a column."""
-        n, m = self.statistics.n_samples, len(self.column_names)
+        n, m = self.statistics.n_samples, len(self.nodes.columns)
         divisors = self.criterion.noise_divisors(n, m)
         return check_noise_divisors(divisors, type(self.criterion).__name__, n, m)
 
@@ -308,7 +280,7 @@ class FamilyScorer:
     def _statistics(self, prior: Prior | None) -> SampleStatistics:
         return sample_statistics(
             self.summary,
-            self._names,
+            self.nodes.column_names,
             prior=prior,
             largest_family=self._most_columns,
             sensitivity=float(2 * np.abs(self._criterion_tables[1:]).max()),
@@ -376,16 +348,17 @@ class FamilyScorer:
 
         The progress is advanced by that of one walk.
         """
-        small = self._small_sets(columns, max_parents, resources.n_jobs, resources.progress)
+        small = self.small_sets(columns, max_parents, resources.n_jobs, resources.progress)
         return [small] * len(children)
 
-    def _small_sets(
+    def small_sets(
         self,
         columns: list[int],
         max_parents: int,
         n_jobs: int | None,
         progress: Progress | None = None,
     ) -> tuple[SmallFamilies, Floats]:
+        """Return the families of few parents among columns, and what they need."""
         families = SmallFamilies(len(columns), max_parents)
         compile_kernels(families.kernels)
         return families, self._values(families, columns, n_jobs, progress)
@@ -453,7 +426,7 @@ class FamilyScorer:
             If the columns of a family of up to `max_parents` parents depend on each other.
         """
         if not self.statistics.is_checked:
-            self._small_sets(columns, max_parents, n_jobs)  # which looks at each family
+            self.small_sets(columns, max_parents, n_jobs)  # which looks at each family
         weights = self.weights_of(columns, max_parents)
         is_whole = not self.families.are_listed and columns == list(range(self.families.m))
         kept = self._shared.searched

@@ -99,8 +99,8 @@ class CandidateScores:
         """Return the scores as differences of set functions, by a walk through all sets."""
         nodes = [*candidates, child]
         offsets = None if scorer.offsets is None else scorer.offsets[nodes]
-        columns = scorer.statistics.factor[:, scorer.columns_of_nodes(nodes)]
-        key = scorer, scorer.widths_of(nodes)
+        columns = scorer.statistics.factor[:, scorer.nodes.columns_of(nodes)]
+        key = scorer, tuple(scorer.nodes.widths[v] for v in nodes)
         if key not in self._walks:
             factor, _ = scorer.factor_of(nodes)
             weights = scorer.weights_of(nodes, self._constraints.max_parents)

@@ -18,16 +18,14 @@ import numpy as np
 import numpy.typing as npt
 
 from skbn._core.arrays import Booleans, Floats, Integers
-from skbn._core.subsets import bits_of, mask_of, members_of
+from skbn._core.subsets import bits_of, members_of
 from skbn._core.text import readable_value
 from skbn._networks.equivalence import canonical_member
 from skbn._regressions.least_squares import families_of
 from skbn._regressions.set_function import internal_error, score_tolerance
-from skbn._scores.base import BaseScores
 from skbn._scores.local_scores import LocalScores
 from skbn._scores.parent_set_scores import ParentSetScores
 from skbn._scores.scorer import FamilyScorer, ScoredGroup
-from skbn._scores.sum_scorer import SumScorer
 from skbn._solver.constraints import Constraints
 
 
@@ -65,7 +63,7 @@ def certify_score(network_terms: Floats, searched: float) -> float:
 
 
 def certify_network(
-    scores: LocalScores, constraints: Constraints, parents: list[int], coef: Floats
+    scores: LocalScores, constraints: Constraints, parents: list[int], coefs: Sequence[Floats]
 ) -> Floats:
     """Raise unless a network is the best of its neighbours, and fits the rows themselves.
 
@@ -75,8 +73,9 @@ def certify_network(
     constraints : Constraints
     parents : list of int
         The mask of each column's parents.
-    coef : ndarray of shape (n_columns, n_columns)
-        The weights of the edges between columns, ``coef[i, j]`` that of i -> j.
+    coefs : sequence of ndarray of shape (n_columns, n_columns)
+        For each of the tables whose scores these are, the weights of the edges between columns,
+        ``coef[i, j]`` that of i -> j.
 
     Returns
     -------
@@ -93,21 +92,13 @@ def certify_network(
         would leave less. The last check is skipped if the rows were not kept.
     """
     changes = EdgeChanges(scores.scorer, constraints, parents)
-    groups = scores.scorer.row_groups
-    certify_determinants(groups, changes)
-    losses = certify_neighbours(scores, changes)
-    certify_rows(scores, groups, constraints, parents, coef)
-    return losses
-
-
-def certify_determinants(groups: Sequence[ScoredGroup], changes: EdgeChanges) -> None:
-    """Raise unless a search took its scores from the log-determinants of regressions."""
-    for nodes, scorer in groups:
-        _check_determinants(scorer, changes, nodes)
-
-
-def certify_neighbours(scores: BaseScores, changes: EdgeChanges) -> Floats:
-    """Return the score losses of a network's edges; raise if a neighbour scores higher."""
+    tables = scores._summands if scores.scorer.is_sum else [scores]
+    groups = [table.scorer.row_groups for table in tables]
+    for table, of_table in zip(tables, groups, strict=True):
+        is_one = table.scorer is scores.scorer
+        own = changes if is_one else EdgeChanges(table.scorer, constraints, parents)
+        for nodes, scorer in of_table:
+            _check_determinants(scorer, own, nodes)
     better = changes.best()
     if better is not None:
         child, parent, what, gain = better
@@ -115,11 +106,12 @@ def certify_neighbours(scores: BaseScores, changes: EdgeChanges) -> Floats:
             f"with the edge {scores.columns[parent]!r} -> {scores.columns[child]!r} {what} the "
             f"network found scores higher by {gain:g} nats and more"
         )
-    parents = changes.parents
+    for table, of_table, coef in zip(tables, groups, coefs, strict=True):
+        _check_rows_of(table, of_table, constraints, parents, coef)
     return np.where(bits_of(parents, len(parents)), -changes.gains, np.nan).T
 
 
-def certify_rows(
+def _check_rows_of(
     scores: LocalScores,
     groups: Sequence[ScoredGroup],
     constraints: Constraints,
@@ -129,12 +121,12 @@ def certify_rows(
     """Raise unless the rows, if they were kept, leave the residuals that scores have."""
     if not scores.sample.has_rows:
         return
-    of_columns = scores.scorer.parents_of_columns(parents)
+    of_columns = scores.scorer.nodes.parents_of_columns(parents)
     is_parent = bits_of(of_columns, len(of_columns))
     for nodes, scorer in groups:
         if len(nodes) < len(parents) or constraints.exogenous:
             # Others have no parents here, so that their rows are not looked at.
-            own = scorer.columns_of(mask_of(nodes) & ~constraints.exogenous)
+            own = scorer.nodes.columns_of([x for x in nodes if not constraints.exogenous >> x & 1])
             counts = np.isin(np.arange(len(of_columns)), own)
             _check_rows(scorer, is_parent & counts[:, np.newaxis], coef * counts)
         else:
@@ -201,7 +193,7 @@ def _check_determinants(scorer: FamilyScorer, changes: EdgeChanges, children: li
 
 def _check_rows(scorer: FamilyScorer, is_parent: Booleans, coef: Floats) -> None:
     """Raise unless the residuals are those of least squares, and agree with the scores."""
-    m, names = len(is_parent), scorer.column_names
+    m, names = len(is_parent), scorer.nodes.column_names
     scale = scorer.statistics.scale
     # The columns of unit norm times this matrix are the residuals.
     residual_of = np.eye(m) - coef * scale[:, np.newaxis] / scale
@@ -261,7 +253,7 @@ class EdgeChanges:
 
     Parameters
     ----------
-    scorer : FamilyScorer or SumScorer
+    scorer : FamilyScorer
     constraints : Constraints
     parents : sequence of int
         The mask of each column's parents: an acyclic network within the constraints.
@@ -279,7 +271,7 @@ class EdgeChanges:
     """
 
     def __init__(
-        self, scorer: FamilyScorer | SumScorer, constraints: Constraints, parents: Sequence[int]
+        self, scorer: FamilyScorer, constraints: Constraints, parents: Sequence[int]
     ) -> None:
         m = len(parents)
         self.parents = list(parents)

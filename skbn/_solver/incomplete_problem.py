@@ -91,7 +91,7 @@ class IncompleteProblem(TableProblem):
             return
         row, column = np.argwhere(is_missing)[0].tolist()
         outside = members_of(self.constraints.exogenous)
-        if names[column] in self._names_of(self._columns_of(outside)):
+        if names[column] in self._names_of(self._all_nodes.columns_of(outside)):
             raise ValueError(
                 f"Column {names[column]!r} is exogenous and has no value in row {row}: nothing "
                 "says how exogenous columns are distributed. Model it in the first of the tiers, "
@@ -111,9 +111,10 @@ class IncompleteProblem(TableProblem):
 
     # The columns
 
-    def _columns_of(self, nodes: list[int]) -> list[int]:
-        known = self.scores.sample.nodes
-        return nodes if known is None else known.columns_of(nodes)
+    @property
+    def _all_nodes(self) -> Nodes:
+        """The nodes with all columns of the table."""
+        return self.scores._nodes
 
     @cached_property
     def _is_given(self) -> Booleans:
@@ -121,9 +122,8 @@ class IncompleteProblem(TableProblem):
         sample = self.scores.sample
         is_given = np.zeros(sample.shape, dtype=bool)
         if sample.is_set is not None:
-            nodes = sample.nodes
-            is_given |= sample.is_set if nodes is None else nodes.by_column(sample.is_set)
-        is_given[:, self._columns_of(members_of(self.constraints.exogenous))] = True
+            is_given |= self._all_nodes.by_column(sample.is_set)
+        is_given[:, self._all_nodes.columns_of(members_of(self.constraints.exogenous))] = True
         return is_given
 
     @cached_property
@@ -156,16 +156,9 @@ class IncompleteProblem(TableProblem):
         first = rows[seen.argmax(axis=0), range(rows.shape[1])]
         return summarise(np.where(seen, rows, first), weight)
 
-    @property
-    def _all_names(self) -> list[str | int]:
-        nodes = self.scores.sample.nodes
-        return self.names if nodes is None else nodes.column_names
-
     def _names_of(self, columns: Iterable[int]) -> list[Any]:
         """Return what users call some columns: the category, for indicators of its levels."""
-        nodes = self.scores.sample.nodes
-        if nodes is None:
-            return [self.names[j] for j in columns]
+        nodes = self._all_nodes
         return [nodes.labels[nodes.columns[j].source] for j in columns]
 
     @property
@@ -175,15 +168,15 @@ class IncompleteProblem(TableProblem):
     @cached_property
     def _independent(self) -> tuple[list[int], dict[str | int, list[Any]]]:
         """The columns that vary, independent of the others of their node; levels with rows."""
-        nodes, filled, rows = self.scores.sample.nodes, self._filled, self._known.rows
-        every = [*range(filled.n_columns)]
+        nodes, filled, rows = self._all_nodes, self._filled, self._known.rows
         try:
-            kept, levels = (every, {}) if nodes is None else independent_columns(filled, nodes)
-            names = [self._all_names[j] for j in kept]
+            kept, levels = independent_columns(filled, nodes)
+            names = [nodes.column_names[j] for j in kept]
             require_spread(rows[:, kept], names, self._names_of(kept))
             return kept, levels
         except DegenerateColumnsError as error:
             constant = error
+        every = [*range(filled.n_columns)]
         raise joined(constant, lambda: self._require_independent(every))
 
     def require_independent(self) -> None:
@@ -194,15 +187,14 @@ class IncompleteProblem(TableProblem):
         self, columns: list[int], not_set: int | None = None, **settings: Any
     ) -> None:
         """Raise if columns are combinations of others, in the rows in which one was not set."""
-        nodes, known = self.scores.sample.nodes, self._known
+        nodes, known = self._all_nodes, self._known
         if not_set is not None:
             known = known[~self._is_given[self._counts][:, self._kept[not_set]]]
-        numbers = np.arange(len(self.names))
         require_independent(
             known.rows[:, columns],
-            [self._all_names[j] for j in columns],
+            [nodes.column_names[j] for j in columns],
             labels=self._names_of(columns),
-            node_of=(numbers if nodes is None else nodes.by_column(numbers))[columns],
+            node_of=nodes.by_column(np.arange(len(nodes.names)))[columns],
             largest_family=self.constraints.max_parents + 1,
             weight=known.weight,
             **settings,
@@ -213,10 +205,9 @@ class IncompleteProblem(TableProblem):
         return self._independent[0]
 
     @cached_property
-    def nodes(self) -> Nodes | None:
+    def nodes(self) -> Nodes:
         """The nodes with these columns."""
-        nodes = self.scores.sample.nodes
-        return None if nodes is None else nodes.select(*self._independent)
+        return self._all_nodes.select(*self._independent)
 
     @property
     def has_complexity(self) -> bool:
@@ -224,11 +215,6 @@ class IncompleteProblem(TableProblem):
 
     def kept(self, rows: Floats) -> Floats:
         return rows[:, self._kept]
-
-    @property
-    def column_names(self) -> list[str | int]:
-        """The names of these columns."""
-        return [self._all_names[j] for j in self._kept]
 
     # The rows
 
@@ -249,8 +235,12 @@ class IncompleteProblem(TableProblem):
             If a column has no two values, or two columns are seen together in too few rows.
         """
         known, is_given = self._known, self._is_given[self._counts]
-        always = self._columns_of(
-            [x for x in self.constraints.modelled if is_given[:, self._columns_of([x])].all()]
+        always = self._all_nodes.columns_of(
+            [
+                x
+                for x in self.constraints.modelled
+                if is_given[:, self._all_nodes.columns_of([x])].all()
+            ]
         )
         if always and len(is_given):
             names = first_few(dict.fromkeys(self._names_of(always)))
@@ -272,11 +262,13 @@ class IncompleteProblem(TableProblem):
             return
         largest, total = self._most_columns, rows.n_samples
         too_few = total <= largest  # without holes, too
-        if self.nodes is not None and (too_few or 2 * max(self.nodes.widths) > largest):
+        if not self.nodes.are_columns and (too_few or 2 * max(self.nodes.widths) > largest):
             weight = total if too_few else n
             raise too_many_columns(self.nodes, largest, rows.n_rows, weight, holes=True)
         most = math.ceil(n) - 2
-        fewer = f", or set max_parents to {most} or less" if most > 0 and not self.nodes else ""
+        fewer = (
+            f", or set max_parents to {most} or less" if most > 0 and self.nodes.are_columns else ""
+        )
         few = "too few to tell" if n else "so that nothing tells"
         what, some = rows.seen_least(self._user_names), "one of them"
         if too_few:
@@ -294,8 +286,7 @@ class IncompleteProblem(TableProblem):
     @property
     def _most_columns(self) -> int:
         """How many columns the largest family has."""
-        widths = [1] * len(self.names) if self.nodes is None else self.nodes.widths
-        return sum(sorted(widths)[-self.constraints.max_parents - 1 :])
+        return sum(sorted(self.nodes.widths)[-self.constraints.max_parents - 1 :])
 
     @property
     def n_effective(self) -> float:
@@ -376,7 +367,7 @@ class IncompleteProblem(TableProblem):
         ValueError
             If the likelihood is unbounded, naming a column.
         """
-        of_columns = list(parents) if self.nodes is None else self.nodes.parents_of_columns(parents)
+        of_columns = self.nodes.parents_of_columns(parents)
         try:
             return estimate(self.rows, of_columns, begin, tolerance=tolerance, is_over=is_over)
         except UnboundedError as error:
@@ -384,9 +375,9 @@ class IncompleteProblem(TableProblem):
         self._require_independent(self._kept, is_unbounded=True)
         others = "others, or nearly so, in the rows in which they are observed together"
         raise DegenerateColumnsError(
-            f"Column {self.column_names[column]!r} is collinear with {others}, and the likelihood "
-            "is unbounded there. Leave out one of these columns, give more rows, or set a smaller "
-            "max_parents.",
+            f"Column {self.nodes.column_names[column]!r} is collinear with {others}, and the "
+            "likelihood is unbounded there. Leave out one of these columns, give more rows, or set "
+            "a smaller max_parents.",
             (),
             [self._user_names[column]],
         )
@@ -403,8 +394,7 @@ class IncompleteProblem(TableProblem):
     def expectation(self) -> Expectation:
         """What all such problems have in common."""
         rows, filled = self.rows, self._filled.select(self._kept)
-        of_columns = rows.group_of
-        of_nodes = of_columns if self.nodes is None else of_columns[self.nodes.starts[:-1]]
+        of_nodes = rows.group_of[self.nodes.starts[:-1]]
         n_groups = len(rows.groups)
         summary = replace(filled, mean=np.asarray(np.ldexp(rows.mean, -filled.exponent)))
         return Expectation(

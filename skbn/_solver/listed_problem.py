@@ -14,7 +14,6 @@ from skbn._core.graphs import dag_of
 from skbn._core.subsets import mask_of, members_of
 from skbn._data.sample import Sample
 from skbn._networks.descriptions import score_losses
-from skbn._networks.network import GaussianBayesianNetwork
 from skbn._regressions.set_function import SCORE_ACCURACY, internal_error
 from skbn._scores.families import GivenFamilies, ScoredParentSets
 from skbn._scores.parent_set_scores import ParentSetScores
@@ -140,12 +139,3 @@ class ListedProblem(Problem):
             score_losses(dag_of(self.names, parents), self.scores),
             exogenous=self._exogenous,
         )
-
-    @property
-    def _exogenous(self) -> tuple[str | int, ...]:
-        return tuple(self.names[x] for x in members_of(self.constraints.exogenous))
-
-    def network(self, parents: list[int]) -> GaussianBayesianNetwork:
-        dag = dag_of(self.names, parents, self.irreversible(parents))
-        dag.add_nodes_from(self._exogenous, exogenous=True)
-        return GaussianBayesianNetwork(dag)

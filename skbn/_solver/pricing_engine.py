@@ -233,8 +233,8 @@ def _products(scorer: FamilyScorer, nodes: list[int]) -> tuple[Floats, float]:
     """
     from skbn._branch_and_cut.pricing_checker import ROUNDING, smallest_eigenvalue
 
-    columns = scorer.columns_of_nodes(nodes)
-    m, widest = len(columns), max(scorer.widths_of(nodes))
+    columns = scorer.nodes.columns_of(nodes)
+    m, widest = len(columns), max(scorer.nodes.widths[v] for v in nodes)
     factor = scorer.statistics.factor[:, columns].astype(np.longdouble)
     factor /= np.sqrt((factor**2).sum(axis=0))
     products = (factor.T @ factor).astype(np.float64)
@@ -246,7 +246,7 @@ def _products(scorer: FamilyScorer, nodes: list[int]) -> tuple[Floats, float]:
         if m * rounding <= _MOST_ROUNDING:
             return products, rounding
     along = np.linalg.eigh(products)[1][:, 0]
-    name = scorer.column_names[columns[int(np.argmax(np.abs(along)))]]
+    name = scorer.nodes.column_names[columns[int(np.argmax(np.abs(along)))]]
     raise ValueError(
         f"Column {name!r} is so nearly a combination of others that rounding would hide a bound "
         "over all parent sets. Leave it out, or set max_parents, to 3 for example, or "
@@ -264,15 +264,15 @@ def _costs(
     scorer = problem.scorer.of_child(x)
     required, candidates = problem.limits_of(x)
     of_family = [*required, *candidates, x]
-    at, widths = [position[p] for p in of_family], scorer.widths_of(of_family)
-    first = np.cumsum([0, *scorer.widths_of(list(position))])
+    at, widths = ([each[p] for p in of_family] for each in (position, scorer.nodes.widths))
+    first = np.cumsum([0, *(scorer.nodes.widths[v] for v in position)])
     columns = [c for p in at for c in range(first[p], first[p + 1])]
     products = np.ascontiguousarray(products[np.ix_(columns, columns)])
     weight, numbers = -float(scorer.column_tables[2, 0]), np.array(at[:-1], dtype=np.int64)
     k, n = len(at) - 1, len(columns)
     most = min(k, problem.constraints.max_parents, scorer.families.max_parents)
     costs, of_columns = np.full(k + 2, np.inf), np.full(n + 1, np.inf)
-    if scorer.nodes is None:
+    if scorer.nodes.are_columns:
         costs[: most + 1] = -scorer.tables[0, : most + 1]
         return ChildCosts(products, weight, costs, _least(costs), len(required)), numbers
     compile_kernels(NODE_PRICING_KERNELS)

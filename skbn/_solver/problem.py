@@ -16,7 +16,7 @@ import numpy as np
 
 from skbn._core.arrays import Floats
 from skbn._core.exact_sums import upper_sum
-from skbn._core.graphs import propagate
+from skbn._core.graphs import dag_of, propagate
 from skbn._core.resources import Progress, one_blas_thread
 from skbn._core.subsets import mask_of, members_of
 from skbn._data.nodes import Nodes
@@ -65,7 +65,7 @@ class Solution:
     model : LinearGaussianModel or None
         The columns' network with its parameters. None for listed scores, which have no rows.
     nodes : Nodes or None
-        The nodes, if these have several columns each; by default each column is one.
+        Which columns stand for each node. None for listed scores.
     gap : float
         No network within the constraints scores higher by more than this, in nats; infinite if
         nothing is known. It is about the networks: the score may be rounded by more.
@@ -218,8 +218,8 @@ class Problem(ABC):
     # The columns, where there is a scorer
 
     @property
-    def nodes(self) -> Nodes | None:
-        """Which columns stand for each node; None if each is one."""
+    def nodes(self) -> Nodes:
+        """Which columns stand for each node."""
         return self.scorer.nodes
 
     @property
@@ -412,9 +412,15 @@ class Problem(ABC):
             If independent regressions do not confirm the result of the search.
         """
 
-    @abstractmethod
+    @property
+    def _exogenous(self) -> tuple[str | int, ...]:
+        return tuple(self.names[x] for x in members_of(self.constraints.exogenous))
+
     def network(self, parents: list[int]) -> GaussianBayesianNetwork:
-        """Return a network, with parameters if there is a table to estimate them from."""
+        """Return a network, with parameters if there is one table to estimate them from."""
+        dag = dag_of(self.names, parents, self.irreversible(parents))
+        dag.add_nodes_from(self._exogenous, exogenous=True)
+        return GaussianBayesianNetwork(dag)
 
     def require_certainty(
         self, columns: Sequence[int], parents: Sequence[int], uncertainty: float
@@ -482,7 +488,8 @@ class TableProblem(Problem):
             self.scorer.n_bytes,
             not self.families.are_listed or all(each.statistics.is_checked for each in scorers),
             max(each.weights_of(range(m), most).n_functions for each in scorers),
-            len(scorers),
+            # A sum's parts are in memory while they are added up.
+            len(scorers) + self.scorer.is_sum,
             self.scorer.tables if self.scorer.why_listed is None else self.scorer.column_tables,
         )
 
@@ -510,11 +517,11 @@ class TableProblem(Problem):
         return type(self)(self.scores._with_sample(sample, n_jobs), self.constraints)
 
     def without_rows(self) -> Self:
-        return self.of_sample(self.scores.sample.without_rows())
+        return type(self)(self.scores._of_rows(Sample.without_rows), self.constraints)
 
     def with_max_parents(self, max_parents: int) -> Self:
         """Return the problem among networks of at most so many parents."""
-        few = self.scores._with_sample(self.scores.sample, max_parents=max_parents)
+        few = self.scores._of_rows(lambda sample: sample, max_parents)
         most = min(max_parents, self.constraints.max_parents)
         return type(self)(few, self.constraints._replace(max_parents=most))
 
@@ -586,8 +593,11 @@ class TableProblem(Problem):
         if self.any_member:
             parents = canonical_member(parents)
         score = certify_score(self.network_terms(parents), searched)
-        model = self.model(parents)
-        losses = certify_network(self.scores, self.constraints, parents, model.coef)
+        is_one = not self.scorer.is_sum  # each of several tables has parameters of its own
+        tables = [] if is_one else [type(self)(t, self.constraints) for t in self.scores._summands]
+        models = [table.model(parents) for table in tables or [self]]
+        coefs = [model.coef for model in models]
+        losses = certify_network(self.scores, self.constraints, parents, coefs)
         return Solution(
             self.names,
             parents,
@@ -596,41 +606,43 @@ class TableProblem(Problem):
             upper_sum([score, gap]) if gap else score,
             losses,
             criterion=self.scores.criterion,
-            model=model,
+            model=models[0] if is_one else None,
             nodes=self.scorer.nodes,
-            statistics=self.scorer.group_statistics,
+            exogenous=self._exogenous,
+            statistics=self.scorer.group_statistics if is_one else None,
         )
 
     def network(self, parents: list[int]) -> GaussianBayesianNetwork:
+        if self.scorer.is_sum:
+            return super().network(parents)
         with one_blas_thread():
             model = self.model(parents)
-        network = GaussianBayesianNetwork._from_model(model, self.scorer.nodes)
-        network._keep(model, statistics=self.scorer.group_statistics)
-        return network
+        kept = None, self.scorer.group_statistics
+        return GaussianBayesianNetwork._from_model(model, self.scorer.nodes, *kept)
 
     def model(self, parents: list[int]) -> LinearGaussianModel:
         """Return the columns' network with parameters, from the masks of the nodes' parents.
 
         Each node has the parameters of the rows that count for it.
         """
-        scorer = self.scorer
-        fixed = scorer.fixed_of_columns(self.irreversible(parents))
+        scorer, known = self.scorer, self.scorer.nodes
+        fixed = known.parents_of_columns(self.irreversible(parents), within=False)
         models = []
         for nodes, of_group in scorer.row_groups:
             own = [mask if x in nodes else 0 for x, mask in enumerate(parents)]
             model = estimate_model(
                 of_group.statistics,
-                scorer.parents_of_columns(own),
-                scorer.column_names,
+                known.parents_of_columns(own),
+                known.column_names,
                 fixed=fixed,
                 divisors=of_group.noise_divisors,
             )
             models.append((nodes, model))
         if len(models) > 1:
-            of_columns = [(scorer.columns_of_nodes(nodes), each) for nodes, each in models]
-            model = _joined(of_columns, scorer.parents_of_columns(parents), fixed)
+            of_columns = [(known.columns_of(nodes), each) for nodes, each in models]
+            model = _joined(of_columns, known.parents_of_columns(parents), fixed)
         if self.constraints.exogenous:
-            outside = scorer.columns_of(self.constraints.exogenous)
+            outside = known.columns_of(members_of(self.constraints.exogenous))
             model = replace(model, exogenous=tuple(outside))
         return model
 

@@ -19,7 +19,6 @@ from skbn._core.subsets import members_of
 from skbn._scores.base import BaseScores
 from skbn._scores.local_scores import LocalScores
 from skbn._scores.parent_set_scores import ParentSetScores
-from skbn._scores.summed_scores import SummedScores
 from skbn._solver.certificate import certify_constraints
 from skbn._solver.constraints import Constraints
 from skbn._solver.engines import EXACT, Optimum, SearchSettings
@@ -28,7 +27,6 @@ from skbn._solver.listed_problem import ListedProblem
 from skbn._solver.planner import Plan, plan_searches
 from skbn._solver.problem import Problem, Solution, TableProblem
 from skbn._solver.structural_em import structural_em, work_of_em
-from skbn._solver.summed_problem import SummedProblem
 
 # The local scores of a dense search that a thread makes in a second, roughly, as measured; and the
 # seconds from which on a search announces its duration.
@@ -43,22 +41,15 @@ def problem_of(scores: BaseScores, constraints: Constraints) -> Problem:
 
 @problem_of.register
 def _of_table(scores: LocalScores, constraints: Constraints) -> Problem:
-    sample = scores.sample
-    if sample.is_experiment:
+    if scores.scorer.targets:
         # A column that is not modelled may have been set in all rows.
-        left = sample.never_set(members_of(constraints.exogenous))
-        scores = scores if left is sample else scores._with_sample(left)
-    if sample.is_complete:
+        outside = members_of(constraints.exogenous)
+        scores = scores._of_rows(lambda sample: sample.never_set(outside))
+    if all(each.sample.is_complete for each in scores._summands):
         return TableProblem(scores, constraints)
     problem = IncompleteProblem(scores, constraints)
     problem.require_likelihood()
     return problem
-
-
-@problem_of.register
-def _of_tables(scores: SummedScores, constraints: Constraints) -> Problem:
-    parts = [problem_of(each, constraints) for each in scores.tables]
-    return SummedProblem(scores, constraints, parts)
 
 
 problem_of.register(ParentSetScores, ListedProblem)

@@ -8,8 +8,7 @@ from skbn._core.resources import Progress, Threads
 from skbn._core.subsets import mask_of
 from skbn._exact.dense_families import DenseFamilies
 from skbn._exact.plan import SearchPlan
-from skbn._exact.recurrences import best_network, best_scores, exact_search
-from skbn._exact.stores import open_store
+from skbn._exact.recurrences import best_network, best_scores, exact_search, open_store
 from skbn._exact.walked_families import WalkedFamilies
 from skbn._regressions.log_determinants import set_functions
 from skbn._regressions.set_function import SetWeights

@@ -17,8 +17,7 @@ from skbn._exact.dense_families import (
 )
 from skbn._exact.listed_families import ListedFamilies
 from skbn._exact.plan import SearchPlan
-from skbn._exact.recurrences import best_scores, exact_search
-from skbn._exact.stores import ArrayStore
+from skbn._exact.recurrences import ArrayStore, best_scores, exact_search
 from skbn._regressions.set_function import SetWeights
 
 TABLES = {

@@ -13,10 +13,10 @@ from agreement import raises
 from families_of_factors import network_of, random_case
 
 from skbn._core.subsets import members_of
-from skbn._exact import recurrences, stores
+from skbn._exact import file_store, recurrences
+from skbn._exact.file_store import FileStore
 from skbn._exact.plan import SearchPlan
-from skbn._exact.recurrences import Slab
-from skbn._exact.stores import ArrayStore, FileStore, open_store
+from skbn._exact.recurrences import ArrayStore, Slab, open_store
 
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="files and limits of Linux")
 
@@ -37,7 +37,7 @@ def case():
 @pytest.mark.parametrize(("m", "n_outer"), [(5, 2), (8, 3), (4, 0)])
 @pytest.mark.parametrize("piece", [1 << 24, 24])
 def test_what_was_kept_is_there(is_file, m, n_outer, piece, tmp_path, monkeypatch):
-    monkeypatch.setattr(stores, "_PIECE", piece)
+    monkeypatch.setattr(file_store, "_PIECE", piece)
     plan = plan_of(m, n_outer, tmp_path if is_file else None)
     scores = np.random.default_rng(0).normal(size=1 << m)
     scores[3], scores[-2] = -np.inf, -0.0
@@ -197,7 +197,7 @@ def test_all_space_is_taken_piece_by_piece(tmp_path, monkeypatch):
         ends.append(start + n_bytes)
 
     monkeypatch.setattr(os, "posix_fallocate", take)
-    monkeypatch.setattr(stores, "_PIECE", 1 << 4)
+    monkeypatch.setattr(file_store, "_PIECE", 1 << 4)
     with open_store(plan_of(10, 2, tmp_path)):
         assert ends[-1] == 8 << 10
         assert len(ends) == 9
@@ -220,7 +220,7 @@ def test_folders_that_cannot_be_written_to(kind, tmp_path, monkeypatch):
         def deny(**_):
             raise denied
 
-        monkeypatch.setattr(stores, "tempfile", Tempfile(deny))
+        monkeypatch.setattr(file_store, "tempfile", Tempfile(deny))
     message = refusal_of(plan_of(10, 2, folder))
     assert repr(str(folder)) in message
     assert re.search(r"a file of 8\.\d kB", message)

@@ -35,7 +35,7 @@ def certify(scores, parents, change=lambda coef: coef):
     m = scores.shape[1]
     estimated = estimate_model(scores.statistics, parents, scores.columns)
     free = read_constraints(list(range(m)), max_parents=m - 1)
-    certify_network(scores, free, parents, change(estimated.coef))
+    certify_network(scores, free, parents, [change(estimated.coef)])
 
 
 def best_parents(rows, **parameters):
@@ -133,10 +133,10 @@ def test_a_faulty_edge_among_many_columns_is_noticed(parents, edge):
     masks = [mask_of(parents.get(x, [])) for x in range(m)]
     coef = estimate_model(scores.statistics, masks, scores.columns).coef
     if edge is None:
-        certify_network(scores, free, masks, coef)
+        certify_network(scores, free, masks, [coef])
         return
     with pytest.raises(RuntimeError, match=f"with the edge {edge} the network found scores higher"):
-        certify_network(scores, free, masks, coef)
+        certify_network(scores, free, masks, [coef])
 
 
 class Cost(InformationCriterion):

@@ -145,11 +145,11 @@ def test_the_best_change_leads_to_the_best_neighbour_until_none_is_better(name):
             change = changes.best()
             if change is None:
                 assert gain < 0.0021
-                certify_network(table.scores, constraints, parents, coef)
+                certify_network(table.scores, constraints, parents, [coef])
                 break
             edge = f"edge {change.parent} -> {change.child} {change.what}"
             with pytest.raises(RuntimeError, match=edge):
-                certify_network(table.scores, constraints, parents, coef)
+                certify_network(table.scores, constraints, parents, [coef])
             changes.make(change)
             before, parents = table.network_score(parents), list(changes.parents)
             assert satisfies(constraints, parents)

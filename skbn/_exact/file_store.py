@@ -1,8 +1,4 @@
-"""Where the best scores F are while they are found: in memory, or in a file.
-
-F is kept slab by slab, in the order of the sets' masks. A finished slab is drawn on by later ones,
-and by the walk back, which reads single scores.
-"""
+"""FileStore: the best scores F of a search in a file, for more columns than memory has room for."""
 
 from __future__ import annotations
 
@@ -10,65 +6,17 @@ import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from skbn._core.arrays import BYTES, Floats, Integers
-from skbn._core.resources import Threads, allocate
+from skbn._core.resources import allocate
 from skbn._core.subsets import members_of
 from skbn._exact.plan import SearchPlan, scratch_error
 
 # Ctrl-C is handled between pieces of a file.
 _PIECE = 1 << 24
-
-
-class Store(Protocol):
-    """What the recursion needs to know of a store."""
-
-    def room(self, fixed: int) -> Floats:
-        """Return uninitialised memory for the scores of a slab's sets, to be passed to `keep`."""
-
-    def keep(self, fixed: int, scores: Floats) -> None:
-        """Keep the scores of a finished slab."""
-
-    def slab(self, fixed: int) -> Floats:
-        """Return the scores of a finished slab; the next call may overwrite them."""
-
-    def values(self, sets: Integers) -> Floats:
-        """Return the scores of some sets of finished slabs."""
-
-
-class ArrayStore:
-    """Keeps the scores in memory.
-
-    Parameters
-    ----------
-    plan : SearchPlan
-    threads : Threads, optional
-        These touch new memory.
-
-    Attributes
-    ----------
-    scores : ndarray of shape (2**n_columns,), float64
-        F.
-    """
-
-    def __init__(self, plan: SearchPlan, threads: Threads | None = None) -> None:
-        self.scores = allocate(1 << plan.n_columns, threads)
-        self._size = plan.inner_size
-
-    def room(self, fixed: int) -> Floats:
-        return self.slab(fixed)
-
-    def keep(self, fixed: int, scores: Floats) -> None:
-        """Do nothing: the slab was made in its place."""
-
-    def slab(self, fixed: int) -> Floats:
-        return self.scores[fixed * self._size : (fixed + 1) * self._size]
-
-    def values(self, sets: Integers) -> Floats:
-        return self.scores[sets]
 
 
 class FileStore:
@@ -143,19 +91,16 @@ def _take_space(file: Any, n_bytes: int) -> None:
 
 
 @contextmanager
-def open_store(plan: SearchPlan, threads: Threads | None = None) -> Iterator[Store]:
-    """Make the store that a plan has chosen.
+def file_store(plan: SearchPlan) -> Iterator[FileStore]:
+    """Make the file that a plan has chosen.
 
-    Its file has no name, or goes with the process: nothing is left of it, whatever happens.
+    It has no name, or goes with the process: nothing is left of it, whatever happens.
 
     Raises
     ------
     ValueError
         If the folder cannot be written to, or has too little space, all of which is taken at once.
     """
-    if plan.scratch is None:
-        yield ArrayStore(plan, threads)
-        return
     with ExitStack() as stack:
         try:
             file = stack.enter_context(
