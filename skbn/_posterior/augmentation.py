@@ -153,7 +153,8 @@ class AugmentedPosterior:
 
 def _shown(sample: Sample) -> Any:
     """Return a completed table in the user's columns, with the nearest levels of categories."""
-    return sample.rows if sample.nodes is None else with_levels(sample.nodes, sample.rows)
+    nodes = sample.nodes
+    return sample.rows if nodes is None or nodes.are_columns else with_levels(nodes, sample.rows)
 
 
 def scores_to_complete(scores: LocalScores, constraints: Constraints) -> LocalScores:
@@ -190,7 +191,7 @@ def scores_to_complete(scores: LocalScores, constraints: Constraints) -> LocalSc
             f"{by_pattern.seen_least(problem.nodes.column_names)}, so that draws of their holes "
             "hardly leave the dependence that they begin with. Leave one of them out."
         )
-    if isinstance(criterion, BGe) and criterion.nu is None and known.nodes is None:
+    if isinstance(criterion, BGe) and criterion.nu is None and problem.nodes.are_columns:
         criterion.set_params(nu=np.nanmean(known.rows, axis=0))  # one prior for all tables
     names = getattr(scores, "feature_names_in_", None)
     return LocalScores._from_sample(
@@ -245,8 +246,8 @@ def augmented_posterior(
     random_state : numpy.random.RandomState or Generator
     """
     sample = scores.sample
-    rows, nodes, is_set = sample.rows, sample.nodes, sample.is_set
-    is_given = is_set if is_set is None or nodes is None else nodes.by_column(is_set)
+    rows, nodes, is_set = sample.rows, scores._nodes, sample.is_set
+    is_given = None if is_set is None else nodes.by_column(is_set)
     complete = filled(_saturated_model(rows), rows, random_state)
     edges, paths, tables, parents = [], [], [], []
     progress = resources.progress

@@ -28,7 +28,7 @@ from skbn._core.text import readable_value
 from skbn._data.degenerate_columns import joined, labels_of
 from skbn._data.nodes import Nodes
 from skbn._data.sample import RowSummary, Sample
-from skbn._data.statistics import Prior, Regression, SampleStatistics, sample_statistics
+from skbn._data.statistics import Prior, SampleStatistics, sample_statistics
 from skbn._regressions.least_squares import Neighbours, solve_triangular, triangular_factor
 from skbn._regressions.log_determinants import set_functions
 from skbn._regressions.set_function import SetWeights
@@ -249,15 +249,6 @@ class BlockScorer(FamilyScorer):
             remedy="merge levels that stand for the same rows, or leave out {}.",
         )
 
-    def require_independence(self, nodes: Sequence[int]) -> None:
-        statistics = self.statistics
-        if not statistics.is_checked and len(nodes):
-            statistics.check(self.nodes.columns_of(nodes))
-
-    def factor_of(self, columns: list[int]) -> tuple[Floats, Floats | None]:
-        factor = triangular_factor(self.statistics.factor[:, self.nodes.columns_of(columns)])
-        return factor, None if self.offsets is None else self.offsets[columns]
-
     def _values(
         self,
         families: AllFamilies | SmallFamilies,
@@ -345,17 +336,6 @@ class BlockScorer(FamilyScorer):
                 )
                 of_sets[:, 0, z], terms[:, 0, z] = log_det, own
             yield Neighbours(np.array([x]), of_sets[0], of_sets[1]), terms
-
-    def regression(self, child: int, parents: Sequence[int]) -> Regression:
-        """Return a child's regression on its parents' columns."""
-        if self.nodes.widths[child] > 1:
-            raise ValueError(
-                f"Node {self.nodes.names[child]!r} has {self.nodes.widths[child]} columns, each "
-                "with a regression of its own. Fit a network, whose table of edges has all "
-                "coefficients."
-            )
-        (column,) = self.nodes.columns_of([child])
-        return self.statistics.regression(column, self.nodes.columns_of(parents))
 
 
 def independent_columns(

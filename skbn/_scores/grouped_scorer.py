@@ -125,16 +125,18 @@ class GroupedScorer(FamilyScorer):
         ValueError
             If its rows are too few, or their columns not independent, naming it.
         """
-        own = self._groups_of[child]
-        try:
-            return [self._checked(i) for i in own]
-        except DegenerateColumnsError as error:
-            first = error.explained_as(str(error))  # without a traceback, which keeps tables
-        others = [partial(self._checked, i) for i in range(len(self.groups)) if i not in own]
-        raise joined(first, *others)
+        return [self._checked(i) for i in self._groups_of[child]]
 
     def _checked(self, number: int) -> FamilyScorer:
-        """Return the scorer of a group, if its rows suffice; else it raises as `scorers_of`."""
+        """Return the scorer of a group; it raises as `scorers_of`, naming what others lack too."""
+        try:
+            return self._of_group(number)
+        except DegenerateColumnsError as error:
+            first = error.explained_as(str(error))  # without a traceback, which keeps tables
+        others = [partial(self._of_group, i) for i in range(len(self.groups)) if i != number]
+        raise joined(first, *others)
+
+    def _of_group(self, number: int) -> FamilyScorer:
         nodes, scorer, whole = self.groups[number]
         if scorer is whole:
             _ = scorer.statistics

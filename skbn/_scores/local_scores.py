@@ -178,9 +178,9 @@ class LocalScores(TableMixin, BaseScores):
             return NotImplemented
         return SummedScores._of([*self._summands, *other._summands])
 
-    def __radd__(self, other: Any) -> SummedScores:
+    def __radd__(self, other: Any) -> Self:
         """Return these scores as a sum: ``sum`` begins with 0."""
-        return SummedScores._of([self]) if isinstance(other, int) and other == 0 else NotImplemented
+        return self if isinstance(other, int) and other == 0 else NotImplemented
 
     @property
     def sample(self) -> Sample:
@@ -288,8 +288,6 @@ class LocalScores(TableMixin, BaseScores):
     def _with_sample(
         self, sample: Sample, n_jobs: int | None = None, max_parents: int | None = None
     ) -> Self:
-        if sample is self._sample and n_jobs is None and max_parents is None:
-            return self
         names = getattr(self, "feature_names_in_", None)
         return self._from_sample(
             sample,
@@ -304,7 +302,9 @@ class LocalScores(TableMixin, BaseScores):
         self, change: Callable[[Sample], Sample], max_parents: int | None = None
     ) -> LocalScores:
         """Return the scores of changed rows, those of each table by itself."""
-        return self._with_sample(change(self.sample), max_parents=max_parents)
+        sample = change(self.sample)
+        is_same = sample is self.sample and max_parents is None
+        return self if is_same else self._with_sample(sample, max_parents=max_parents)
 
     # The families
 

@@ -397,7 +397,7 @@ class FamilyScorer:
         """Raise if the columns of these nodes are not linearly independent."""
         statistics = self.statistics
         if not statistics.is_checked and len(nodes):
-            statistics.check(list(nodes))
+            statistics.check(self.nodes.columns_of(nodes))
 
     def weights_of(self, columns: Sequence[int], max_parents: int) -> SetWeights:
         """Return how set functions of these nodes follow from log-determinants.
@@ -470,7 +470,7 @@ class FamilyScorer:
         """Return what the log-determinants of some columns follow from: factor and offsets."""
         if columns == list(range(self.families.m)):
             return self.statistics.factor, self.offsets
-        factor = triangular_factor(self.statistics.factor[:, columns])
+        factor = triangular_factor(self.statistics.factor[:, self.nodes.columns_of(columns)])
         return factor, None if self.offsets is None else self.offsets[columns]
 
     # Single families, by regressions of their own
@@ -492,8 +492,15 @@ class FamilyScorer:
         return constant, parents_term, family_term
 
     def regression(self, child: int, parents: Sequence[int]) -> Regression:
-        """Return a child's regression on its parents."""
-        return self.statistics.regression(child, parents)
+        """Return a child's regression on its parents' columns."""
+        nodes = self.nodes
+        if nodes.widths[child] > 1:
+            raise ValueError(
+                f"Node {nodes.names[child]!r} has {nodes.widths[child]} columns, each with a "
+                "regression of its own. Fit a network, whose table of edges has all coefficients."
+            )
+        (column,) = nodes.columns_of([child])
+        return self.statistics.regression(column, nodes.columns_of(parents))
 
     def largest_term(self, child: int, parents: list[int]) -> float:
         """Return the largest magnitude of a term of this local score, apart from its offset."""
