@@ -23,7 +23,7 @@ _MODULES = (
     "skbn._branch_and_cut.node_pricing_kernels",
     "skbn._branch_and_cut.pricing_checker_kernels",
     "skbn._orders.growth_kernels",
-    "skbn._orders.placement_kernels",
+    "skbn._orders.walk_kernels",
     "skbn._orders.search_kernels",
     "skbn._displays.layout.order_kernels",
     "skbn._chains.move_kernels",

@@ -16,6 +16,7 @@ from skbn._core.compile import inner_kernel, kernel, pasted_kernel, tuple_type
 from skbn._core.random_numbers import random_below
 from skbn._core.subsets import popcount
 from skbn._orders.list_kernels import LISTS, Lists, first_fit, has
+from skbn._orders.perturbation_kernels import draw_insertion, draw_surroundings
 
 
 class State(NamedTuple):
@@ -209,7 +210,7 @@ def _best_backward(lists, state, x, best):
 
 
 @inner_kernel
-def mark(state, x):
+def _mark(state, x):
     """Mark a column."""
     if not state.is_marked[x]:
         state.is_marked[x] = True
@@ -218,23 +219,23 @@ def mark(state, x):
 
 
 @inner_kernel
-def change_family(lists, state, x, family):
+def _change_family(lists, state, x, family):
     """Give x another family; mark it, and its parents in both."""
     old = state.chosen[x]
     if family == old:
         return
     state.chosen[x] = family
-    mark(state, x)
+    _mark(state, x)
     for word in range(lists.sets.shape[1]):
         left = lists.sets[old, word] | lists.sets[family, word]
         while left:
             low = left & -left
-            mark(state, np.int64(lists.columns[x, 64 * word + popcount(low - 1)]))
+            _mark(state, np.int64(lists.columns[x, 64 * word + popcount(low - 1)]))
             left ^= low
 
 
-@inner_kernel
-def move(lists, state, x, target):
+@pasted_kernel
+def _move(lists, state, x, target):
     """Move x to a position; mark it, and where families change."""
     is_back = target > state.position[x]
     step = 1 if is_back else -1
@@ -254,19 +255,20 @@ def move(lists, state, x, target):
             if not is_back:
                 f = min(f, np.int64(lists.firsts_in[x, y]))
             set_available(state.available, y, bit, not is_back)
-            change_family(lists, state, y, first_fit(lists, f, state.available, y))
+            _change_family(lists, state, y, first_fit(lists, f, state.available, y))
     state.order[target] = x
     state.position[x] = target
-    mark(state, x)
+    _mark(state, x)
     family = first_fit(lists, lists.starts[x], state.available, x)
-    change_family(lists, state, x, family)
+    _change_family(lists, state, x, family)
 
 
 @pasted_kernel
-def insert_marked(lists, state, limits, most, random, i):
-    """Move marked columns, one at a time, to where each gains most; unmark them.
+def climb(lists, state, limits, is_perturbed, most, random, i):
+    """Move marked columns, one at a time, to where each gains most; return how many more of `most`.
 
-    Rounding may make a loss look like a gain, and moves mark columns again: `most` ends that.
+    Before that, a few columns are inserted elsewhere if the order is to be perturbed. Rounding may
+    make a loss look like a gain, and moves mark columns again: `most` ends that.
 
     Parameters
     ----------
@@ -274,7 +276,7 @@ def insert_marked(lists, state, limits, most, random, i):
     most : int
         The largest number of columns to try.
     random, i
-        Generator i of `random` draws which marked column is next.
+        Generator i of `random` is used.
 
     Returns
     -------
@@ -282,18 +284,33 @@ def insert_marked(lists, state, limits, most, random, i):
         How many more could have been tried; with 0, columns may still be marked.
     """
     first, least = limits
-    while state.marked[0] > 0 and most > 0:
-        most -= 1
-        j = 1 + random_below(random, i, state.marked[0])
-        x = state.marked[j]
-        state.marked[j] = state.marked[state.marked[0]]
-        state.marked[0] -= 1
-        state.is_marked[x] = False
-        if state.position[x] >= first:
-            gain, target = _best_forward(lists, state, first, x, least)
-            more, later = _best_backward(lists, state, x, gain)
-            if more > gain:
-                gain, target = more, later
-            if gain > least:
-                move(lists, state, x, target)
+    order, position = state.order, state.position
+    n_insertions = n_related = centre = low = high = np.int64(0)
+    if is_perturbed:
+        n_insertions, centre, low, high = draw_surroundings(order, position, first, random, i)
+    related = lists.columns[centre]
+    while n_related < related.size and related[n_related] >= 0:
+        n_related += 1
+    while n_insertions > 0 or (state.marked[0] > 0 and most > 0):
+        if n_insertions > 0:
+            n_insertions -= 1
+            around = centre, low, high
+            x, target = draw_insertion(
+                order, position, first, around, related, n_related, random, i
+            )
+        else:
+            most -= 1
+            j = 1 + random_below(random, i, state.marked[0])
+            x = state.marked[j]
+            state.marked[j] = state.marked[state.marked[0]]
+            state.marked[0] -= 1
+            state.is_marked[x] = False
+            target = position[x]
+            if target >= first:
+                gain, target = _best_forward(lists, state, first, x, least)
+                more, later = _best_backward(lists, state, x, gain)
+                if more > gain:
+                    target = later
+        if target != position[x] and position[x] >= first:
+            _move(lists, state, x, target)
     return most

@@ -1,7 +1,7 @@
 """The search among orders, in two phases: families refitted on the fly, then families in lists.
 
 Teyssier & Koller (2005), "Ordering-based search: a simple and effective algorithm for learning
-Bayesian networks", with segments in their optimal order, iterated from perturbed orders. The first
+Bayesian networks", iterated from perturbed orders. The first
 phase (`skbn._orders.placement`) finds a very good order at once; the second one, which begins
 there, takes families into account to which no single edge leads, and grows the lists meanwhile.
 """
@@ -15,9 +15,9 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from skbn._core.arrays import Integers
+from skbn._core.compile import compile_kernels
 from skbn._core.resources import Threads
 from skbn._orders.family_lists import FamilyLists
 from skbn._orders.growth import FamilyGrowth, GrownFor
@@ -27,21 +27,17 @@ from skbn._orders.insertion_kernels import (
     choose_families,
     state_of,
 )
-from skbn._orders.list_kernels import Lists, find_dominated
+from skbn._orders.list_kernels import find_dominated
 from skbn._orders.placement import PLACEMENT_KERNELS, Placed, PlacementSearch
-from skbn._orders.search_kernels import Best, order_greedily, perturb_and_climb
-from skbn._orders.segment_kernels import Segment, segment_of
+from skbn._orders.search_kernels import Best, climb_and_perturb, order_greedily
 
 ORDER_KERNELS = (
     *PLACEMENT_KERNELS,
     choose_families,
+    climb_and_perturb,
     find_dominated,
-    order_greedily,
-    perturb_and_climb,
 )
 
-# Columns of a segment, which a dynamic program over 2**8 sets puts into their optimal order.
-_WIDTH = 8
 # Perturbations between two looks at the clock: a few tenths of a second for 1000 columns.
 _STEP = 50
 # The most columns that a climb, and on average a perturbation, tries to insert between two looks at
@@ -69,7 +65,7 @@ _MOST_TO_GROW_ALL = 150
 _MUCH_A_COLUMN = 0.01
 # Pairs (m, n): up to m columns, the search has n starts. With more columns, one start takes longer
 # and gets further.
-_STARTS = ((30, 8), (150, 4), (math.inf, 2))
+_STARTS = ((30, 12), (150, 4), (math.inf, 2))
 # With more columns, only the best start of the first phase goes on to the second one.
 _MOST_TO_GO_ON = 500
 # Growth that improves nothing this many times in a row finds the same families, up to rounding.
@@ -181,7 +177,6 @@ class OrderSearch:
         roots = generator.integers(first, m, size=(n_starts, 1))
         self._given = [np.array((given or [])[first:], dtype=np.int64), *roots[1:]]
         self._placements: dict[int, PlacementSearch] = {}
-        self._width = min(_WIDTH, m - first)
         self._random = generator.integers(0, 2**64, size=n_starts, dtype=np.uint64)
         self._n_iter, self._lock = 0, threading.Lock()
         self._arrays = lists.arrays()
@@ -243,6 +238,7 @@ class OrderSearch:
 
     def _search(self, threads: Threads) -> None:
         if self._growth is None:
+            compile_kernels([order_greedily])
             if not all([*threads.map(self._order_greedily, [(x,) for x in self._starts])]):
                 return
         else:
@@ -270,8 +266,10 @@ class OrderSearch:
             placement.begin(self._given[start.i], lambda: self.is_interrupted)
             placement.climb(self._random, start.i, lambda: self.is_over(_SHARE_OF_PLACEMENT))
             self._perturb_placed(placement, start.i)
-            if placement.score > -math.inf:  # Ctrl-C may have come before all columns were placed
-                self._placed[start.i] = placement.placed()
+            if (
+                placement.best.score > -math.inf
+            ):  # Ctrl-C may have come before all columns were placed
+                self._placed[start.i] = placement.best
             del self._placements[start.i]  # its memory is not needed any more
 
         for _ in threads.map(place, [(start,) for start in self._starts]):
@@ -282,7 +280,7 @@ class OrderSearch:
         # Further starts only tell whether the first one is near its best network.
         is_new = i == 0 and len(self._given[0]) < m
         most = min(_MOST_PLACED * m, _PLACED_IN_ALL) if is_new else min(m, _PLACED_IN_ALL) // 2
-        top = placement.score
+        top = placement.best.score
         while m > 1 and n < most and n - last < max(_LEAST_PLACED, m):
             if self.is_over(_SHARE_OF_PLACEMENT):
                 return
@@ -290,16 +288,16 @@ class OrderSearch:
             n += done
             with self._lock:
                 self._n_iter += done
-                self._top = max(self._top, placement.score)
+                self._top = max(self._top, placement.best.score)
                 self._report(self._top, self._n_iter, 0.0)
-            if placement.score > top + self._limits.least:
-                top, last = placement.score, n
+            if placement.best.score > top + self._limits.least:
+                top, last = placement.best.score, n
 
     def _list_placed(self) -> None:
         """List the families of the first phase, and go on from its orders."""
         growth = self._growth
         begun = [*self._placements.items()]
-        placed = self._placed | {i: each.placed() for i, each in begun if each.score > -math.inf}
+        placed = self._placed | {i: each.best for i, each in begun if each.best.score > -math.inf}
         if growth is None or not placed:
             return
         has_subsets = not self.is_over()
@@ -350,29 +348,18 @@ class OrderSearch:
         """Climb from the best order of each start; return whether one became better."""
 
         def climb_from(start: _Start) -> bool:
-            state = self._state(start.best_order)
-            total = self._climbed(state, start.i)
-            is_better = bool(total > start.totals[1] + self._limits.least)
-            if is_better:
-                start.best_order, start.totals[:] = state.order, total
-            return is_better
+            state, m = self._state(start.best_order), self._lists.m
+            top, total, before = start.totals[1], self._total(state), -math.inf
+            while total > before + self._limits.least and not self.is_over():
+                before = total
+                state.marked[0], state.is_marked[:] = m, True
+                state.marked[1:] = np.arange(m)
+                while state.marked[0] > 0 and not self.is_over():
+                    self._run(start, state, state, 0)
+                total = float(start.totals[0])
+            return bool(start.totals[1] > top + self._limits.least)
 
         return any([*threads.map(climb_from, [(start,) for start in self._starts])])
-
-    def _climbed(self, state: State, i: int) -> float:
-        """Improve an order until insertions and segments gain nothing; return its score."""
-        segment, total = segment_of(1, self._arrays), -math.inf
-        most = max(_MOST_TRIES, len(state.order))
-        while True:
-            before = total
-            total = climb(self._arrays, state, segment, self._limits, most, self._random, i)
-            # No order comes twice, since this score is that of the order, up to its rounding.
-            gains = total > before + self._limits.least
-            has_segments = len(segment.columns) > 0
-            if self.is_over() or (has_segments == (self._width > 1) and not gains):
-                return total
-            if not has_segments and (state.marked[0] == 0 or not gains):
-                segment = segment_of(self._width, self._arrays)
 
     def _grow(self, threads: Threads, starts: Sequence[_Start]) -> float:
         """Grow families for starts that have improved, and climb; return what the best gains."""
@@ -418,18 +405,13 @@ class OrderSearch:
                 top, last = self._best.totals[1], done
 
     def _perturb(self, start: _Start, state: State) -> None:
-        kept = state_of(state.order, self._arrays)
-        perturb_and_climb(
-            self._arrays,
-            state,
-            Best(kept, start.best_order, start.totals),
-            segment_of(self._width, self._arrays),
-            self._limits,
-            _STEP,
-            _STEP * _MOST_TRIES,
-            self._random,
-            start.i,
-        )
+        self._run(start, state, state_of(state.order, self._arrays), _STEP)
+
+    def _run(self, start: _Start, state: State, kept: State, n: int) -> None:
+        best = Best(kept, start.best_order, start.totals)
+        most = max(_MOST_TRIES * max(n, 1), self._lists.m)
+        arguments = self._arrays, state, best, self._limits, n, most, self._random, start.i
+        climb_and_perturb(*arguments)
 
     def _state(self, order: Integers) -> State:
         state = state_of(order, self._arrays)
@@ -437,7 +419,10 @@ class OrderSearch:
         return state
 
     def _score(self, order: Integers) -> float:
-        return float(self._arrays.scores[self._state(order).chosen].sum())
+        return self._total(self._state(order))
+
+    def _total(self, state: State) -> float:
+        return float(self._arrays.scores[state.chosen].sum())
 
     def _settle(self, threads: Threads) -> None:
         """Grow families for the best order until none is missing."""
@@ -457,30 +442,3 @@ class OrderSearch:
     def _grow_for(self, growth: FamilyGrowth, start: _Start, threads: Threads) -> int:
         arguments = self._lists, self._arrays, start.best_order, threads, self.is_over
         return growth.grow(*arguments, start.grown_for)
-
-
-def climb(
-    lists: Lists,
-    state: State,
-    segment: Segment,
-    limits: Limits,
-    most: int,
-    random: npt.NDArray[np.uint64],
-    i: int,
-) -> float:
-    """Improve all segments along an order once, and then insert columns; return the score.
-
-    Parameters
-    ----------
-    segment : Segment
-        Without columns, no segments are improved.
-    most : int
-        The largest number of columns to try to insert. If columns are marked in the end, it was
-        reached; otherwise all have been tried since the last gain.
-    random, i
-        Generator i of `random` is used.
-    """
-    unused = Best(state, state.order, np.zeros(2))
-    perturb_and_climb(lists, state, unused, segment, limits, 0, most, random, i)
-    # Added up again from the order, so that rounding of the gains does not matter.
-    return float(choose_families(lists, state))

@@ -10,15 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from skbn._core.arrays import Integers
-from skbn._orders.placement_kernels import (
-    BestPlacement,
-    Fitting,
-    Greedy,
-    Kept,
-    Placement,
-    place_and_perturb,
-)
+from skbn._orders.placement_kernels import Fitting, Kept, Placement
 from skbn._orders.regression_kernels import Regressions, family_scratch
+from skbn._orders.walk_kernels import place_and_perturb
 
 PLACEMENT_KERNELS = (place_and_perturb,)
 
@@ -73,16 +67,15 @@ class PlacementSearch:
             family_scratch(m, width),
             np.zeros(m, dtype=np.bool_),
             np.zeros(m, dtype=np.bool_),
-            np.zeros(width, dtype=np.int64),
             np.zeros(m, dtype=np.int64),
             first,
             min(max_parents, width),
             least,
         )
         self._placement = Placement(
-            np.zeros(m, dtype=np.int64),
+            np.arange(m),
             np.full(m, m, dtype=np.int64),
-            np.zeros((m, width), dtype=np.int16),
+            np.zeros((m, width), dtype=np.int64),
             n_required.astype(np.int64),
             np.zeros(m),
             np.full(m, -np.inf),
@@ -93,29 +86,19 @@ class PlacementSearch:
         )
         self._kept = Kept(
             np.zeros(m, dtype=np.int64),
-            np.zeros((m, width), dtype=np.int16),
+            np.zeros((m, width), dtype=np.int64),
             np.zeros(m, dtype=np.int64),
-            np.zeros(m),
             np.zeros(m, dtype=np.bool_),
             np.zeros(m + 1, dtype=np.int64),
         )
-        self._best = BestPlacement(
-            np.zeros(m, dtype=np.int64),
-            np.zeros((m, width), dtype=np.int16),
-            np.zeros(m, dtype=np.int64),
-            np.full(2, -np.inf),
-        )
+        self._n_waiting = n_required.astype(np.int64)
+        self._totals = np.full(2, -np.inf)
+        self._best = Placed(self._placement.order, [], -math.inf)
 
     @property
-    def score(self) -> float:
-        """The score of the best order so far; -inf before there is one."""
-        return float(self._best.totals[1])
-
-    def placed(self) -> Placed:
-        """Return the best order so far."""
-        best = self._best
-        parents = [row[:n].tolist() for row, n in zip(best.parents, best.n_parents, strict=True)]
-        return Placed(best.order.copy(), parents, self.score)
+    def best(self) -> Placed:
+        """The best order so far; with a score of -inf before there is one."""
+        return self._best
 
     def begin(self, given: Integers, is_over: Callable[[], bool]) -> None:
         """Place all columns greedily, unless it is over before.
@@ -126,21 +109,22 @@ class PlacementSearch:
             The columns that come first; the table decides about the others.
         is_over : callable
         """
-        must_be_parent, m = self._fitting.regressions.must_be_parent, len(self._kept.order)
-        n_waiting = must_be_parent.sum(axis=1)
-        for x in np.flatnonzero(n_waiting):
-            self._placement.parents[x, : n_waiting[x]] = np.flatnonzero(must_be_parent[x])
+        must_be_parent, first = self._fitting.regressions.must_be_parent, self._fitting.first
+        m, placement = len(must_be_parent), self._placement
+        for x in np.flatnonzero(self._n_waiting):
+            placement.parents[x, : self._n_waiting[x]] = np.flatnonzero(must_be_parent[x])
+        placement.order[first:] = -1
+        placement.order[first : first + len(given)] = given
         for done in range(0, 3 * m, _STEP):
             if is_over():
                 return
-            n = min(_STEP, 3 * m - done)
-            self._run(0, 0, np.zeros(1, dtype=np.uint64), 0, Greedy(n_waiting, given, done, n))
+            self._run(0, 0, np.zeros(1, dtype=np.uint64), 0, (done, min(done + _STEP, 3 * m)))
 
     def climb(self, random: npt.NDArray[np.uint64], i: int, is_over: Callable[[], bool]) -> None:
         """Try all columns at other positions until nothing gains."""
         placement, before = self._placement, -math.inf
-        while self.score > before + self._fitting.least and not is_over():
-            before = self.score
+        while self.best.score > before + self._fitting.least and not is_over():
+            before = self.best.score
             placement.marked[0], placement.is_marked[:] = len(placement.order), True
             placement.marked[1:] = np.arange(len(placement.order))
             while placement.marked[0] > 0 and not is_over():
@@ -149,8 +133,7 @@ class PlacementSearch:
     def perturb(self, random: npt.NDArray[np.uint64], i: int) -> int:
         """Perturb the order, climb after each perturbation; return how often."""
         n = max(1, _PERTURBED // len(self._kept.order))
-        self._run(n, _STEP + n * _TRIES, random, i)
-        return n
+        return self._run(n, _STEP + n * _TRIES, random, i)
 
     def _run(
         self,
@@ -158,9 +141,15 @@ class PlacementSearch:
         most: int,
         random: npt.NDArray[np.uint64],
         i: int,
-        greedy: Greedy | None = None,
-    ) -> None:
-        arrays = self._fitting, self._placement, self._kept, self._best
-        if greedy is None:
-            greedy = Greedy(self._kept.changed, self._kept.order[:0], 3 * len(self._kept.order), 0)
-        place_and_perturb(*arrays, greedy, n, most, random, i)
+        steps: tuple[int, int] | None = None,
+    ) -> int:
+        placement, totals = self._placement, self._totals
+        m = len(placement.order)
+        arrays = self._fitting, placement, self._kept, self._n_waiting
+        steps = steps or (3 * m, 3 * m)
+        done = place_and_perturb(*arrays, *steps, totals, n, most, random, i)
+        if totals[1] > self._best.score:
+            rows = zip(placement.parents, placement.n_parents, strict=True)
+            parents = [row[:k].tolist() for row, k in rows]
+            self._best = Placed(placement.order.copy(), parents, float(totals[1]))
+        return int(done)

@@ -36,7 +36,7 @@ def test_of_few_columns_the_best_order_is_found(first, seed):
     listed = Listed(seed, m=6 + first, n=15, first=first)
     found = search_among(listed).run()
     order = list(range(6 + first))
-    best = reference.best_segment(listed.families, order, first, 6, MISSING)
+    best = reference.best_order(listed.families, order, MISSING, first)
     assert found.score == pytest.approx(best)
     assert not found.is_missing
     scores = [dict(families) for families in listed.families]

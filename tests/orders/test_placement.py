@@ -96,16 +96,16 @@ def test_families_and_gains_follow_from_the_order(kind, first, max_parents):
     search = PlacementSearch(table.regressions, first, max_parents, LEAST)
     search.begin(NONE, never)
     assert_follows(table, search, first, max_parents)
-    scores = [search.score]
+    scores = [search.best.score]
     search.climb(random, 0, never)
     assert_follows(table, search, first, max_parents)
-    scores.append(search.score)
+    scores.append(search.best.score)
     for _ in range(3):
         search.perturb(random, 0)
         assert_follows(table, search, first, max_parents)
-        scores.append(search.score)
+        scores.append(search.best.score)
     assert scores == sorted(scores)
-    placed, position = search.placed(), np.argsort(search.placed().order)
+    placed, position = search.best, np.argsort(search.best.order)
     assert placed.score == pytest.approx(
         sum(table.score(x, parents) for x, parents in enumerate(placed.parents) if x >= first)
         + sum(table.score(x, []) for x in range(first))
@@ -123,7 +123,7 @@ def test_columns_come_in_the_order_given_as_far_as_constraints_let_them():
     table.must[:] = False
     search = PlacementSearch(table.regressions, 0, 11, LEAST)
     search.begin(order, never)
-    assert search.placed().order.tolist() == order.tolist()
+    assert search.best.order.tolist() == order.tolist()
 
 
 def test_perturbations_lead_different_starts_to_the_same_network():
@@ -136,7 +136,7 @@ def test_perturbations_lead_different_starts_to_the_same_network():
         search.climb(random, 0, never)
         for _ in range(5):
             search.perturb(random, 0)
-        totals.append(search.score)
+        totals.append(search.best.score)
     low, middle, high = sorted(totals)
     assert high - middle < 1e-6
     assert high - low < 10
@@ -146,9 +146,9 @@ def test_what_is_over_ends():
     table = Table(np.random.default_rng(1), 20, n=200)
     search = PlacementSearch(table.regressions, 0, 19, LEAST)
     search.begin(NONE, lambda: True)
-    assert search.score == -np.inf
+    assert search.best.score == -np.inf
     search = PlacementSearch(table.regressions, 0, 19, LEAST)
     search.begin(NONE, never)
-    before = search.score
+    before = search.best.score
     search.climb(random_states(0), 0, lambda: True)
-    assert search.score == before > -np.inf
+    assert search.best.score == before > -np.inf

@@ -1,74 +1,65 @@
-"""Climbing among orders, against all insertions and segments by the slow way."""
+"""Climbing among orders, against all insertions by the slow way."""
 
 from itertools import permutations
 
+import numba
 import numpy as np
 import pytest
 import reference
-from kernels import callable_from_python
 from listed_families import MISSING, Listed, fresh, random_states
 
-from skbn._orders import insertion_kernels, segment_kernels
-from skbn._orders.insertion_kernels import Limits, choose_families, state_of
+from skbn._orders.insertion_kernels import Limits, _move, choose_families, state_of
 from skbn._orders.list_kernels import find_dominated
-from skbn._orders.order_search import climb
-from skbn._orders.search_kernels import Best, order_greedily, perturb_and_climb
-from skbn._orders.segment_kernels import segment_of
+from skbn._orders.search_kernels import Best, climb_and_perturb, order_greedily
 
 LEAST = 1e-6
 
-# Columns, how many stay, and the width of a segment.
 CASES = {
-    "few columns": (lambda seed: Listed(seed, m=9, n=20), 3),
-    "without segments": (lambda seed: Listed(seed, m=9, n=20), 1),
-    "not all have the empty set": (lambda seed: Listed(seed, m=9, n=8, has_empty=False), 4),
-    "the first columns stay": (lambda seed: Listed(seed, m=10, n=20, first=3), 5),
-    "large families": (lambda seed: Listed(seed, m=9, n=30, most=8), 1),
-    "no families": (lambda seed: Listed(seed, m=4, n=0), 1),
-    "one column moves": (lambda seed: Listed(seed, m=5, n=10, first=4), 1),
-    "two words": (lambda seed: Listed(seed, m=68, n=100), 8),
+    "few columns": lambda seed: Listed(seed, m=9, n=20),
+    "not all have the empty set": lambda seed: Listed(seed, m=9, n=8, has_empty=False),
+    "the first columns stay": lambda seed: Listed(seed, m=10, n=20, first=3),
+    "large families": lambda seed: Listed(seed, m=9, n=30, most=8),
+    "no families": lambda seed: Listed(seed, m=4, n=0),
+    "one column moves": lambda seed: Listed(seed, m=5, n=10, first=4),
+    "two words": lambda seed: Listed(seed, m=68, n=100),
 }
 
 
-def climb_once(listed, state, width, least, random, i=0, most=10**6):
-    segment, limits = segment_of(width, listed.lists), Limits(listed.first, least)
-    return climb(listed.lists, state, segment, limits, most, random, i)
+class Search:
+    """A search from one order."""
 
-
-class Perturbed:
-    """A search from one order, which goes on by perturbations."""
-
-    def __init__(self, listed, state, total):
+    def __init__(self, listed, state):
         self.listed, self.state = listed, state
-        self.totals, self.order = np.full(2, total), state.order.copy()
+        self.totals, self.order = np.full(2, -np.inf), state.order.copy()
 
-    def perturb(self, width, least, n, random, i=0, most=10**6):
-        lists = self.listed.lists
+    def run(self, least, n, random, i=0, most=10**6):
+        lists, limits = self.listed.lists, Limits(self.listed.first, least)
         best = Best(state_of(self.order, lists), self.order, self.totals)
-        segment, limits = segment_of(width, lists), Limits(self.listed.first, least)
-        arguments = (lists, self.state, best, segment, limits, n, most, random, i)
-        return perturb_and_climb(*arguments)
+        climb_and_perturb(lists, self.state, best, limits, n, most, random, i)
 
+    def climb_once(self, least, random, i=0, most=10**6):
+        self.state.marked[0], self.state.is_marked[:] = self.listed.m, True
+        self.state.marked[1:] = np.arange(self.listed.m)
+        self.run(least, 0, random, i, most)
+        return self.totals[0]
 
-def climbed(listed, state, width, least, random):
-    """Climb as the search does: without segments first, and until nothing is gained."""
-    total = climb_once(listed, state, 1, least, random)
-    while True:
-        before, total = total, climb_once(listed, state, width, least, random)
-        assert state.marked[0] == 0
-        if not total > before + least:
-            return total
+    def climb(self, least, random):
+        """Climb until nothing is gained."""
+        total, before = self.climb_once(least, random), -np.inf
+        while total > before + least:
+            before, total = total, self.climb_once(least, random)
+            assert self.state.marked[0] == 0
+        return total
 
 
 @pytest.mark.parametrize(
     ("name", "seed"), [(name, i) for name in CASES for i in range(1 if name == "two words" else 4)]
 )
 def test_after_a_climb_no_insertion_gains(name, seed):
-    make, width = CASES[name]
-    listed = make(seed)
+    listed = CASES[name](seed)
     state = listed.start()
     start = listed.score(state.order)
-    total = climbed(listed, state, width, LEAST, random_states(seed))
+    total = Search(listed, state).climb(LEAST, random_states(seed))
     listed.assert_follows(state)
     assert total == pytest.approx(listed.score(state.order))
     assert total > start or name in {"no families", "one column moves"}
@@ -85,7 +76,7 @@ def test_insertions_that_gain_less_than_the_least_are_not_made(seed):
         listed = Listed(seed, m=8, n=12)
         state = listed.start()
         order = state.order.tolist()
-        total = climbed(listed, state, 1, least, random_states(seed))
+        total = Search(listed, state).climb(least, random_states(seed))
         best = reference.best_insertion(listed.families, state.order.tolist(), MISSING)
         assert best <= total + least
         n_left += best > total + LEAST
@@ -97,50 +88,45 @@ def test_insertions_that_gain_less_than_the_least_are_not_made(seed):
 
 @pytest.mark.parametrize("name", CASES)
 def test_perturbations_keep_the_best_order_and_its_score(name):
-    make, width = CASES[name]
-    listed, random = make(7), random_states(0, 2)
-    state = listed.start()
-    search = Perturbed(listed, state, climb_once(listed, state, width, LEAST, random, 1))
-    best_order, totals = search.order, search.totals
-    other = random[0]
-    n_better = 0
+    listed, random = CASES[name](7), random_states(0, 2)
+    search = Search(listed, listed.start())
+    search.climb_once(LEAST, random, 1)
+    totals, other, first = search.totals, random[0], search.totals[1]
     for _ in range(12):
         before = totals[1]
-        last = search.perturb(width, LEAST, 5, random, 1)
-        listed.assert_follows(state)
-        assert listed.score(state.order) == pytest.approx(totals[0])
-        assert listed.score(best_order) == pytest.approx(totals[1])
-        assert sorted(best_order) == list(range(listed.m))
-        assert 0 <= last <= 5
-        assert (totals[1] > before) == (last > 0)
-        n_better += last > 0
+        search.run(LEAST, 5, random, 1)
+        listed.assert_follows(search.state)
+        assert search.state.marked[0] == 0
+        assert listed.score(search.state.order) == pytest.approx(totals[0])
+        assert listed.score(search.order) == pytest.approx(totals[1])
+        assert sorted(search.order) == list(range(listed.m))
+        assert totals[1] >= before
     assert random[0] == other
-    if name == "two words":
-        assert n_better > 0
+    assert name != "two words" or totals[1] > first
 
 
 def test_perturbations_find_the_best_order_of_few_columns():
     """Also from a local optimum, in which insertions get stuck."""
     for seed in range(4):
         listed, random = Listed(seed, m=6, n=12), random_states(seed)
-        state = listed.start()
-        search = Perturbed(listed, state, climbed(listed, state, 1, LEAST, random))
-        search.perturb(1, LEAST, 500, random)
-        best = reference.best_segment(listed.families, list(range(6)), 0, 6, MISSING)
+        search = Search(listed, listed.start())
+        search.climb(LEAST, random)
+        search.run(LEAST, 500, random)
+        best = reference.best_order(listed.families, list(range(6)), MISSING)
         assert listed.score(search.order) == pytest.approx(best)
 
 
 @pytest.mark.parametrize("most", [0, 1, 5])
 def test_no_more_columns_are_tried_than_that(most):
     listed, random = Listed(3, m=30, n=20), random_states(0)
-    state = listed.start()
-    total = climb_once(listed, state, 1, LEAST, random, most=most)
-    listed.assert_follows(state)
-    assert total == pytest.approx(listed.score(state.order))
-    assert state.marked[0] >= 30 - most
+    search = Search(listed, listed.start())
+    total = search.climb_once(LEAST, random, most=most)
+    listed.assert_follows(search.state)
+    assert total == pytest.approx(listed.score(search.state.order))
+    assert search.state.marked[0] >= 30 - most
     before = random.copy()
-    Perturbed(listed, state, total).perturb(1, LEAST, 10, random, most=most)
-    listed.assert_follows(state)
+    search.run(LEAST, 10, random, most=most)
+    listed.assert_follows(search.state)
     assert (random == before).all() == (most == 0)
 
 
@@ -150,10 +136,10 @@ def test_climbs_end_whatever_seems_to_gain(least):
     listed, random = Listed(0, m=6, n=8, has_empty=False), random_states(0)
     missing = listed.lists.scores == MISSING
     listed.lists.scores[missing] = 1000.0
-    state = listed.start()
-    total = climb_once(listed, state, 4, least, random, most=1000)
-    Perturbed(listed, state, total).perturb(4, least, 10, random, most=1000)
-    assert sorted(state.order.tolist()) == list(range(6))
+    search = Search(listed, listed.start())
+    search.climb_once(least, random, most=1000)
+    search.run(least, 10, random, most=1000)
+    assert sorted(search.state.order.tolist()) == list(range(6))
 
 
 @pytest.mark.parametrize("is_random", [False, True])
@@ -190,7 +176,7 @@ def test_orders_are_greedy_and_give_all_columns_families(first, is_random):
 # Moves within an order, against the best listed family of each column for the order as it is
 
 
-move = callable_from_python(insertion_kernels.move)
+move = numba.njit(lambda lists, state, x, target: _move(lists, state, x, target))
 
 # Some with more columns in the lists of a child than one word has bits.
 CASES_INSERTION = {
@@ -270,64 +256,3 @@ def test_dominated_families_hold_an_earlier_one(n_bits):
             is_dominated = np.zeros(len(sets), dtype=bool)
             find_dominated(words.view(np.int64), is_new, is_dominated)
             assert is_dominated.tolist() == expected
-
-
-# Segments of an order, against all permutations of their columns
-
-
-improve_segment = callable_from_python(segment_kernels.improve_segment)
-
-
-def improved(listed, state, a, width, random, least=1e-9):
-    segment, limits = segment_of(width, listed.lists), Limits(listed.first, least)
-    return improve_segment(listed.lists, state, segment, limits, a, random, 0)
-
-
-CASES_SEGMENT = {
-    "few columns": lambda: Listed(0, m=8, n=15),
-    "not all have the empty set": lambda: Listed(1, m=8, n=5, has_empty=False),
-    "the first columns stay": lambda: Listed(2, m=8, n=15, first=2),
-    "large families": lambda: Listed(3, m=9, n=30, most=8),
-    "two words": lambda: Listed(4, m=70, n=150),
-}
-
-
-@pytest.mark.parametrize("name", CASES_SEGMENT)
-@pytest.mark.parametrize("width", [2, 3, 5])
-def test_no_permutation_of_a_segment_scores_higher(name, width):
-    listed, random = fresh(CASES_SEGMENT[name]), random_states(width)
-    gains = []
-    for _ in range(2 if listed.m > 20 else 8):
-        state = listed.start()
-        order = state.order.tolist()
-        chosen = state.chosen.copy()
-        a = int(listed.rng.integers(listed.first, listed.m - width + 1))
-        gain = improved(listed, state, a, width, random)
-        listed.assert_follows(state)
-        assert state.order[:a].tolist() == order[:a]
-        assert state.order[a + width :].tolist() == order[a + width :]
-        before, after = listed.score(order), listed.score(state.order)
-        assert gain == pytest.approx(after - before, abs=1e-9)
-        best = reference.best_segment(listed.families, order, a, width, MISSING)
-        assert after == pytest.approx(best, abs=1e-9)
-        changed = state.chosen != chosen
-        assert state.is_marked[changed].all()
-        assert state.is_marked.sum() == state.marked[0]
-        # Again there is nothing to gain.
-        assert abs(improved(listed, state, a, width, random)) < 1e-9
-        gains.append(gain)
-    if width > 2 and listed.m < 20:
-        assert max(gains) > 0.1
-
-
-def test_ties_are_broken_at_random():
-    """Of columns without families all orders are equally good, and all are drawn."""
-    listed, random = Listed(0, m=3, n=0), random_states(1)
-    orders = set()
-    for _ in range(100):
-        state = listed.start()
-        state.order[:] = [0, 1, 2]
-        state.position[:] = [0, 1, 2]
-        improved(listed, state, 0, 3, random)
-        orders.add(tuple(state.order.tolist()))
-    assert len(orders) == 6

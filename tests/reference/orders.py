@@ -44,11 +44,11 @@ def best_insertion(families, order, missing, first=0):
     return max(score_of_order(families, each, missing) for each in insertions(order, first))
 
 
-def best_segment(families, order, a, width, missing):
-    """The highest score of an order with the columns of a segment in any order."""
+def best_order(families, order, missing, first=0):
+    """The highest score of all orders; the columns before the first one stay."""
     return max(
-        score_of_order(families, [*order[:a], *segment, *order[a + width :]], missing)
-        for segment in permutations(order[a : a + width])
+        score_of_order(families, [*order[:first], *others], missing)
+        for others in permutations(order[first:])
     )
 
 

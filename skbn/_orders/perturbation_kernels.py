@@ -1,0 +1,75 @@
+"""Kernels that draw how an order is perturbed, and which losses are accepted, in both phases."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from skbn._core.compile import inner_kernel, pasted_kernel
+from skbn._core.random_numbers import random_below, uniform
+
+# The most insertions of a perturbation.
+_MOST_INSERTIONS = 6
+# The share of perturbations that move columns which are related.
+_SHARE_OF_RELATED = 0.5
+# The share of insertions that end near the column that was drawn first; others end anywhere.
+_SHARE_OF_NEAR = 0.7
+# Positions that count as near each other.
+_REACH = 40
+# A loss is accepted with the probability that an exponential variable with this mean, in nats,
+# exceeds it.
+_MEAN_LOSS = 0.5
+
+
+@pasted_kernel
+def draw_surroundings(order, position, first, random, i):
+    """Draw which columns a perturbation moves; generator i of `random` is used.
+
+    Returns
+    -------
+    n_insertions : int
+    centre : int
+        A column.
+    low, high : int
+        Columns from position `low` to before `high` are moved; or, if there are none between, the
+        columns that are related to the centre.
+    """
+    m = order.size
+    centre = order[first + random_below(random, i, m - first)]
+    n_insertions = 1 + random_below(random, i, _MOST_INSERTIONS)
+    low, high = first, m
+    if uniform(random, i) < _SHARE_OF_RELATED:
+        high = first
+    elif uniform(random, i) < _SHARE_OF_NEAR and m - first > _REACH:
+        low = min(max(first, position[centre] - _REACH // 2), m - _REACH)
+        high = low + _REACH
+    return n_insertions, centre, low, high
+
+
+@pasted_kernel
+def draw_insertion(order, position, first, surroundings, related, n_related, random, i):
+    """Return a column and another position for it; related columns end beside each other, mostly.
+
+    Parameters
+    ----------
+    surroundings : (int, int, int)
+        A column, and the positions of those to move, as `draw_surroundings` returns them.
+    related : ndarray of int
+        Its first `n_related` items are the columns that are related to that column.
+    """
+    centre, low, high = surroundings
+    if low < high:
+        x = order[low + random_below(random, i, high - low)]
+        return x, low + random_below(random, i, high - low)
+    j = random_below(random, i, n_related + 1)
+    x = centre if j == n_related else np.int64(related[j])
+    if n_related > 0 and uniform(random, i) < _SHARE_OF_NEAR:
+        return x, max(first, position[related[random_below(random, i, n_related)]])
+    return x, first + random_below(random, i, order.size - first)
+
+
+@inner_kernel
+def draw_loss(random, i):
+    """Draw the largest loss that is accepted, as a negative number."""
+    return _MEAN_LOSS * math.log(1.0 - uniform(random, i))

@@ -1,0 +1,297 @@
+"""Kernels that move columns within an order, with families refitted on the fly."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import float64, int64, uint64
+
+from skbn._core.compile import inner_kernel, kernel, pasted_kernel
+from skbn._core.random_numbers import random_below
+from skbn._orders.perturbation_kernels import draw_insertion, draw_loss, draw_surroundings
+from skbn._orders.placement_kernels import (
+    FITTING,
+    KEPT,
+    PLACEMENT,
+    open_before,
+    settle,
+    toggle,
+)
+from skbn._orders.refit_kernels import refit
+from skbn._orders.regression_kernels import add_parent, rebuild, remove_parent, score_with
+
+
+@inner_kernel
+def _load(fitting, placement, x):
+    """Begin with the family that x has; return its number of parents."""
+    n = placement.n_parents[x]
+    for t in range(n):
+        fitting.family.members[t] = placement.parents[x, t]
+    return rebuild(fitting.regressions, fitting.family, n, x)
+
+
+@pasted_kernel
+def _pass(fitting, placement, n, x, z, is_open, now):
+    """Let z precede x or not; return the number of parents of x then, and its score."""
+    regressions, family, least = fitting.regressions, fitting.family, fitting.least
+    is_open = is_open and regressions.may_be_parent[x, z]
+    fitting.is_open[z] = is_open
+    if family.left[z] == np.inf:
+        n = remove_parent(regressions, family, n, x, z)
+    elif (
+        is_open
+        and n < fitting.max_parents
+        and score_with(regressions, family, n, x, z) > now + least
+    ):
+        add_parent(regressions, family, n, x, z)
+        n += 1
+    else:
+        return n, now
+    n, now = refit(regressions, family, n, x, fitting.is_open, fitting.max_parents, least)
+    placement.tops[x] = max(placement.tops[x], now)
+    return n, now
+
+
+@pasted_kernel
+def _walk(fitting, placement, kept, x, step, end, best, is_final):
+    """Walk x past others to the front (with step -1) or the end (1), up to position `end`.
+
+    To the front, x loses parents, and what it passes gains x: by about `hope` at most. To the end,
+    x gains parents, up to its top score, and its children lose it. It stops in front of columns
+    that it must not pass.
+
+    Parameters
+    ----------
+    best : float
+        The gain to surpass.
+    is_final : bool
+        Whether x and the others get the families that the walk leads to. Otherwise it ends where
+        no position gains more.
+
+    Returns
+    -------
+    best : float
+    target : int
+        The position that gains this much; where x is, if none gains more.
+    """
+    must_be_parent = fitting.regressions.must_be_parent
+    order, position, gains = placement.order, placement.position, placement.gains[x]
+    target = k = position[x]
+    hope = 0.0
+    for j in range(fitting.first, k if step < 0 else fitting.first):
+        if gains[order[j]] < np.inf:
+            hope += gains[order[j]]
+    open_before(fitting.is_open, position, fitting.regressions.may_be_parent[x], k)
+    n = _load(fitting, placement, x)
+    gain, now = 0.0, placement.scores[x]
+    while k != end:
+        z = order[k + step]
+        is_stopped = must_be_parent[x, z] if step < 0 else must_be_parent[z, x]
+        ahead = hope if step < 0 else placement.tops[x] - now
+        if is_stopped or not (is_final or gain + ahead > best):
+            break
+        k += step
+        before = now
+        n, now = _pass(fitting, placement, n, x, z, step > 0, now)
+        gain += now - before
+        if (gains[z] == np.inf) if step > 0 else (0.0 < gains[z] < np.inf):
+            if step < 0:
+                hope -= gains[z]
+            gain -= placement.scores[z]
+            gain += toggle(fitting, placement, kept, z, x, is_final)
+        if is_final:
+            order[k - step], position[z] = z, k - step
+            order[k], position[x] = x, k
+        if gain > best:
+            best, target = gain, k
+    if is_final:
+        settle(fitting, placement, kept, n, x)
+    return best, target
+
+
+@pasted_kernel
+def _next_marked(placement, random, i):
+    """Unmark a column that is drawn."""
+    j = 1 + random_below(random, i, placement.marked[0])
+    x = placement.marked[j]
+    placement.marked[j] = placement.marked[placement.marked[0]]
+    placement.marked[0] -= 1
+    placement.is_marked[x] = False
+    return x
+
+
+@pasted_kernel
+def _list_related(fitting, placement, centre):
+    """List the columns that the family of `centre` has or gains by, and vice versa."""
+    n_related, gains = np.int64(0), placement.gains
+    for z in range(placement.order.size):
+        if gains[centre, z] > 0.0 or gains[z, centre] > 0.0:
+            fitting.related[n_related] = z
+            n_related += 1
+    return n_related
+
+
+@pasted_kernel
+def _climb(fitting, placement, kept, is_perturbed, most, random, i):
+    """Move marked columns, one at a time, to where each gains most; return how many more of `most`.
+
+    Before that, a few columns are inserted elsewhere if it is to be perturbed. Rounding may make a
+    loss look like a gain, and moves mark columns again: `most` ends that.
+    """
+    order, position, first = placement.order, placement.position, fitting.first
+    n_insertions = n_related = centre = low = high = np.int64(0)
+    if is_perturbed:
+        n_insertions, centre, low, high = draw_surroundings(order, position, first, random, i)
+        n_related = _list_related(fitting, placement, centre)
+    while n_insertions > 0 or (placement.marked[0] > 0 and most > 0):
+        best = fitting.least
+        is_insertion = n_insertions > 0
+        if is_insertion:
+            n_insertions -= 1
+            around = centre, low, high
+            x, target = draw_insertion(
+                order, position, first, around, fitting.related, n_related, random, i
+            )
+        else:
+            most -= 1
+            x = _next_marked(placement, random, i)
+            target = position[x]
+        if position[x] < first:
+            continue
+        # It looks towards the front, then towards the end, and then moves. All share one call,
+        # since what it calls takes seconds to compile.
+        for look in range(2 if is_insertion else 0, 3):
+            step, end = -1, first
+            if look == 1 or (look == 2 and target > position[x]):
+                step, end = 1, order.size - 1
+            if look == 2:
+                end = target
+            if end != position[x]:
+                best, found = _walk(fitting, placement, kept, x, step, end, best, look == 2)
+                if look < 2 and found != position[x]:
+                    target = found
+    return most
+
+
+@pasted_kernel
+def _go_back(fitting, placement, kept):
+    """Go back to the order and the families that were kept, with nothing marked."""
+    for j in range(1, kept.changed[0] + 1):
+        x = kept.changed[j]
+        for t in range(kept.n_parents[x]):
+            fitting.family.members[t] = kept.parents[x, t]
+        settle(fitting, placement, kept, kept.n_parents[x], x)
+    for k in range(placement.order.size):
+        placement.order[k] = kept.order[k]
+        placement.position[kept.order[k]] = k
+        placement.is_marked[k] = False
+    placement.marked[0] = 0
+
+
+@pasted_kernel
+def _keep_order(placement, kept):
+    """Begin to keep what changes from here on."""
+    for j in range(1, kept.changed[0] + 1):
+        kept.is_changed[kept.changed[j]] = False
+    kept.changed[0] = 0
+    for k in range(placement.order.size):
+        kept.order[k] = placement.order[k]
+
+
+@pasted_kernel
+def _place_greedily(fitting, placement, kept, n_waiting, begin, end):
+    """Make further ones of the 3 m steps that lead to a greedy order, and to families in it.
+
+    The families begin with the required parents. Then columns are placed one after another: those
+    that the order has already, as far as their required parents precede them; or else the one of
+    which its family among the placed columns leaves least. A column that is placed becomes a
+    parent of those to come that gain by it. In the end the highest score of each column is sought,
+    with all others in front of it.
+    """
+    regressions, is_open = fitting.regressions, fitting.is_open
+    order, position = placement.order, placement.position
+    m = order.size
+    for step in range(begin, end):
+        k = step % m
+        x = order[k] if step >= m else np.int64(k)
+        if m <= step < 2 * m:
+            if x < 0 or n_waiting[x] > 0 or position[x] < m:
+                x = _next_column(placement, n_waiting)
+            order[k], position[x] = x, k
+        limit = m if step >= 2 * m else position[x]
+        open_before(is_open, position, regressions.may_be_parent[x], limit)
+        n = _load(fitting, placement, x)
+        if step >= m:
+            n, score = refit(
+                regressions, fitting.family, n, x, is_open, fitting.max_parents, fitting.least
+            )
+            placement.tops[x] = max(placement.tops[x], score)
+        if step < 2 * m:
+            settle(fitting, placement, kept, n, x)
+        # A literal True would compile `toggle` once more.
+        is_placed = m <= step < 2 * m
+        for y in range(m if is_placed else 0):
+            n_waiting[y] -= regressions.must_be_parent[y, x]
+            if position[y] == m and 0.0 < placement.gains[x, y] < np.inf:
+                toggle(fitting, placement, kept, y, x, is_placed)
+
+
+@inner_kernel
+def _next_column(placement, n_waiting):
+    """Return the column of which its family leaves least, of those that can be placed next."""
+    chosen, least = np.int64(-1), np.inf
+    for x in range(placement.order.size):
+        is_next = placement.position[x] == placement.order.size and n_waiting[x] == 0
+        if is_next and (chosen < 0 or placement.left[x] < least):
+            chosen, least = np.int64(x), placement.left[x]
+    return chosen
+
+
+@kernel(
+    *(FITTING, PLACEMENT, KEPT, int64[::1], int64, int64),
+    *(float64[::1], int64, int64, uint64[::1], int64),
+    seconds=6,
+)
+def place_and_perturb(fitting, placement, kept, n_waiting, begin, end, totals, n, most, random, i):
+    """Place columns and climb; then perturb, climb again, and keep what is not much worse.
+
+    Parameters
+    ----------
+    n_waiting : ndarray of shape (m,), int64
+        How many required parents of each column are not placed.
+    begin, end : int
+        Which of the 3 m steps to make that place columns; nothing else is done before the last.
+    totals : ndarray of shape (2,), float64
+        The scores of the order at which the search is now, and of the best one.
+    n : int
+        How often to perturb at most. It ends after the first better order.
+    most : int
+        The largest number of columns to try to move. If it ends the first climb, columns are
+        still marked.
+    random, i
+        Generator i of `random` is used.
+
+    Returns
+    -------
+    n_done : int
+        How many perturbations there were.
+    """
+    _place_greedily(fitting, placement, kept, n_waiting, begin, end)
+    if end < 3 * placement.order.size:
+        return 0
+    for t in range(n + 1):
+        if t > 0:
+            if most == 0:
+                return t - 1
+            _keep_order(placement, kept)
+        most = _climb(fitting, placement, kept, t > 0, most, random, i)
+        total = 0.0
+        for x in range(placement.order.size):
+            total += placement.scores[x]
+        if t == 0 or total >= totals[0] + draw_loss(random, i):
+            totals[0] = total
+            if total > totals[1] + fitting.least:
+                totals[1] = total
+                return t
+        else:
+            _go_back(fitting, placement, kept)
+    return n
