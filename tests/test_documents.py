@@ -5,6 +5,7 @@ import math
 import re
 import warnings
 from contextlib import redirect_stdout
+from importlib.util import find_spec
 from io import StringIO
 from pathlib import Path
 from textwrap import dedent
@@ -222,6 +223,14 @@ CHECKS = {
 SLOW = ["how-sure", "larger-than-this-machine", "limits", "past-thirty"]
 SLOW += ["pictures", "scikit-learn", "time"]
 NEEDS = {f"guide/{page}": [pytest.mark.slow] for page in SLOW}
+NEEDS["guide/after-learning"] = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore"),  # the other programs' own
+    pytest.mark.skipif(
+        not all(map(find_spec, ["arviz", "dowhy", "semopy"])),
+        reason="needs pip install skbn[interchange]",
+    ),
+]
 NEEDS["guide/scikit-learn"] += [pytest.mark.needs_sklearn("1.9", "has callbacks")]
 
 

@@ -3,6 +3,9 @@
 ``pip install "skbn[interchange]"`` installs them.
 """
 
+import shutil
+import subprocess
+
 import networkx as nx
 import numpy as np
 import pandas as pd
@@ -55,6 +58,34 @@ def test_semopy_reads_fixed_parameters(learner, table):
     assert_allclose(
         model.calc_sigma()[0], network.covariance_[np.ix_(order, order)], rtol=1e-9, atol=1e-12
     )
+
+
+def test_lavaan_fits_the_same_model(wine, tmp_path):
+    rscript = shutil.which("Rscript")
+    if (
+        not rscript
+        or subprocess.run([rscript, "-e", "library(lavaan)"], capture_output=True).returncode
+    ):
+        pytest.skip("R or its package lavaan is not installed")
+    network = GaussianBNLearner().fit(wine).network_
+    (tmp_path / "model").write_text(to_lavaan(network) + "\n", encoding="utf-8")
+    wine.rename(columns=legal_names(network)).to_csv(tmp_path / "rows", index=False)
+    script = """
+        suppressWarnings(suppressMessages(library(lavaan)))
+        model <- readLines("model"); rows <- read.csv("rows")
+        fit <- suppressWarnings(sem(model, rows, meanstructure = TRUE))
+        names <- c("chisq", "df", "pvalue", "cfi", "tli", "rmsea", "rmsea.ci.upper", "aic", "bic")
+        without <- suppressWarnings(sem(model, rows))
+        found <- c(fitMeasures(fit, names), fitMeasures(without, "srmr"))
+        cat(sprintf("%.12g", found))
+    """
+    done = subprocess.run(
+        [rscript, "-e", script], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    indices = network.fit_indices(wine)
+    names = ["chi2", "df", "p_value", "cfi", "tli", "rmsea", "rmsea_high", "aic", "bic", "srmr"]
+    expected = [getattr(indices, name) for name in names]
+    assert_allclose([float(text) for text in done.stdout.split()], expected, rtol=1e-4, atol=1e-6)
 
 
 def test_dowhy_has_the_distribution_of_the_network(learner, table):
