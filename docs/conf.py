@@ -69,7 +69,12 @@ def members_of(public):
     return members
 
 
-nitpick_ignore_regex = [("py:.*", r"(sklearn|networkx|numpy|pandas|pgmpy)\..*")]
+classes = [each for name in skbn.__all__ if inspect.isclass(each := getattr(skbn, name))]
+parameters = {name for each in classes for name in inspect.signature(each).parameters}
+nitpick_ignore_regex = [
+    ("py:.*", r"(sklearn|networkx|numpy|pandas|pgmpy)\..*"),
+    ("py:obj", "|".join(parameters)),  # attributes of classes that are dataclasses, without a page
+]
 autosummary_generate = True
 autosummary_context = {
     "own_members": {
@@ -90,6 +95,7 @@ numpydoc_validation_checks = {
     "GL01",  # ruff decides where a docstring starts
     "GL02",
     "GL08",  # ruff requires docstrings; overriding methods inherit them
+    "PR03",  # by topic; dataclasses that derive from others have the fields of these first
     "PR07",  # a parameter's name and type may say all there is: "X : array-like of shape (n, m)"
     "PR09",  # a phrase may do, without a full stop
     "RT02",  # results have names, as parameters have
