@@ -174,9 +174,8 @@ class LocalScores(TableMixin, BaseScores):
             If they have other columns, another criterion, penalty or max_parents; if values are
             missing; if the criterion gives equivalent networks different scores.
         """
-        if not isinstance(other, LocalScores):
-            return NotImplemented
-        return SummedScores._of([*self._summands, *other._summands])
+        others = getattr(other, "_summands", [])
+        return SummedScores._of([*self._summands, *others]) if others else NotImplemented
 
     def __radd__(self, other: Any) -> Self:
         """Return these scores as a sum: ``sum`` begins with 0."""
