@@ -1,7 +1,5 @@
 """What nodes, edges and their ground look like: colours, boxes and lines."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple
 
@@ -55,36 +53,23 @@ class Style(NamedTuple):
         return _luminance(to_rgb(self.text)) < 0.5
 
 
-LIGHT = Style(
-    ground="#FFFFFF",
-    text="#1A1A1A",
-    box="#F3F3F0",
-    border="#8A8A8A",
-    chosen="#FFD94D",
-    blanket="#FFF3C4",
-    accent="#B07D00",
-    positive="#0072B2",
-    negative="#D55E00",
-    neutral="#777777",
-    missing="#AA4499",
-    extra="#117733",
-    reversed="#1A1A1A",
-)
-DARK = Style(
-    ground="#000000",
-    text="#F2F2F2",
-    box="#2C2C2E",
-    border="#8E8E93",
-    chosen="#8A6A00",
-    blanket="#4A3F1A",
-    accent="#F0E442",
-    positive="#56B4E9",
-    negative="#E69F00",
-    neutral="#A0A0A0",
-    missing="#DD77DD",
-    extra="#44DD99",
-    reversed="#F2F2F2",
-)
+# For a light ground, and for a dark one.
+_COLOURS = {
+    "ground": ("#FFFFFF", "#000000"),
+    "text": ("#1A1A1A", "#F2F2F2"),
+    "box": ("#F3F3F0", "#2C2C2E"),
+    "border": ("#8A8A8A", "#8E8E93"),
+    "chosen": ("#FFD94D", "#8A6A00"),
+    "blanket": ("#FFF3C4", "#4A3F1A"),
+    "accent": ("#B07D00", "#F0E442"),
+    "positive": ("#0072B2", "#56B4E9"),
+    "negative": ("#D55E00", "#E69F00"),
+    "neutral": ("#777777", "#A0A0A0"),
+    "missing": ("#AA4499", "#DD77DD"),
+    "extra": ("#117733", "#44DD99"),
+    "reversed": ("#1A1A1A", "#F2F2F2"),
+}
+LIGHT, DARK = (Style(**{name: both[i] for name, both in _COLOURS.items()}) for i in (0, 1))
 
 
 def style_for(ax: Any) -> Style:

@@ -1,7 +1,5 @@
 """What all displays share: Display, and how they find the graph of what was fitted."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 from typing import Any, Self
 

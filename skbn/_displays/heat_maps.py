@@ -4,8 +4,6 @@
 probabilities of all edges, or their support.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Self
 

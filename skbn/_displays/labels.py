@@ -3,8 +3,6 @@
 Labels stand on their edges, where nothing else passes.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Hashable, Iterable, Mapping

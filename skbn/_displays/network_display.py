@@ -1,7 +1,5 @@
 """NetworkDisplay and NetworkComparisonDisplay: one network as a picture, and two side by side."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Self, Unpack
 

@@ -1,7 +1,5 @@
 """Colours of nodes: one for all, one for each, by group or by number."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Container, Hashable, Mapping
 from numbers import Real

@@ -1,7 +1,5 @@
 """PenaltyDisplay and ForestDisplay: held-out scores over penalties, and estimates in rows."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Self
 

@@ -5,8 +5,6 @@ matplotlib measures text and lines in points of the figure, so an artist that is
 them keeps them in proportion. This module imports matplotlib; import it only to draw.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any

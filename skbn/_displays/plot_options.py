@@ -1,7 +1,5 @@
 """Options of `NetworkDisplay.plot`, as users give them, checked and read."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Container, Hashable, Mapping, Set
 from difflib import get_close_matches

@@ -1,7 +1,5 @@
 """ResidualsDisplay: how Gaussian the residuals of a network are, column by column."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable
 from typing import Any, Self
 

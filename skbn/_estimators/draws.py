@@ -1,7 +1,5 @@
 """Which rows a resample draws: single rows, groups or blocks of them, from all or within labels."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The steps that fits share: reading tables and scores, planning, and keeping what was found."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 from numbers import Integral, Real

@@ -14,8 +14,6 @@ variances (Hsu 1938, "Contribution to the theory of Student's t-test as applied 
 two samples").
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations

@@ -1,7 +1,5 @@
 """Time series: a table with lagged copies of its columns, and what networks of it say in time."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from itertools import permutations
 from numbers import Integral

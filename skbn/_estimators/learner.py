@@ -1,7 +1,5 @@
 """GaussianBNLearner: the network with the highest score of all."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, NamedTuple, Self

@@ -1,7 +1,5 @@
 """GaussianBNLearnerCV: the best network with a penalty chosen by cross-validation."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field, replace

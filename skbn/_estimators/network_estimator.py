@@ -1,7 +1,5 @@
 """The classes that estimators of networks derive from: what users ask them after a fit."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """GaussianBNPosterior: the posterior of the networks of a table, exact or sampled."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial

@@ -1,7 +1,5 @@
 """The networks of resamples of a table. A resample is a weight for each row, and copies no rows."""
 
-from __future__ import annotations
-
 import math
 import warnings
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Transformers of tables: into local scores, without holes, and into the columns of a blanket."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Hashable
 from contextlib import nullcontext

@@ -1,7 +1,5 @@
 """Graphs as other programs draw them: GraphML, GML and the language of dagitty."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Hashable, Mapping

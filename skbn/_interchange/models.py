@@ -1,7 +1,5 @@
 """Models of other programs: bnlearn, lavaan and semopy, scikit-learn, dowhy and ArviZ."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

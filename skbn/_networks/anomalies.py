@@ -12,8 +12,6 @@ A wrong value also makes the residuals of its column's children large. To find t
 each value given *all* others of its row: there the wrong one stands out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any

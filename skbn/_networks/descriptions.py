@@ -1,10 +1,9 @@
 """A network in text and equations, and as a table of its edges with what each is worth."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
@@ -21,7 +20,7 @@ from skbn._data.containers import row_labels
 from skbn._data.encoding import encoded_rows
 from skbn._data.nodes import Nodes
 from skbn._data.sample import Sample
-from skbn._data.statistics import GroupStatistics, SampleStatistics
+from skbn._data.statistics import GroupStatistics
 from skbn._data.table import Table
 from skbn._networks.equivalence import compelled_parents
 from skbn._networks.gaussian import LinearGaussianModel
@@ -162,7 +161,7 @@ def edge_columns(
         "child": [child for _, child in edges],
     }
     if model is not None:
-        columns |= _weights(blocks, model, parents, pairs)
+        columns |= _Edges(blocks, model, parents, pairs).weights()
     if losses is not None:
         columns["score_loss"] = [float(losses[pair]) for pair in pairs]
     # Truth values also without any edge, so that they can select rows.
@@ -177,7 +176,7 @@ def edge_columns(
                 for value, (parent, child) in zip(values, edges, strict=True)
             ]
     if model is not None and groups is not None and confidence is not None:
-        columns |= _intervals(blocks, model, parents, pairs, groups, confidence)
+        columns |= _Edges(blocks, model, parents, pairs).intervals(groups, confidence)
     return columns
 
 
@@ -327,54 +326,117 @@ def check_confidence(confidence: Any) -> float:
     return level
 
 
-def _intervals(
-    blocks: Nodes,
-    model: LinearGaussianModel,
-    parents: list[int],
-    edges: list[tuple[int, int]],
-    groups: Sequence[GroupStatistics],
-    confidence: float,
-) -> dict[str, Any]:
-    """Return what a table of edges says of the errors of their coefficients.
+# What is known of edges, also between nodes of several columns
 
-    Edges of several coefficients have NaN, and `std_errs`, a dict of both columns' names to the
-    standard error; their `p_value` is that all coefficients are 0.
-    """
-    ends = np.array([(blocks.starts[p], blocks.starts[c]) for p, c in edges], dtype=int)
-    first, last = ends.reshape(-1, 2).T
-    errors, degrees_of_freedom = standard_errors(groups, model.parents)
-    weight, std_err, freedom = (
-        model.coef[first, last],
-        errors[first, last],
-        degrees_of_freedom[last],
-    )
-    with np.errstate(divide="ignore", over="ignore"):
-        t = weight / std_err
-    margin = stdtrit(freedom, (1 + confidence) / 2) * std_err
-    columns = {
-        "std_err": std_err,
-        "t": t,
-        "p_value": 2 * stdtr(freedom, -np.abs(t)),
-        "ci_low": weight - margin,
-        "ci_high": weight + margin,
-    }
-    if blocks.are_columns:
+
+@dataclass(frozen=True)
+class _Edges:
+    """Edges of a network of nodes, by number, with the parameters of the nodes' columns."""
+
+    blocks: Nodes
+    model: LinearGaussianModel
+    parents: list[int]  # the masks of each node's
+    edges: list[tuple[int, int]]
+
+    def weights(self) -> dict[str, Any]:
+        """Return the columns of a table that say what the edges' parameters are."""
+        blocks, model, edges = self.blocks, self.model, self.edges
+        if blocks.are_columns:
+            standardised = model.standardised_weights()
+            ends = [(model.nodes[p], model.nodes[c]) for p, c in edges]
+            return {
+                "weight": [float(model.coef[edge]) for edge in edges],
+                "standardised_weight": [standardised.get(edge, np.nan) for edge in ends],
+            }
+        weights = [self._by_columns(blocks.solved_within(model.coef), *edge) for edge in edges]
+        return {
+            "weight": [next(iter(each.values())) if len(each) == 1 else np.nan for each in weights],
+            "coefficients": weights,
+            "partial_r2": self.partial_r2(),
+        }
+
+    def intervals(self, groups: Sequence[GroupStatistics], confidence: float) -> dict[str, Any]:
+        """Return what a table of edges says of the errors of their coefficients.
+
+        Edges of several coefficients have NaN, and `std_errs`, a dict of both columns' names to the
+        standard error; their `p_value` is that all coefficients are 0.
+        """
+        starts, widths = self.blocks.starts, self.blocks.widths
+        ends = np.array([(starts[p], starts[c]) for p, c in self.edges], dtype=int)
+        first, last = ends.reshape(-1, 2).T
+        errors, degrees_of_freedom = standard_errors(groups, self.model.parents)
+        weight, std_err = self.model.coef[first, last], errors[first, last]
+        freedom = degrees_of_freedom[last]
+        with np.errstate(divide="ignore", over="ignore"):
+            t = weight / std_err
+        margin = stdtrit(freedom, (1 + confidence) / 2) * std_err
+        columns: dict[str, Any] = {
+            "std_err": std_err,
+            "t": t,
+            "p_value": 2 * stdtr(freedom, -np.abs(t)),
+            "ci_low": weight - margin,
+            "ci_high": weight + margin,
+        }
+        if self.blocks.are_columns:
+            return columns
+        is_single = np.array([widths[p] == widths[c] == 1 for p, c in self.edges], dtype=bool)
+        columns = {name: np.where(is_single, each, np.nan) for name, each in columns.items()}
+        of_columns = self.blocks.parents_of_columns(self.parents, within=False)
+        errors, _ = standard_errors(groups, of_columns)
+        columns["std_errs"] = [self._by_columns(errors, *edge) for edge in self.edges]
+        columns["p_value"] = np.array([self._p_value(groups, *edge) for edge in self.edges], float)
         return columns
-    widths = blocks.widths
-    is_single = np.array([widths[p] == widths[c] == 1 for p, c in edges], dtype=bool)
-    single = {name: np.where(is_single, each, np.nan) for name, each in columns.items()}
-    errors, _ = standard_errors(groups, blocks.parents_of_columns(parents, within=False))
-    of_column = {x: statistics for own, statistics in groups for x in own}
-    listed, p_values = [], []
-    for parent, child in edges:
-        others = [v for v in members_of(parents[child]) if v != parent]
-        family = [blocks.columns_of(nodes) for nodes in ([parent], [child], others)]
-        p_values.append(_p_value(of_column[family[1][0]], *family))
-        listed.append(_by_columns(blocks, errors, parent, child))
-    return single | {"std_errs": listed, "p_value": np.array(p_values, dtype=float)}
 
+    def _by_columns(
+        self, of_columns: Floats, parent: int, child: int
+    ) -> dict[tuple[Hashable, Hashable], float]:
+        """Return numbers of a parent's and a child's columns, from (k, k), by the names of both."""
+        rows, columns = (self.blocks.columns_of([v]) for v in (parent, child))
+        names = self.blocks.column_names
+        return {(names[i], names[j]): float(of_columns[i, j]) for i, j in product(rows, columns)}
 
-# Edges between nodes of several columns
+    def partial_r2(self) -> list[float]:
+        """Return the share of its child's generalised variance that each edge's parent explains."""
+        scaled, _ = equilibrated(self.model.factor())
+        correlation, varies = scaled.T @ scaled, np.abs(scaled).max(axis=0) > 0
+
+        def log_det(nodes: Sequence[int]) -> float:
+            at = [i for i in self.blocks.columns_of(nodes) if varies[i]]  # `do` holds some
+            return float(np.linalg.slogdet(correlation[np.ix_(at, at)])[1])
+
+        found = []
+        for parent, child in self.edges:
+            others = [v for v in members_of(self.parents[child]) if v != parent]
+            with_parent = log_det([*others, parent, child]) - log_det([*others, parent])
+            without = log_det([*others, child]) - log_det(others)
+            found.append(1 - np.exp(with_parent - without))
+        return found
+
+    def _p_value(self, groups: Sequence[GroupStatistics], parent: int, child: int) -> float:
+        """Return the p-value of no coefficient of a parent's columns, in regressions of a child's.
+
+        By Rao's (1951) F for Wilks' lambda, which is exact if one of the two has at most two
+        columns; for one column of the child, it is the F test of least squares.
+        """
+        rest = [v for v in members_of(self.parents[child]) if v != parent]
+        own, of_child, others = (self.blocks.columns_of(v) for v in ([parent], [child], rest))
+        statistics = next(each for columns, each in groups if of_child[0] in columns)
+
+        def log_det(columns: list[int]) -> float:
+            factor = triangular_factor(statistics.factor[:, columns])
+            return 2 * float(np.log(np.abs(np.diag(factor))).sum())
+
+        with_parent = log_det([*others, *own, *of_child]) - log_det([*others, *own])
+        log_lambda = with_parent - (log_det([*others, *of_child]) - log_det(others))
+        p, q = len(of_child), len(own)
+        left = statistics.n_samples - 1 - len(others) - q
+        root = 1.0
+        if p * p + q * q > 5:
+            root = float(np.sqrt((p * p * q * q - 4) / (p * p + q * q - 5)))
+        freedom = (left + q - (p + q + 1) / 2) * root - (p * q - 2) / 2
+        if freedom <= 0:
+            return np.nan
+        return float(fdtrc(p * q, freedom, np.expm1(-log_lambda / root) * freedom / (p * q)))
 
 
 def describe(dag: nx.DiGraph, blocks: Nodes, model: LinearGaussianModel) -> nx.DiGraph:
@@ -390,7 +452,7 @@ def describe(dag: nx.DiGraph, blocks: Nodes, model: LinearGaussianModel) -> nx.D
     edges = [(number[p], number[c]) for p, c in dag.edges]
     # Each column of a child has those before it as parents too; these are solved for.
     coef = blocks.solved_within(model.coef)
-    shares = _partial_r2(blocks, model, parent_masks(dag), edges)
+    shares = _Edges(blocks, model, parent_masks(dag), edges).partial_r2()
     for (a, b), data, share in zip(edges, dict(dag.edges).values(), shares, strict=True):
         coefficients = coef[np.ix_(columns[a], columns[b])]
         data |= {"coefficients": json.dumps(coefficients.tolist()), "partial_r2": float(share)}
@@ -400,85 +462,3 @@ def describe(dag: nx.DiGraph, blocks: Nodes, model: LinearGaussianModel) -> nx.D
             if ends in standardised:
                 data["standardised_weight"] = standardised[ends]
     return dag
-
-
-def _weights(
-    blocks: Nodes,
-    model: LinearGaussianModel,
-    parents: list[int],
-    edges: list[tuple[int, int]],
-) -> dict[str, Any]:
-    """Return the columns of a table that say what the edges' parameters are."""
-    if blocks.are_columns:
-        standardised, nodes = model.standardised_weights(), model.nodes
-        return {
-            "weight": [float(model.coef[edge]) for edge in edges],
-            "standardised_weight": [
-                standardised.get((nodes[p], nodes[c]), np.nan) for p, c in edges
-            ],
-        }
-    coef = blocks.solved_within(model.coef)
-    weights = [_by_columns(blocks, coef, *edge) for edge in edges]
-    return {
-        "weight": [next(iter(each.values())) if len(each) == 1 else np.nan for each in weights],
-        "coefficients": weights,
-        "partial_r2": _partial_r2(blocks, model, parents, edges),
-    }
-
-
-def _by_columns(
-    blocks: Nodes, of_columns: Floats, parent: int, child: int
-) -> dict[tuple[Hashable, Hashable], float]:
-    """Return numbers of a parent's and a child's columns, from (k, k), by the names of both."""
-    rows, columns = (blocks.columns_of([v]) for v in (parent, child))
-    names = blocks.column_names
-    return {(names[i], names[j]): float(of_columns[i, j]) for i, j in product(rows, columns)}
-
-
-def _partial_r2(
-    blocks: Nodes,
-    model: LinearGaussianModel,
-    parents: list[int],
-    edges: Sequence[tuple[int, int]],
-) -> list[float]:
-    """Return the share of its child's generalised variance that each edge's parent explains."""
-    scaled, _ = equilibrated(model.factor())
-    correlation, varies = scaled.T @ scaled, np.abs(scaled).max(axis=0) > 0
-
-    def log_det(nodes: Sequence[int]) -> float:
-        at = [i for i in blocks.columns_of(nodes) if varies[i]]  # `do` holds some
-        return float(np.linalg.slogdet(correlation[np.ix_(at, at)])[1])
-
-    found = []
-    for parent, child in edges:
-        others = [v for v in members_of(parents[child]) if v != parent]
-        with_parent = log_det([*others, parent, child]) - log_det([*others, parent])
-        without = log_det([*others, child]) - log_det(others)
-        found.append(1 - np.exp(with_parent - without))
-    return found
-
-
-def _p_value(
-    statistics: SampleStatistics, parent: list[int], child: list[int], others: list[int]
-) -> float:
-    """Return the p-value of no coefficient of a parent's columns, in the regressions of a child's.
-
-    By Rao's (1951) F for Wilks' lambda, which is exact if one of the two has at most two columns;
-    for one column of the child, it is the F test of least squares.
-    """
-
-    def log_det(columns: list[int]) -> float:
-        factor = triangular_factor(statistics.factor[:, columns])
-        return 2 * float(np.log(np.abs(np.diag(factor))).sum())
-
-    with_parent = log_det([*others, *parent, *child]) - log_det([*others, *parent])
-    log_lambda = with_parent - (log_det([*others, *child]) - log_det(others))
-    p, q = len(child), len(parent)
-    left = statistics.n_samples - 1 - len(others) - q
-    root = 1.0
-    if p * p + q * q > 5:
-        root = float(np.sqrt((p * p * q * q - 4) / (p * p + q * q - 5)))
-    freedom = (left + q - (p + q + 1) / 2) * root - (p * q - 2) / 2
-    if freedom <= 0:
-        return np.nan
-    return float(fdtrc(p * q, freedom, np.expm1(-log_lambda / root) * freedom / (p * q)))

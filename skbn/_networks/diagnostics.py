@@ -7,8 +7,6 @@ A low `max_parents` can cost far more than a search that is not exact: in sparse
 columns may have many parents, and a limit below that can cost hundreds of nats.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Hashable
 from contextlib import nullcontext

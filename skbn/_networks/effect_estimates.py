@@ -10,8 +10,6 @@ Several networks make a mixture: each counts with its weight, and says 0 if no p
 outcome.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

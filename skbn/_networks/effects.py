@@ -17,8 +17,6 @@ they are linear, only the differences from the row need to be followed, so that 
 changes keep all bits.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from itertools import product
 from typing import Any, NamedTuple

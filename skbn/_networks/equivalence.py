@@ -7,8 +7,6 @@ column's parents. Knowledge of directions is a list of masks as well. It marks t
 edges are fixed, because the knowledge rules out their reverse.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Iterable, Mapping
 from copy import copy

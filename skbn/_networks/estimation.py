@@ -3,8 +3,6 @@
 Where an experimenter set nodes, a node is regressed on its parents in the other rows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple

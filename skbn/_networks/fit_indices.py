@@ -7,8 +7,6 @@ Exogenous nodes are as there with `fixed.x = TRUE`. Fisher's C is the test of Sh
 inferential test for path models based on directed acyclic graphs".
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property, partial

@@ -3,8 +3,6 @@
 Each function takes the network's model, and what users give to the method of the same name.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Container, Hashable, Mapping
 from dataclasses import dataclass, field

@@ -3,8 +3,6 @@
 Networks are graphs with the attributes intercept and noise_variance of nodes and weight of edges.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import os

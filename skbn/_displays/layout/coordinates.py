@@ -5,8 +5,6 @@ through a knot at the lower edge of its strip, two knots at the upper and the lo
 strip that it passes, and one at the upper edge of the child's strip, to the border of its box.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from copy import copy

@@ -1,7 +1,5 @@
 """Where to draw a network: boxes in layers, curves between them, with few crossings."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType

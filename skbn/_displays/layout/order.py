@@ -5,8 +5,6 @@ removed and inserted again. A result that is a little worse is kept at first, to
 minima, and the best of all is returned.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Sequence
 from itertools import combinations
 from math import ceil

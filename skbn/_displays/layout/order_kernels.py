@@ -20,8 +20,6 @@ work : ndarray of shape (3, n_layers, n_items + 1), int64
     Row k of the first two is of the k-th layer on a way, row l of the third of layer l.
 """
 
-from __future__ import annotations
-
 from numba import float64, int64
 
 from skbn._core.compile import inner_kernel, kernel
