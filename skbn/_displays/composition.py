@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import networkx as nx
-
 from skbn._displays.appearance import (
-    LINE_STYLES,
-    Confidence,
     Edge,
     EdgeLook,
-    Style,
-    line_style_for,
-    opacity_for,
-    width_for,
 )
 from skbn._displays.labels import LINE_HEIGHT, Labels, place_labels, text_width
 from skbn._displays.layout.coordinates import Point
 from skbn._displays.layout.layered import ASPECT, BAND_PADDING, LayeredGraph, Layout, PlacedGraph
-from skbn._displays.node_colours import NodeColours
 
 SMALL_TEXT = 0.8  # size of labels, legends and titles of bands, in sizes of names
 LARGEST_SCALE = 1.25  # a picture grows by this at most where there is more room than it needs
@@ -265,10 +256,6 @@ _ROW = 1.6  # height
 _ABOVE = 1.0  # gap between picture and legend
 _LEAST_WIDTH = 36.0  # narrow pictures get a legend this wide, so that few rows are broken
 
-_STRENGTHS = (0.25, 0.5, 1.0)  # the weights whose widths are shown
-# Line widths in points, where the sample shows a colour, or whether there is an arrowhead.
-_SIGN_WIDTH, _WAY_WIDTH = 2.4, 1.5
-
 
 class LegendRow(NamedTuple):
     """A title, and what each sample means.
@@ -300,81 +287,6 @@ class Legend(NamedTuple):
     sample_width: float
     height: float
     font_size: float
-
-
-def legend_rows(
-    dag: nx.DiGraph,
-    signs: Mapping[Edge, int],
-    looks: Mapping[Edge, EdgeLook],
-    strengths: Iterable[float],
-    confidence: Confidence,
-    colours: NodeColours,
-    style: Style,
-) -> list[LegendRow]:
-    """Return the rows of a legend: signs, arrowheads, widths, dashes and colours that occur.
-
-    Parameters
-    ----------
-    dag : networkx.DiGraph
-    signs : dict of edge to int
-        The signs of the edges' weights.
-    looks : dict of edge to EdgeLook
-    strengths : iterable of float
-        The sizes of their standardised weights.
-    confidence : Confidence
-    colours : NodeColours
-    style : Style
-    """
-    rows = []
-    strengths = [*strengths]
-    kinds: list[tuple[Any, str]] = []
-    for sign, name in ((1, "positive"), (-1, "negative")):
-        heads = {looks[edge].has_head for edge, other in signs.items() if other == sign}
-        if heads:
-            colour, hollow = (style.positive, None) if sign > 0 else (style.negative, style.ground)
-            look = EdgeLook(colour, _SIGN_WIDTH, style.text, any(heads), hollow=hollow)
-            kinds.append((look, name))
-    if kinds:
-        rows.append(LegendRow("weight", kinds))
-    if any("coefficients" in dag.edges[edge] and not sign for edge, sign in signs.items()):
-        look = EdgeLook(style.neutral, _SIGN_WIDTH, style.text, True)
-        rows.append(LegendRow("", [(look, "several weights (of levels or columns)")]))
-    if any("level" in dag.nodes[node] and dag.degree(node) for node in dag):
-        rows.append(LegendRow("two levels: the sign is that of the level in the box", []))
-    has_heads = {look.has_head for look in looks.values()}
-    if False in has_heads:
-        ways: list[tuple[Any, str]] = [
-            (EdgeLook(style.neutral, _WAY_WIDTH, style.text, has_head), name)
-            for has_head, name in ((True, "directed"), (False, "undirected"))
-            if has_head in has_heads
-        ]
-        rows.append(LegendRow("edge", ways))
-    if strengths:
-        largest = max(strengths)
-        shown = [s for i, s in enumerate(_STRENGTHS) if i == 0 or largest > _STRENGTHS[i - 1]]
-        widths = [EdgeLook(style.neutral, width_for(s), style.text, False) for s in shown]
-        texts = ["1 or more" if s == 1 else f"{s:g}" for s in shown]
-        rows.append(LegendRow("standardised weight", list(zip(widths, texts, strict=True))))
-    if confidence.values:
-        rows.append(LegendRow(confidence.name, _confidence_entries(confidence, style)))
-    if colours.meanings:
-        rows.append(LegendRow(colours.name, [(c, text) for text, c in colours.meanings.items()]))
-    return rows
-
-
-def _confidence_entries(confidence: Confidence, style: Style) -> list[tuple[Any, str]]:
-    """Return a sample of each line style that occurs, the firmest first."""
-    found = {line_style_for(value) for value in confidence.values.values()}
-    entries = []
-    bounds = [1.0, *LINE_STYLES]
-    for high, (low, line_style) in zip(bounds, LINE_STYLES.items(), strict=False):
-        if line_style not in found:
-            continue
-        text = f"{low:g} to {high:g}" if low > 0 else f"below {high:g}"
-        opacity = opacity_for((low + high) / 2)
-        look = EdgeLook(style.text, 2.0, style.text, False, line_style, opacity)
-        entries.append((look, text))
-    return entries
 
 
 def place_legend(

@@ -13,6 +13,7 @@ import numpy as np
 from skbn._core.graphs import is_parametrised
 from skbn._core.text import warn
 from skbn._displays.appearance import (
+    LINE_STYLES,
     READABLE_OPACITY,
     Confidence,
     Edge,
@@ -31,7 +32,6 @@ from skbn._displays.composition import (
     Contents,
     LegendRow,
     compose,
-    legend_rows,
     size_of,
 )
 from skbn._displays.labels import LINE_LENGTH, NodeNames
@@ -46,6 +46,9 @@ if TYPE_CHECKING:
 # Line widths in points: an edge without a standardised weight, and borders of nodes.
 _WIDTH_UNKNOWN = 1.5
 _BORDER, _BORDER_HELD, _BORDER_MARKED = 0.8, 2.4, 1.4
+_STRENGTHS = (0.25, 0.5, 1.0)  # the weights whose widths are shown
+# Line widths in points, where the sample shows a colour, or whether there is an arrowhead.
+_SIGN_WIDTH, _WAY_WIDTH = 2.4, 1.5
 _PORT_ROOM = 4.5  # points between edges at the end of a box, where layers stand side by side
 _SHORT_LINES = 11  # characters in a line of a name, where layers stand side by side
 _SHORTEST_LINES = 9  # the same where the picture must be narrow
@@ -119,19 +122,7 @@ class NetworkPicture:
         self.names = self._named(_SHORT_LINES if self.is_sideways else LINE_LENGTH)
         self._arranged: dict[tuple[float, float | None], Arranged] = {}
         self._edges = {edge: self._edge_look(edge) for edge in self.dag.edges}
-        rows = []
-        if self.has_legend:
-            shown = {e: value for e, value in self.confidence.values.items() if e in self._edges}
-            weights = self.strengths.weights
-            rows = legend_rows(
-                self.dag,
-                {edge: self._sign(edge) for edge in self._edges},
-                self._edges,
-                [abs(weight) for edge, weight in weights.items() if edge in self._edges],
-                self.confidence._replace(values=shown),
-                self.colours,
-                self.style,
-            )
+        rows = self._legend_rows() if self.has_legend else []
         rows += [LegendRow(note, []) for note in self.notes]
         self.contents = Contents(
             self.names.sizes,
@@ -142,6 +133,60 @@ class NetworkPicture:
             self.is_sideways,
             min_font_size=self.min_font_size,
         )
+
+    def _legend_rows(self) -> list[LegendRow]:
+        """Return the rows of a legend: signs, arrowheads, widths, dashes and colours that occur."""
+        style, looks, rows = self.style, self._edges, []
+        signs = {edge: self._sign(edge) for edge in looks}
+        kinds: list[tuple[Any, str]] = []
+        for sign, name in ((1, "positive"), (-1, "negative")):
+            heads = {looks[edge].has_head for edge, other in signs.items() if other == sign}
+            if heads:
+                colour = style.positive if sign > 0 else style.negative
+                hollow = None if sign > 0 else style.ground
+                look = EdgeLook(colour, _SIGN_WIDTH, style.text, any(heads), hollow=hollow)
+                kinds.append((look, name))
+        if kinds:
+            rows.append(LegendRow("weight", kinds))
+        if any("coefficients" in self.dag.edges[edge] and not sign for edge, sign in signs.items()):
+            look = EdgeLook(style.neutral, _SIGN_WIDTH, style.text, True)
+            rows.append(LegendRow("", [(look, "several weights (of levels or columns)")]))
+        if any("level" in self.dag.nodes[node] and self.dag.degree(node) for node in self.dag):
+            rows.append(LegendRow("two levels: the sign is that of the level in the box", []))
+        has_heads = {look.has_head for look in looks.values()}
+        if False in has_heads:
+            ways: list[tuple[Any, str]] = [
+                (EdgeLook(style.neutral, _WAY_WIDTH, style.text, has_head), name)
+                for has_head, name in ((True, "directed"), (False, "undirected"))
+                if has_head in has_heads
+            ]
+            rows.append(LegendRow("edge", ways))
+        strengths = [abs(w) for edge, w in self.strengths.weights.items() if edge in looks]
+        if strengths:
+            largest = max(strengths)
+            shown = [s for i, s in enumerate(_STRENGTHS) if i == 0 or largest > _STRENGTHS[i - 1]]
+            widths = [EdgeLook(style.neutral, width_for(s), style.text, False) for s in shown]
+            texts = ["1 or more" if s == 1 else f"{s:g}" for s in shown]
+            rows.append(LegendRow("standardised weight", list(zip(widths, texts, strict=True))))
+        if entries := self._confidence_entries():
+            rows.append(LegendRow(self.confidence.name, entries))
+        if meanings := self.colours.meanings:
+            rows.append(LegendRow(self.colours.name, [(c, text) for text, c in meanings.items()]))
+        return rows
+
+    def _confidence_entries(self) -> list[tuple[Any, str]]:
+        """Return a sample of each line style that occurs, the firmest first."""
+        values = self.confidence.values.items()
+        found = {line_style_for(value) for edge, value in values if edge in self._edges}
+        entries = []
+        bounds = [1.0, *LINE_STYLES]
+        for high, (low, line_style) in zip(bounds, LINE_STYLES.items(), strict=False):
+            if line_style in found:
+                text = f"{low:g} to {high:g}" if low > 0 else f"below {high:g}"
+                opacity, text_colour = opacity_for((low + high) / 2), self.style.text
+                look = EdgeLook(text_colour, 2.0, text_colour, False, line_style, opacity)
+                entries.append((look, text))
+        return entries
 
     def draw_in_new_figure(self, figsize: tuple[float, float | None] | None) -> Canvas:
         """Draw on axes that fill a new figure, and give the figure the size that it takes.
