@@ -280,16 +280,7 @@ class BootstrapBNLearner(OneNetworkEstimator):
             if interventions is not None:
                 given["interventions"] = interventions
             weighted = given if sample_weight is None else {**given, "sample_weight": sample_weight}
-        draws = plan_draws(
-            sample,
-            self.n_resamples,
-            fraction=self.sample_fraction,
-            replace=self.replace,
-            block_length=self.block_length,
-            stratify=stratify,
-            random_state=self.random_state,
-            groups=groups,
-        )
+        draws = plan_draws(self, sample, stratify, groups)
         fitted = clone(learner).fit(table, **weighted)
         of_all = resamples.fitted_network(fitted, columns)  # raises now if there is none
         self._warn_of_repeats(draws, sample.shape[1])

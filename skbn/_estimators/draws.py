@@ -79,18 +79,8 @@ class Draws:
         return rows[blocks.ravel()[:n_drawn]]
 
 
-def plan_draws(
-    sample: Sample,
-    n_resamples: int,
-    *,
-    fraction: float,
-    replace: bool,
-    block_length: int | None,
-    stratify: Any,
-    random_state: Any,
-    groups: Any = None,
-) -> Draws:
-    """Return how to draw resamples of a sample, as `BootstrapBNLearner` describes them.
+def plan_draws(learner: Any, sample: Sample, stratify: Any = None, groups: Any = None) -> Draws:
+    """Return how to draw resamples of a sample, by the parameters of a `BootstrapBNLearner`.
 
     Raises
     ------
@@ -98,6 +88,8 @@ def plan_draws(
         If resamples would have too few rows, or all the same; if options exclude each other; if
         `stratify` or `groups` are not a label for each row.
     """
+    fraction, replace = learner.sample_fraction, learner.replace
+    block_length = learner.block_length
     if block_length is not None:
         _check_blocks(sample, block_length, replace, stratify)
     strata, of_groups, starts = _strata(sample, stratify), None, None
@@ -125,8 +117,8 @@ def plan_draws(
             f"{what} draws all of them, so that without replacement all resamples are the same "
             f"{what_is_drawn}. Set a smaller sample_fraction, such as 0.5, or replace=True."
         )
-    entropy = int.from_bytes(random_generator(random_state).bytes(16), "little")
-    seeds = np.random.SeedSequence(entropy).spawn(n_resamples)
+    entropy = int.from_bytes(random_generator(learner.random_state).bytes(16), "little")
+    seeds = np.random.SeedSequence(entropy).spawn(learner.n_resamples)
     drawn = [*n_drawn.values()]
     settings = fraction, replace, block_length or 1, seeds, of_groups, starts
     return Draws([*strata.values()], drawn, *settings)

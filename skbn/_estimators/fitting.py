@@ -105,14 +105,9 @@ def read_scores(
         As `read_sample`; if scores were made with other settings than the estimator asks for.
     """
     if not isinstance(X, BaseScores):
-        sample = read_sample(
-            estimator,
-            X,
-            sample_weight,
-            reset=True,
-            needs_rows=needs_rows or interventions is not None,
-            may_miss=takes_missing(estimator),
-        )
+        needs_rows, may_miss = needs_rows or interventions is not None, takes_missing(estimator)
+        how = {"reset": True, "needs_rows": needs_rows, "may_miss": may_miss}
+        sample = read_sample(estimator, X, sample_weight, **how)
         return make_scores(estimator, sample).with_interventions(interventions)
     kind, m = type(X).__name__, len(X.columns)
     if estimator.nodes is not None:

@@ -13,8 +13,6 @@ from skbn._exact.cluster import current_cluster
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._scores.base import BaseScores
 from skbn._scores.criteria import Criterion
-from skbn._solver.constraints import read_constraints
-from skbn._solver.engines import SearchSettings
 from skbn._solver.solve import problem_of, solve
 
 
@@ -438,24 +436,18 @@ None, default=None
             f"scores must be LocalScores or ParentSetScores; got {readable_value(scores)}. Give "
             "LocalScoreTransformer().fit_transform(X), or fit a GaussianBNLearner to the table."
         )
-    numbers = {
-        "max_parents": max_parents,
-        "tol": tol,
-        "time_limit": time_limit,
-        "n_jobs": n_jobs,
-        "max_memory": max_memory,
-    }
-    check_values("best_network", {k: NetworkLearner._allowed_values[k] for k in numbers}, numbers)
-    constraints = read_constraints(
-        scores.columns,
-        max_parents=fitting.most_parents(max_parents, scores),
+    learner = GaussianBNLearner(
+        max_parents=max_parents,
         required_edges=required_edges,
         forbidden_edges=forbidden_edges,
         tiers=tiers,
+        tol=tol,
+        time_limit=time_limit,
+        n_jobs=n_jobs,
+        max_memory=max_memory,
     )
-    limit = None if time_limit is None else float(time_limit)
-    resources = Resources.of_machine(max_memory, n_jobs=n_jobs, time_limit=limit)
-    problem = problem_of(scores, constraints)
-    (solution,) = solve(problem, resources, SearchSettings(tolerance=float(tol)))
+    check_values("best_network", GaussianBNLearner._allowed_values, vars(learner))
+    problem = problem_of(scores, fitting.constraints_of(learner, scores))
+    (solution,) = solve(problem, learner._resources(), fitting.search_settings(learner))
     network = fitting.network_of(solution)
     return BestNetwork(network, solution.score, solution.is_optimal, solution.gap)

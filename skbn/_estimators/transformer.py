@@ -324,14 +324,8 @@ class LocalScoreTransformer(
 
         If `reset`, the columns are learned, and the scores kept.
         """
-        sample = read_sample(
-            self,
-            X,
-            sample_weight,
-            reset=reset,
-            needs_rows=interventions is not None,
-            may_miss=takes_missing(self),
-        )
+        how = {"needs_rows": interventions is not None, "may_miss": takes_missing(self)}
+        sample = read_sample(self, X, sample_weight, reset=reset, **how)
         if not reset:
             sample.counted(sample_weight)
         scores = make_scores(self, sample).with_interventions(interventions)

@@ -537,10 +537,20 @@ def test_resamples_side_by_side_tell_one_progress(wine, time_limit, capsys, monk
     assert percents == sorted(percents, key=int)
 
 
-def draws_of(n_rows, n_resamples=1, *, weight=None, labels=None, seed=0, **settings):
-    settings = {"fraction": 1.0, "replace": True, "block_length": None, "stratify": None} | settings
+def draws_of(
+    n_rows,
+    n_resamples=1,
+    *,
+    weight=None,
+    labels=None,
+    stratify=None,
+    groups=None,
+    seed=0,
+    **settings,
+):
     sample = Sample(np.zeros((n_rows, 2)), weight, labels)
-    return plan_draws(sample, n_resamples, random_state=seed, **settings), sample
+    learner = BootstrapBNLearner(n_resamples=n_resamples, random_state=seed, **settings)
+    return plan_draws(learner, sample, stratify, groups), sample
 
 
 # Blocks
@@ -551,7 +561,7 @@ def test_blocks_are_of_consecutive_rows(n, block_length, fraction, seed):
     block_length = min(block_length, n - 1)
     if round(fraction * n) < 2:
         fraction = 1.0
-    draws, sample = draws_of(n, 3, block_length=block_length, fraction=fraction, seed=seed)
+    draws, sample = draws_of(n, 3, block_length=block_length, sample_fraction=fraction, seed=seed)
     for number in range(3):
         rows = draws.rows(number)
         assert len(rows) == round(fraction * n)
@@ -640,7 +650,7 @@ def test_whole_groups_are_drawn(groups, seed):
 
 def test_half_of_the_groups_of_each_label():
     groups, labels = np.repeat(np.arange(12), 5), np.repeat([*"uuuuuuuuvvvv"], 5)
-    draws, sample = draws_of(60, groups=groups, stratify=labels, fraction=0.5, replace=False)
+    draws, sample = draws_of(60, groups=groups, stratify=labels, sample_fraction=0.5, replace=False)
     weight = draws.weight(0, sample).reshape(12, 5)
     assert {*weight.ravel()} == {0.0, 1.0}
     assert (weight[:8].sum(), weight[8:].sum()) == (20, 10)
@@ -689,7 +699,9 @@ def test_each_label_has_its_share_of_the_rows(labels, replace):
     counts = {label: labels.count(label) for label in labels}
     shares = {label: round(fraction * count) for label, count in counts.items()}
     assume(all(shares.values()) and (replace or shares != counts))
-    draws, sample = draws_of(len(labels), stratify=labels, fraction=fraction, replace=replace)
+    draws, sample = draws_of(
+        len(labels), stratify=labels, sample_fraction=fraction, replace=replace
+    )
     weight = draws.weight(0, sample)
     for label, share in shares.items():
         assert weight[np.array(labels) == label].sum() == share
