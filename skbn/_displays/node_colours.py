@@ -93,15 +93,12 @@ def node_colours(dag: nx.DiGraph, node_color: Any) -> NodeColours:
     values = {node: value for node, value in values.items() if not is_missing(value)}
     if not values:
         return NodeColours()
-    if all(_is_number(value) for value in values.values()):
+    is_bool = any(isinstance(value, bool | np.bool_) for value in values.values())
+    if not is_bool and all(isinstance(value, Real) for value in values.values()):
         return _by_number({node: float(value) for node, value in values.items()}, name)
     if all(_is_colour(value) for value in values.values()):
         return NodeColours(values)
     return _by_group(values, name)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
 
 
 def _is_colour(value: Any) -> bool:

@@ -307,12 +307,10 @@ class NearOptimalNetworks(TableRepr, Sequence[GaussianBayesianNetwork]):
         far = self.scores[0] - self.scores[-1]
         best = "best" if self.is_proven else "good"
         what = f"{len(self)} {best} {kind}{plural * (len(self) != 1)}"
-        return f"{what}, down to {far:.3g} nats below the best{self._what_is_left()}"
-
-    def _what_is_left(self) -> str:
+        left = "" if self.is_complete else "; there are more"
         if not self.is_proven:
-            return "; it is not proven that none better is left out"
-        return "" if self.is_complete else "; there are more"
+            left = "; it is not proven that none better is left out"
+        return f"{what}, down to {far:.3g} nats below the best{left}"
 
     def _rows(self) -> list[list[str]]:
         rows = [

@@ -68,23 +68,18 @@ def network_text(
     if n_edges:
         caption += f" ({n_reversible} reversible)"
     lines = [
-        _structure_line(nodes, v, members_of(mask))
+        f"{_symbol(nodes[v])} <- {', '.join(_first([_symbol(nodes[p]) for p in own], ''))}"
         if model is None
         else f"{_symbol(nodes[v])} is exogenous"
         if v in model.exogenous
-        else _equation(model, v, members_of(mask))
-        for v, mask in enumerate(parents)
-        if mask or model is not None
+        else _equation(model, v, own)
+        for v, own in enumerate(map(members_of, parents))
+        if own or model is not None
     ]
     most, kept = (_MOST_LINES, _MOST_LINES - 1) if max_rows is None else (max_rows, max_rows)
     if len(lines) > most:
         lines[kept:] = [f"... and {_count(len(lines) - kept, 'more node')}"]
     return "\n".join([caption, *lines])
-
-
-def _structure_line(nodes: Sequence[Hashable], child: int, parents: list[int]) -> str:
-    names = [_symbol(nodes[p]) for p in parents]
-    return f"{_symbol(nodes[child])} <- {', '.join(_first(names, ''))}"
 
 
 def _equation(model: LinearGaussianModel, child: int, parents: list[int]) -> str:

@@ -98,7 +98,10 @@ def warn_about_data(
     groups = _joined_dummies(model.parents, rows, [v for v, n in n_levels.items() if n == 2])
     if groups:
         _warn(model, DummyEdgeWarning, _about_dummies(model, groups))
-    children = _discrete_children(model.parents, n_levels, groups)
+    category = {v: {*group} for group in groups for v in group}
+    parents = enumerate(map(members_of, model.parents))
+    explained = {v for v, some in parents if {*some} - category.get(v, set())}
+    children = {v: n for v, n in n_levels.items() if v in explained}
     if children:
         _warn(model, DiscreteChildWarning, _about_discrete(model, children, n_levels))
     if n_samples < _FEWEST_ROWS:
@@ -163,14 +166,6 @@ def _n_levels(rows: Floats, most: int) -> dict[int, int]:
         else:
             n_levels[v] = len(values)
     return n_levels
-
-
-def _discrete_children(
-    parents: list[int], n_levels: dict[int, int], groups: list[list[int]]
-) -> dict[int, int]:
-    """Return the discrete columns that have parents other than dummies of their own category."""
-    own = {v: set(group) for group in groups for v in group}
-    return {v: n for v, n in n_levels.items() if set(members_of(parents[v])) - own.get(v, set())}
 
 
 def _about_discrete(

@@ -205,6 +205,8 @@ def fit_indices(
     of_all = triangular_factor(statistics.factor[:, [*exogenous, *modelled]])
     log_det = 2 * float(np.log(np.abs(np.diag(of_all)))[len(exogenous) :].sum())
     log_det_of_model = 2 * float(np.log(left[modelled]).sum())
+    correlation = statistics.factor.T @ statistics.factor
+    factor = propagate(np.diag(left), coef, parents)
     n_edges = int(is_parent[modelled].sum())
     n_pairs = _number_of_pairs(m, len(exogenous))
     variances = (2 * (np.log(left) + np.log(statistics.scale)) - np.log(n))[modelled]
@@ -213,7 +215,7 @@ def fit_indices(
         n_edges + 2 * len(modelled),
         (n * (log_det_of_model - log_det), n_pairs - n_edges),
         (-n * log_det, n_pairs),
-        _srmr(statistics, coef, left, parents),
+        _root_mean_square(correlation - factor.T @ factor),
         -n / 2 * float((np.log(2 * np.pi) + 1 + variances).sum()),
         partial(d_separations, [GroupStatistics([*range(m)], statistics)], parents, names),
     )
@@ -524,13 +526,6 @@ def _noncentrality(chi2: float, df: float, share: float) -> float:
 def _tail(chi2: float, df: int) -> float:
     """Return the probability of a larger value of chi-squared; NaN without degrees of freedom."""
     return float(chdtrc(df, chi2)) if df else np.nan
-
-
-def _srmr(statistics: SampleStatistics, coef: Floats, left: Floats, parents: list[int]) -> float:
-    """Return the root mean square of the differences of correlations from the network's."""
-    factor = propagate(np.diag(left), coef, parents)
-    residuals = statistics.factor.T @ statistics.factor - factor.T @ factor
-    return _root_mean_square(residuals)
 
 
 def _root_mean_square(differences: Floats) -> float:

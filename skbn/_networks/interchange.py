@@ -240,11 +240,6 @@ def _plain(owner: Any, level: Any) -> Any:
     return level
 
 
-def has_blocks(contents: Any) -> bool:
-    """Whether a file's contents are those of a network whose nodes have several columns."""
-    return isinstance(contents, dict) and "blocks" in contents
-
-
 def from_block_data(contents: Any, name: str) -> tuple[Nodes, Any]:
     """Return the nodes in a file's contents, and what it has for the network of their columns.
 

@@ -1862,7 +1862,7 @@ class GaussianBayesianNetwork(
         ['a']
         """
         contents, name = interchange.from_json(text_or_path)
-        if not interchange.has_blocks(contents):
+        if not isinstance(contents, dict) or "blocks" not in contents:
             dag, means = interchange.from_data(contents, name)
             network = cls(dag)
             network._keep(None)
