@@ -24,11 +24,11 @@ from scipy.special import stdtr, stdtrit
 from sklearn.base import clone
 
 from skbn._core.arrays import Floats, Integers
-from skbn._core.columns import is_missing, parents_in
+from skbn._core.columns import parents_in
 from skbn._core.resources import explained
 from skbn._core.subsets import mask_of, members_of
 from skbn._core.text import readable_name, readable_value
-from skbn._data.row_values import in_order_of_rows
+from skbn._data.row_values import read_row_groups
 from skbn._data.sample import Sample
 from skbn._displays.notebook import TableRepr, frame_of
 from skbn._displays.penalty_display import ForestDisplay
@@ -336,20 +336,13 @@ def _of_group(label: Hashable, call: Callable[[], Any]) -> Any:
 
 def _rows_of_groups(groups: Any, sample: Sample) -> dict[Hashable, Integers]:
     """Return the numbers of each group's rows; raise unless there are two groups or more."""
-    n = sample.shape[0]
-    labels = np.asarray(in_order_of_rows(groups, sample.labels, n, "groups"), dtype=object)
-    if labels.shape != (n,):
-        raise ValueError(
-            f"groups must have a label for each of the {n} rows of X; got {readable_value(groups)}."
-        )
-    if any(is_missing(label) for label in labels):
-        raise ValueError("groups must have a label for each row; some are missing. Leave them out.")
-    found = [*dict.fromkeys(labels.tolist())]
-    if len(found) < 2:
-        raise ValueError(f"There must be two groups or more; all rows are of group {found}.")
-    if all(isinstance(label, type(found[0])) for label in found):
-        found.sort()
-    return {label: np.flatnonzero(labels == label) for label in found}
+    numbers, labels = read_row_groups(groups, sample.labels, sample.shape[0], "groups")
+    if len(labels) < 2:
+        raise ValueError(f"There must be two groups or more; all rows are of group {labels}.")
+    found = {label: np.flatnonzero(numbers == k) for k, label in enumerate(labels)}
+    if all(isinstance(label, type(labels[0])) for label in labels):
+        labels = sorted(labels)
+    return {label: found[label] for label in labels}
 
 
 def _standardised(sample: Sample) -> Sample:

@@ -398,24 +398,15 @@ def _row_numbers(rows: Any, sample: Sample) -> npt.NDArray[np.intp]:
     if is_mask(rows):
         rows = in_order_of_rows(rows, sample.labels, n_rows, "a mask that cv yields")
     try:
-        numbers = np.asarray(rows)
-    except ValueError:  # lists of different lengths
-        numbers = np.empty(0)
-    if numbers.dtype == np.bool_ and numbers.shape == (n_rows,):
-        numbers = np.flatnonzero(numbers)
-    is_fine = (
-        numbers.ndim == 1
-        and numbers.size > 0
-        and numbers.dtype.kind in "iu"
-        and -n_rows <= numbers.min()
-        and numbers.max() < n_rows
-    )
-    if not is_fine:
+        numbers = np.arange(n_rows, dtype=np.intp)[np.asarray(rows)]
+    except (IndexError, ValueError):  # also lists of different lengths
+        numbers = np.empty(0, dtype=np.intp)
+    if numbers.ndim != 1 or not numbers.size:
         raise ValueError(
             f"cv must yield row numbers from {-n_rows} to {n_rows - 1}, or masks of all rows, and "
             f"at least one row; got {readable_value(rows)}."
         )
-    return numbers.astype(np.intp)
+    return numbers
 
 
 def searches_at_a_time(

@@ -8,10 +8,10 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from skbn._core.files import replaced_file
 from skbn._core.text import readable_value
 from skbn._displays.layout.layered import LayeredGraph
 from skbn._interchange.models import check_network, has_single_columns
+from skbn._networks.interchange import written
 
 
 def to_graphml(network: Any, path: str | os.PathLike[str] | None = None) -> str | None:
@@ -49,7 +49,7 @@ def to_graphml(network: Any, path: str | os.PathLike[str] | None = None) -> str 
     {'reversible': True}
     """
     graph = _described(network)
-    return _written("\n".join(nx.generate_graphml(graph)), path)
+    return written("\n".join(nx.generate_graphml(graph)), path)
 
 
 def to_gml(network: Any, path: str | os.PathLike[str] | None = None) -> str | None:
@@ -88,7 +88,7 @@ def to_gml(network: Any, path: str | os.PathLike[str] | None = None) -> str | No
         _rename(data)
     for _, _, data in graph.edges(data=True):
         _rename(data)
-    return _written("\n".join(nx.generate_gml(graph)), path)
+    return written("\n".join(nx.generate_gml(graph)), path)
 
 
 def _described(network: Any) -> nx.DiGraph:
@@ -131,14 +131,6 @@ def _rename(data: dict[str, Any]) -> None:
     for name in list(data):
         first, *others = name.split("_")
         data["".join([first, *map(str.capitalize, others)])] = data.pop(name)
-
-
-def _written(text: str, path: str | os.PathLike[str] | None) -> str | None:
-    if path is None:
-        return text
-    with replaced_file(path) as file:
-        file.write(text + "\n")
-    return None
 
 
 # Points of a layout for a unit of dagitty's, whose pictures are a few units wide.

@@ -238,10 +238,8 @@ def between_nodes(model: LinearGaussianModel, nodes: Nodes) -> tuple[Floats, lis
 
 def effect_columns(model: LinearGaussianModel, nodes: Nodes) -> dict[str, Any]:
     """Return the columns of a table with a row for each pair that a directed path joins."""
-    changes, readings, parents = (
-        *(all_changes(nodes), all_readings(nodes)),
-        nodes.parents_of_nodes(model.parents),
-    )
+    changes, readings = all_changes(nodes), all_readings(nodes)
+    parents = nodes.parents_of_nodes(model.parents)
     n, n_paths = len(model.nodes), _path_counts(parents)
     effects = _total_effects(model, nodes, changes, readings)
     edges = matrix_of(changes, n) @ between_nodes(model, nodes)[0] @ matrix_of(readings, n).T

@@ -68,7 +68,11 @@ def to_json(data: dict[str, Any], path: str | os.PathLike[str] | None) -> str | 
         If the file cannot be written.
     """
     # json does not know numpy's integers.
-    text = json.dumps(data, default=int, allow_nan=False)
+    return written(json.dumps(data, default=int, allow_nan=False), path)
+
+
+def written(text: str, path: str | os.PathLike[str] | None) -> str | None:
+    """Return a text, or write it to a file if there is a path."""
     if path is None:
         return text
     with replaced_file(path) as file:
@@ -98,9 +102,7 @@ def from_json(text_or_path: str | os.PathLike[str]) -> tuple[Any, str]:
         text = text_or_path
         if not isinstance(text, str):
             text = Path(text).read_text(encoding="utf-8-sig")
-        data = json.loads(text, object_pairs_hook=_object)
-    except _RepeatedKeyError as error:
-        raise ValueError(f"{name} has an object with {error} twice. Leave one out.") from None
+        data = json.loads(text)
     except (ValueError, RecursionError) as error:
         is_name = isinstance(text_or_path, str) and not text_or_path.lstrip().startswith("{")
         hint = " To read a file, give a pathlib.Path." if is_name else ""
@@ -143,18 +145,6 @@ def _wrong_mean(dag: nx.DiGraph, means: Mapping[Hashable, float]) -> Hashable | 
         if not abs(sum(parts) - means[node]) <= rounding:
             return node
     return None
-
-
-class _RepeatedKeyError(ValueError):
-    """An object of JSON has a key twice; json would keep the last."""
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    data = dict(pairs)
-    if len(data) < len(pairs):
-        (key, _), *_ = Counter(key for key, _ in pairs).most_common(1)
-        raise _RepeatedKeyError(f"the key {readable_value(key)}")
-    return data
 
 
 def _check_node_link_data(data: Any, name: str) -> None:

@@ -150,11 +150,11 @@ def test_groups_of_categories(wines):
 
 def test_what_cannot_be_compared_is_refused(wines):
     table, target = wines
-    with pytest.raises(ValueError, match="label for each of the 178 rows"):
+    with pytest.raises(ValueError, match="value for each of the 178 rows"):
         compare_groups(table, [0, 1])
     with pytest.raises(ValueError, match="two groups or more"):
         compare_groups(table, np.zeros(178))
-    with pytest.raises(ValueError, match="some are missing"):
+    with pytest.raises(ValueError, match="missing value for row 0"):
         compare_groups(table, [None, *target[1:]])
     with pytest.raises(TypeError, match="must be a GaussianBNPosterior"):
         compare_groups(table, target, BGe())
