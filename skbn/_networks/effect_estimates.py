@@ -41,6 +41,13 @@ def as_probabilities(q: Any) -> Floats:
     return q
 
 
+def ends_of(level: float) -> tuple[float, float]:
+    """Return the probabilities at which an interval of this level ends; raise if it has none."""
+    if not 0 <= level <= 1:
+        raise ValueError(f"level must be from 0 to 1; got {readable_value(level)}.")
+    return (1 - level) / 2, (1 + level) / 2
+
+
 class EffectSummary:
     """What all effects with an uncertainty can be asked. Derived classes say how it is spread."""
 
@@ -87,9 +94,8 @@ class EffectSummary:
         ValueError
             If the level is not from 0 to 1.
         """
-        if not 0 <= level <= 1:
-            raise ValueError(f"level must be from 0 to 1; got {readable_value(level)}.")
-        return self.quantile((1 - level) / 2), self.quantile((1 + level) / 2)
+        low, high = ends_of(level)
+        return self.quantile(low), self.quantile(high)
 
     def to_frame(self, level: float = 0.95) -> Any:
         """Return a table of one row, to be put below those of other effects.

@@ -39,7 +39,7 @@ from skbn._data.nodes import Nodes
 from skbn._data.statistics import GroupStatistics
 from skbn._displays.notebook import TableRepr, frame_of
 from skbn._displays.penalty_display import ForestDisplay
-from skbn._networks.effect_estimates import EffectSummary, as_probabilities
+from skbn._networks.effect_estimates import EffectSummary, as_probabilities, ends_of
 from skbn._networks.effects import Combination, change_and_reading, matrix_of
 from skbn._posterior.effect_kernels import sum_paths
 from skbn._posterior.family_weights import mask_type
@@ -197,13 +197,6 @@ class EffectPosterior(EffectSummary):
             ("standard deviation", f"{self.std:.3g}"),
             ("95 % interval", f"{low:.3g} to {high:.3g}"),
         ]
-
-
-def ends_of(level: float) -> tuple[float, float]:
-    """Return the probabilities at which an interval of this level ends; raise if it has none."""
-    if not 0 <= level <= 1:
-        raise ValueError(f"level must be from 0 to 1; got {readable_value(level)}.")
-    return (1 - level) / 2, (1 + level) / 2
 
 
 def quantiles(ascending: Floats, at_zero: float, q: Floats) -> Floats:
