@@ -103,7 +103,10 @@ def assert_same_networks(networks, others):
         GaussianBNLearner(penalty=0.5, tiers=[["hue", "ash"], ...]),
         GaussianBNLearnerCV([0.5, 2], cv=3),
         Wrapped(GaussianBNLearner(required_edges=[("hue", "proline")])),
-        GridSearchCV(GaussianBNLearner(), {"penalty": [1, 3]}, cv=KFold(3)),
+        pytest.param(
+            GridSearchCV(GaussianBNLearner(), {"penalty": [1, 3]}, cv=KFold(3)),
+            marks=pytest.mark.slow,
+        ),
     ],
     ids=["free", "bge", "tiers", "cv", "wrapped", "grid"],
 )
@@ -163,7 +166,14 @@ def test_weights_multiply_the_counts_of_the_rows_that_have_one(wine):
 
 
 @pytest.mark.usefixtures("two_blas_threads")
-@pytest.mark.parametrize("learner", [None, Wrapped(), GaussianBNLearnerCV([1, 2], cv=2)])
+@pytest.mark.parametrize(
+    "learner",
+    [
+        None,
+        Wrapped(),
+        pytest.param(GaussianBNLearnerCV([1, 2], cv=2), marks=pytest.mark.slow),
+    ],
+)
 @BACKENDS
 def test_neither_threads_nor_processes_change_a_bit(wine, backend, learner, monkeypatch):
     monkeypatch.setattr("skbn._estimators.learner_cv.FEWEST_COLUMNS", 2)
@@ -442,8 +452,15 @@ def test_stopped_it_has_no_result_and_no_threads(wine, n_jobs, callback, learner
 
 
 @needs_callbacks
-@pytest.mark.parametrize("n_jobs", [1, 2])
-@pytest.mark.parametrize("learner", [None, Wrapped()])
+@pytest.mark.parametrize(
+    ("n_jobs", "learner"),
+    [
+        (2, None),
+        (1, Wrapped()),
+        pytest.param(1, None, marks=pytest.mark.slow),
+        pytest.param(2, Wrapped(), marks=pytest.mark.slow),
+    ],
+)
 def test_ctrl_c_keeps_the_resamples_that_are_done(wine, n_jobs, learner, monkeypatch):
     monkeypatch.setattr("skbn._estimators.learner_cv.FEWEST_COLUMNS", 2)
     bootstrap = BootstrapBNLearner(learner, n_resamples=60, n_jobs=n_jobs, random_state=0)

@@ -81,7 +81,12 @@ def search_alone(wine):
 @pytest.mark.usefixtures("two_blas_threads")
 @pytest.mark.parametrize(
     "backend",
-    [pytest.param("loky", marks=pytest.mark.slow), "threading", "multiprocessing", "sequential"],
+    [
+        pytest.param("loky", marks=pytest.mark.slow),
+        pytest.param("multiprocessing", marks=pytest.mark.slow),
+        "threading",
+        "sequential",
+    ],
 )
 def test_any_backend_gives_the_same(wine, search_alone, backend):
     alone, search = search_alone, clone(search_alone)
