@@ -87,7 +87,7 @@ class Canvas:
         for edge in labels.texts:
             self._draw_label(labels, edge, edges[edge].text, style)
         for place, title in composition.titles:
-            self._draw_text(place, title, style.text, legend.font_size, ha="center")
+            self._write(place, title, style.text, legend.font_size, ha="center")
         self._draw_legend(legend, style)
         self.finish(layout, contents.largest_scale)
 
@@ -172,24 +172,16 @@ class Canvas:
         """Write the label of an edge, on a ground that hides what is below."""
         ground = {"facecolor": style.ground, "edgecolor": "none", "pad": 0.8, "alpha": 0.85}
         place, string = labels.positions[edge], labels.texts[edge]
-        self.labels[edge] = self._draw_text(
+        self.labels[edge] = self._write(
             place, string, colour, labels.font_size, ha="center", bbox=ground
-        )
-
-    def _draw_text(
-        self, place: Point, string: str, colour: str, font_size: float, **options: Any
-    ) -> Text:
-        """Write one line, with the middle of its height at a place."""
-        return self._write(
-            place, string, colour, font_size, va="center_baseline", zorder=5, **options
         )
 
     def _write(
         self, place: Point, string: str, colour: str, font_size: float, **options: Any
     ) -> Text:
-        text: Text = self.ax.text(
-            *place, string, parse_math=False, usetex=False, color=colour, **options
-        )
+        """Write a text, by default one line with the middle of its height at a place."""
+        how = {"va": "center_baseline", "zorder": 5, "parse_math": False, "usetex": False}
+        text: Text = self.ax.text(*place, string, color=colour, **how | options)
         text.set_in_layout(False)
         self._proportions.keep(text.set_fontsize, font_size)
         return text
@@ -197,7 +189,7 @@ class Canvas:
     def _draw_legend(self, legend: Legend, style: Style) -> None:
         """Draw the samples and the texts of a legend."""
         for place, string in legend.texts:
-            self._draw_text(place, string, style.text, legend.font_size, ha="left")
+            self._write(place, string, style.text, legend.font_size, ha="left")
         for (x, y), look in legend.samples:
             if isinstance(look, EdgeLook):
                 end = x + legend.sample_width

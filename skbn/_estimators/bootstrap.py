@@ -202,7 +202,8 @@ class BootstrapBNLearner(OneNetworkEstimator):
     estimator_: Any = field(init=False)
     networks_: list[GaussianBayesianNetwork] = field(init=False)
     threshold_: float = field(init=False)
-    _average_: NetworkAverage = field(init=False)
+    _support_: EdgeSupport = field(init=False)
+    _all_rows_: Problem | TableEstimates = field(init=False)
 
     @fit_method
     def fit(
@@ -300,13 +301,13 @@ class BootstrapBNLearner(OneNetworkEstimator):
         parents = [parent_masks(network.dag) for network in networks]
         support = edge_support(parents, fixed)
         all_rows = estimates_of(table, sample, columns, fitted, fixed)
-        average = NetworkAverage(columns, support, all_rows)
         chosen = inclusion_threshold(support.strength)
         threshold = chosen if self.threshold is None else float(self.threshold)
-        network = average.network(threshold)
+        network = _averaged(support, all_rows, threshold)
         # In one step, for threads that read the estimator meanwhile.
         self.__dict__.update(
-            _average_=average,
+            _support_=support,
+            _all_rows_=all_rows,
             edge_support_=support.directed.copy(),
             strength_=support.strength.copy(),
             direction_=support.direction.copy(),
@@ -424,7 +425,7 @@ class BootstrapBNLearner(OneNetworkEstimator):
             raise ValueError(
                 f"threshold must be a number from 0 to 1; got {readable_value(threshold)}."
             )
-        return self._average_.network(float(threshold))
+        return _averaged(self._support_, self._all_rows_, float(threshold))
 
     def effect(self, cause: Any, outcome: Any) -> EffectEstimate:
         """Return the total effect of an intervention on an outcome, over the resamples' networks.
@@ -499,38 +500,7 @@ class BootstrapBNLearner(OneNetworkEstimator):
         5      hue      ash     0.145      0.810
         """
         check_is_fitted(self)
-        return self._average_.to_frame()
-
-
-@dataclass(frozen=True)
-class NetworkAverage:
-    """The support of edges, and what the parameters of averaged networks are estimated from.
-
-    Parameters
-    ----------
-    columns : list of m str or int
-    support : EdgeSupport
-    all_rows : Problem or TableEstimates
-        Estimates the parameters from all rows.
-    """
-
-    columns: list[str | int]
-    support: EdgeSupport
-    all_rows: Problem | TableEstimates
-
-    def network(self, threshold: float) -> GaussianBayesianNetwork:
-        """Return the averaged network with a threshold."""
-        network = self.all_rows.network(averaged_parents(self.support, threshold))
-        number = {column: v for v, column in enumerate(self.columns)}
-        for parent, child, data in network.dag.edges(data=True):
-            edge = number[parent], number[child]
-            data["support"] = float(self.support.directed[edge])
-            data["strength"] = float(self.support.strength[edge])
-        return network
-
-    def to_frame(self) -> Any:
-        """Return a table of the pairs of columns that some network joins, the strongest first."""
-        columns, (directed, strength, direction) = self.columns, self.support
+        columns, (directed, strength, direction) = list(self.dag_), self._support_
         pairs = np.argwhere(np.triu(strength > 0, 1)).tolist()
         edges = [(a, b) if directed[a, b] >= directed[b, a] else (b, a) for a, b in pairs]
         edges.sort(key=lambda edge: (-strength[edge], -direction[edge]))
@@ -542,6 +512,19 @@ class NetworkAverage:
                 "direction": [float(direction[edge]) for edge in edges],
             }
         )
+
+
+def _averaged(
+    support: EdgeSupport, all_rows: Problem | TableEstimates, threshold: float
+) -> GaussianBayesianNetwork:
+    """Return the averaged network with a threshold, with parameters of all rows."""
+    network = all_rows.network(averaged_parents(support, threshold))
+    number = {column: v for v, column in enumerate(network.dag)}
+    for parent, child, data in network.dag.edges(data=True):
+        edge = number[parent], number[child]
+        data["support"] = float(support.directed[edge])
+        data["strength"] = float(support.strength[edge])
+    return network
 
 
 @dataclass(frozen=True)

@@ -99,9 +99,11 @@ def warn_about_data(
     if groups:
         _warn(model, DummyEdgeWarning, _about_dummies(model, groups))
     category = {v: {*group} for group in groups for v in group}
-    parents = enumerate(map(members_of, model.parents))
-    explained = {v for v, some in parents if {*some} - category.get(v, set())}
-    children = {v: n for v, n in n_levels.items() if v in explained}
+    children = {
+        v: n
+        for v, n in n_levels.items()
+        if {*members_of(model.parents[v])} - category.get(v, set())
+    }
     if children:
         _warn(model, DiscreteChildWarning, _about_discrete(model, children, n_levels))
     if n_samples < _FEWEST_ROWS:
