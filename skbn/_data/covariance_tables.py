@@ -137,6 +137,7 @@ def from_covariance(
     See Also
     --------
     LocalScoreTransformer.partial_fit : Adds up rows chunk by chunk.
+    GaussianBayesianNetwork.fit_indices : How well a network fits it.
 
     Notes
     -----
@@ -217,6 +218,10 @@ class CovarianceTable:
     ----------
     shape : tuple of int
         Number of rows and of columns.
+
+    See Also
+    --------
+    from_covariance : What makes it.
 
     Examples
     --------

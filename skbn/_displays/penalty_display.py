@@ -51,6 +51,10 @@ class PenaltyDisplay(Display):
     ValueError
         If these are not numbers, have different lengths or are empty.
 
+    See Also
+    --------
+    GaussianBNLearnerCV : What it draws.
+
     Examples
     --------
     >>> from sklearn.datasets import load_wine
@@ -279,6 +283,10 @@ class ForestDisplay(Display):
     ------
     ValueError
         If there are none, or these differ in length.
+
+    See Also
+    --------
+    EffectEstimate : What it draws.
 
     Examples
     --------

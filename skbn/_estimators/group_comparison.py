@@ -218,6 +218,11 @@ def compare_groups(
         If there are not two groups or more, or not a label for each row; if the rows of a group do
         not suit the estimator, naming the group; as `fit` of the estimator.
 
+    See Also
+    --------
+    GaussianBayesianNetwork.compare : Two networks, edge by edge.
+    SummedScores : One structure for several tables.
+
     Notes
     -----
     Groups that differ only in their means count as different. If that is not the question, subtract

@@ -179,6 +179,10 @@ None, default=None
     See Also
     --------
     LocalScoreTransformer : Computes the local scores separately, also from chunks of rows.
+    GaussianBNLearnerCV : The penalty by cross-validation.
+    GaussianBNPosterior : How probable each edge is.
+    BootstrapBNLearner : How often resamples find an edge again.
+    GaussianBayesianNetwork : What it learns, as `network_`.
 
     Notes
     -----
@@ -360,6 +364,10 @@ class BestNetwork(NamedTuple):
         Whether no network within the constraints scores higher by more than `tol`.
     gap : float
         By how many nats another network might score higher; 0 after a dynamic program.
+
+    See Also
+    --------
+    best_network : What returns it.
     """
 
     network: GaussianBayesianNetwork

@@ -53,6 +53,11 @@ class NearOptimalNetworks(TableRepr, Sequence[GaussianBayesianNetwork]):
     equivalence_classes : bool
         Whether these are equivalence classes, or all networks one by one.
 
+    See Also
+    --------
+    GaussianBNLearner.near_optimal : What returns it.
+    GaussianBNPosterior : Sums over all networks.
+
     Examples
     --------
     >>> from sklearn.datasets import load_wine

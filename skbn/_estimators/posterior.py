@@ -196,6 +196,8 @@ class GaussianBNPosterior(SearchParameters, NetworkEstimator):
     See Also
     --------
     GaussianBNLearner : The one best network.
+    BootstrapBNLearner : Support by resamples, for any learner.
+    skbn.io.to_arviz : Its draws for ArviZ.
 
     Notes
     -----

@@ -39,6 +39,11 @@ def to_graphml(network: Any, path: str | os.PathLike[str] | None = None) -> str 
     OSError
         If the file cannot be written.
 
+    See Also
+    --------
+    to_gml : Another format of Gephi and igraph.
+    skbn.GaussianBayesianNetwork.to_dot : For Graphviz.
+
     Examples
     --------
     >>> import networkx as nx
@@ -72,6 +77,11 @@ def to_gml(network: Any, path: str | os.PathLike[str] | None = None) -> str | No
     ------
     TypeError, ValueError, OSError
         As `to_graphml`.
+
+    See Also
+    --------
+    to_graphml : The same for Cytoscape and yEd.
+    skbn.GaussianBayesianNetwork.to_dot : For Graphviz.
 
     Examples
     --------
@@ -171,6 +181,11 @@ def to_dagitty(
     TypeError, ValueError
         If it is not a network, or its graph has a cycle; if two nodes have the same text, or one
         cannot be written; if `exposure`, `outcome` or `pos` have other nodes, or `pos` lacks some.
+
+    See Also
+    --------
+    skbn.GaussianBayesianNetwork.adjustment_sets : What to adjust for, without dagitty.
+    skbn.GaussianBayesianNetwork.plot : The picture whose layout it has.
 
     Examples
     --------

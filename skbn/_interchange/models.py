@@ -96,6 +96,10 @@ def legal_names(network: Any) -> dict[Hashable, str]:
     TypeError, ValueError
         If it is not a network, or its graph has a cycle.
 
+    See Also
+    --------
+    to_lavaan : The model string that uses them.
+
     Examples
     --------
     >>> import networkx as nx
@@ -307,6 +311,7 @@ def to_regressor(network: Any, target: Hashable) -> LinearRegression:
     See Also
     --------
     skbn.MarkovBlanketSelector : For a pipeline that learns the network from each training set.
+    skbn.GaussianBayesianNetwork.predict : Several columns, from any others.
 
     Notes
     -----
@@ -473,6 +478,10 @@ def to_arviz(
         Before `fit`.
     ValueError
         As `GaussianBNPosterior.sample_networks`, if `parameters`; if nodes have several columns.
+
+    See Also
+    --------
+    skbn.GaussianBNPosterior.sample_networks : The networks themselves.
 
     Notes
     -----

@@ -182,6 +182,12 @@ class EffectEstimate(EffectSummary):
         What the uncertainty is about. Only those of a posterior are probabilities: given one graph
         it leaves out that the graph may be wrong, and resamples give shares.
 
+    See Also
+    --------
+    GaussianBayesianNetwork.effect : In one network.
+    BootstrapBNLearner.effect : Over resamples.
+    EffectPosterior : Over all networks.
+
     Examples
     --------
     >>> from sklearn.datasets import load_wine
@@ -486,6 +492,11 @@ class PathEffects(TableRepr):
     n_networks : int
     source : str
         What the networks are of.
+
+    See Also
+    --------
+    GaussianBayesianNetwork.path_effects : In one network.
+    GaussianBNPosterior.path_effects : Over all networks.
     """
 
     cause: Any

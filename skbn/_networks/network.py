@@ -113,6 +113,8 @@ class GaussianBayesianNetwork(
     See Also
     --------
     GaussianBNLearner : Finds the best network of a table.
+    skbn.io.to_dowhy : A causal model for dowhy.
+    skbn.io.to_lavaan : A structural equation model.
 
     Notes
     -----
@@ -188,6 +190,10 @@ class GaussianBayesianNetwork(
             If `cpdag` is not a graph of networkx.
         ValueError
             If there is no consistent extension; the error says why.
+
+        See Also
+        --------
+        cpdag : The other way.
 
         Notes
         -----
@@ -421,6 +427,11 @@ class GaussianBayesianNetwork(
         TypeError, ValueError
             If `dag` is not an acyclic graph.
 
+        See Also
+        --------
+        is_equivalent : Whether two networks have the same.
+        from_cpdag : A member of its class.
+
         Notes
         -----
         This is the completed partially directed acyclic graph of Chickering (2002), "Learning
@@ -480,6 +491,10 @@ class GaussianBayesianNetwork(
         TypeError, ValueError
             If `other` is not an acyclic graph on these nodes.
 
+        See Also
+        --------
+        cpdag : What both have in common.
+
         Examples
         --------
         >>> import networkx as nx
@@ -524,6 +539,10 @@ class GaussianBayesianNetwork(
         TypeError, ValueError
             If `other` is not an acyclic graph on these nodes; if `targets` are given without
             ``cpdag=True``.
+
+        See Also
+        --------
+        compare : The edges themselves.
 
         Notes
         -----
@@ -573,6 +592,10 @@ class GaussianBayesianNetwork(
         ------
         TypeError, ValueError
             If `other` is not an acyclic graph on these nodes.
+
+        See Also
+        --------
+        structural_hamming_distance : Their number.
 
         Examples
         --------
@@ -633,6 +656,10 @@ class GaussianBayesianNetwork(
         TypeError, ValueError
             If there is no such node, or `dag` is not an acyclic graph.
 
+        See Also
+        --------
+        MarkovBlanketSelector : The same in a pipeline.
+
         Notes
         -----
         Pearl (1988), "Probabilistic reasoning in intelligent systems", section 3.3.
@@ -674,6 +701,10 @@ class GaussianBayesianNetwork(
             If there are no parameters.
         ValueError, TypeError
             If X is not such a table; if a node has no noise, as after `do`.
+
+        See Also
+        --------
+        score : Their mean.
 
         Examples
         --------
@@ -888,6 +919,11 @@ class GaussianBayesianNetwork(
             given, because the network or the other evidence determines its value; if a mean or
             a variance is out of float64's range.
 
+        See Also
+        --------
+        do : After an intervention.
+        predict : Expected values for rows.
+
         Examples
         --------
         >>> import networkx as nx
@@ -952,6 +988,11 @@ class GaussianBayesianNetwork(
             given, because the network or the other given nodes determine its value; if a mean
             is out of float64's range.
 
+        See Also
+        --------
+        condition : Whole distributions.
+        skbn.io.to_regressor : A linear model of one column.
+
         Examples
         --------
         >>> import networkx as nx
@@ -993,6 +1034,11 @@ class GaussianBayesianNetwork(
         ValueError, TypeError
             If X is not such a table.
 
+        See Also
+        --------
+        sample_missing : Draws in place of expected values.
+        GaussianBNImputer : The same in a pipeline.
+
         Examples
         --------
         >>> import networkx as nx
@@ -1031,6 +1077,10 @@ class GaussianBayesianNetwork(
             If there are no parameters.
         ValueError, TypeError
             If X is not such a table.
+
+        See Also
+        --------
+        impute : Expected values.
 
         Examples
         --------
@@ -1117,6 +1167,10 @@ class GaussianBayesianNetwork(
             If X is not such a table; if a node has no noise, as after `do`; if `in_fit` is True,
             and the network does not know the rows of its fit by least squares.
 
+        See Also
+        --------
+        residuals : Residuals of each node given its parents.
+
         Notes
         -----
         The p-values are right if the network is: its edges, linear equations and Gaussian noise.
@@ -1185,6 +1239,12 @@ class GaussianBayesianNetwork(
             arrays differ; if a mean is then out of float64's range; for arrays, if nodes that are
             not set are exogenous.
 
+        See Also
+        --------
+        condition : After an observation.
+        counterfactual : For given rows.
+        total_effect : As a number.
+
         Notes
         -----
         This is the truncated factorisation of Pearl (2009), "Causality", section 3.2. It is the
@@ -1244,6 +1304,11 @@ class GaussianBayesianNetwork(
         ValueError, TypeError
             If X is not such a table; if there is no such node, or a value is not a finite number;
             if a result is out of float64's range.
+
+        See Also
+        --------
+        do : For rows that are not given.
+        skbn.io.to_dowhy : Counterfactuals by dowhy, and attributions.
 
         Notes
         -----
@@ -1332,6 +1397,10 @@ class GaussianBayesianNetwork(
         ValueError
             If an effect is out of float64's range.
 
+        See Also
+        --------
+        total_effect : One of them.
+
         Examples
         --------
         >>> import networkx as nx
@@ -1379,6 +1448,11 @@ class GaussianBayesianNetwork(
             If there is no such node or level; if cause and outcome share a node; if a category
             comes without two levels, or as an outcome without one.
 
+        See Also
+        --------
+        total_effect : The number alone.
+        GaussianBNPosterior.effect : Over all networks.
+
         Examples
         --------
         >>> from sklearn.datasets import load_wine
@@ -1418,6 +1492,10 @@ class GaussianBayesianNetwork(
         ValueError
             If they are not two nodes; if there are more than 100,000 paths.
 
+        See Also
+        --------
+        total_effect : Their sum.
+
         Examples
         --------
         >>> import networkx as nx
@@ -1456,6 +1534,11 @@ class GaussianBayesianNetwork(
         ValueError
             If they are not two nodes; if a node has no noise, as after `do`; if the cause may have
             more than 8192 sets of parents.
+
+        See Also
+        --------
+        total_effect : In this network alone.
+        GaussianBNPosterior.effect : Over all networks.
 
         Notes
         -----
@@ -1581,6 +1664,10 @@ class GaussianBayesianNetwork(
         TypeError, ValueError
             As `adjustment_sets`; if cause or effect is among the columns.
 
+        See Also
+        --------
+        adjustment_sets : All that are.
+
         Examples
         --------
         >>> import networkx as nx
@@ -1658,6 +1745,11 @@ class GaussianBayesianNetwork(
             columns of `scores` are not the nodes; if a table does not suit `fit`; if a criterion is
             given for scores that are made already, or for none; if `confidence` is no such level.
 
+        See Also
+        --------
+        fit_indices : How well the network fits.
+        skbn.io.to_graphml : The same figures in a file.
+
         Notes
         -----
         Standard errors, p-values and intervals take the structure as given. They ignore that a
@@ -1728,6 +1820,10 @@ class GaussianBayesianNetwork(
             If X is not such a table; if there is none and the network was not fitted to complete
             rows without a prior; if there are no more rows than columns, or columns are collinear;
             if a group of rows with the same nodes set is too small.
+
+        See Also
+        --------
+        skbn.io.to_lavaan : The same model for lavaan and semopy.
 
         Notes
         -----
@@ -1811,6 +1907,11 @@ class GaussianBayesianNetwork(
         OSError
             If the file cannot be written.
 
+        See Also
+        --------
+        from_json : What reads it.
+        skbn.io.to_graphml : A file for Cytoscape.
+
         Examples
         --------
         >>> import networkx as nx
@@ -1853,6 +1954,10 @@ class GaussianBayesianNetwork(
         OSError
             If the file cannot be read.
 
+        See Also
+        --------
+        to_json : What writes it.
+
         Examples
         --------
         >>> from skbn import GaussianBayesianNetwork
@@ -1894,6 +1999,12 @@ class GaussianBayesianNetwork(
             If `dag` is not an acyclic graph; if two nodes have the same text; if only some of
             the parameters are there.
 
+        See Also
+        --------
+        plot : A picture by matplotlib.
+        to_mermaid : For Markdown pages.
+        skbn.io.to_graphml : For Cytoscape, Gephi and yEd.
+
         Examples
         --------
         >>> import networkx as nx
@@ -1932,6 +2043,10 @@ class GaussianBayesianNetwork(
         TypeError, ValueError
             If `dag` is not an acyclic graph; if only some of the parameters are there.
 
+        See Also
+        --------
+        to_dot : For Graphviz.
+
         Examples
         --------
         >>> import networkx as nx
@@ -1957,6 +2072,10 @@ class GaussianBayesianNetwork(
         ------
         TypeError, ValueError
             If `dag` is not an acyclic graph; if a node's name has a bracket, ``|`` or ``:``.
+
+        See Also
+        --------
+        skbn.io.to_bnlearn : With all parameters.
 
         Examples
         --------
@@ -1990,6 +2109,10 @@ class GaussianBayesianNetwork(
             If it is not a model string, a node or an edge comes twice, a parent is not a node, or
             the edges have a cycle.
 
+        See Also
+        --------
+        to_modelstring : What writes it.
+
         Examples
         --------
         >>> from skbn import GaussianBayesianNetwork
@@ -2017,6 +2140,10 @@ class GaussianBayesianNetwork(
             If there are no parameters.
         ValueError
             If nodes are exogenous, as pgmpy needs distributions of all.
+
+        See Also
+        --------
+        from_pgmpy : The other way.
 
         Examples
         --------
@@ -2053,6 +2180,10 @@ class GaussianBayesianNetwork(
             If it is another model.
         ValueError
             If a node's conditional distribution is missing or does not fit its parents.
+
+        See Also
+        --------
+        to_pgmpy : The other way.
 
         Examples
         --------

@@ -312,6 +312,10 @@ class EstimatedProbability(NamedTuple):
     standard_error : float
         The mean's, by the spread of the samples; 0 if all of them agree.
     n_samples : int
+
+    See Also
+    --------
+    GaussianBNPosterior.probability : What returns it.
     """
 
     value: float

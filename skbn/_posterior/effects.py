@@ -267,6 +267,10 @@ class TotalEffects(TableRepr):
         The fewest degrees of freedom with which a sampled network's coefficients are known. With
         1 or less there are no means, and with 2 or less no standard deviations.
 
+    See Also
+    --------
+    GaussianBNPosterior.effects : What returns it.
+
     Examples
     --------
     >>> import numpy as np

@@ -481,6 +481,11 @@ class LogLikelihood(InformationCriterion):
     unbiased_variance : bool, default=False
         As in `InformationCriterion`: bnlearn's "loglik-g".
 
+    See Also
+    --------
+    AIC : A cost of 1 for each parameter.
+    BIC : A cost that grows with the rows.
+
     Examples
     --------
     >>> from skbn import LogLikelihood
@@ -503,6 +508,10 @@ class AIC(InformationCriterion):
     unbiased_variance : bool, default=False
         As in `InformationCriterion`: bnlearn's "aic-g".
 
+    See Also
+    --------
+    BIC : A larger cost, for tables from which edges are read.
+
     Examples
     --------
     >>> from skbn import AIC
@@ -524,6 +533,11 @@ class BIC(InformationCriterion):
     ----------
     unbiased_variance : bool, default=False
         As in `InformationCriterion`: bnlearn's "bic-g".
+
+    See Also
+    --------
+    EBIC : A larger cost, for many columns.
+    BGe : A marginal likelihood, with priors.
 
     Examples
     --------
@@ -557,6 +571,10 @@ class EBIC(BIC):
         - "bnlearn": ``e(l) = 4 * l * log(m)``, as in R's bnlearn.
     unbiased_variance : bool, default=False
         As in `InformationCriterion`; with ``form="bnlearn"`` bnlearn's "ebic-g".
+
+    See Also
+    --------
+    BIC : The same with ``gamma=0``.
 
     Examples
     --------
@@ -623,6 +641,11 @@ class BGe(Criterion):
         The prior mean of the columns, each of at most 1e150 in magnitude. A dict or a Series
         names each column once, by its name or its number, in any order. An array or a list is
         in the columns' order. None stands for the columns' means.
+
+    See Also
+    --------
+    BIC : Without priors, whatever the columns' units.
+    GaussianBNPosterior : Probabilities of edges by this score.
 
     Notes
     -----

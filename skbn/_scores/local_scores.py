@@ -57,6 +57,11 @@ class LocalScores(TableMixin, BaseScores):
     scorer : FamilyScorer
         Scores families by the numbers of their columns; for the search.
 
+    See Also
+    --------
+    LocalScoreTransformer : What makes them.
+    ParentSetScores : Scores of listed families only.
+
     Examples
     --------
     >>> from sklearn.datasets import load_wine
@@ -554,6 +559,10 @@ class SummedScores(LocalScores):
         Those that were added up.
     feature_names_in_ : ndarray of shape (m,) of str
         Only if the columns have names.
+
+    See Also
+    --------
+    compare_groups : Whether groups share a network.
 
     Examples
     --------

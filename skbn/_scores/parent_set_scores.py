@@ -49,6 +49,10 @@ class ParentSetScores(BaseScores):
     ValueError
         If the columns or the families are not as above, naming the child.
 
+    See Also
+    --------
+    LocalScores : Scores of all families of a table.
+
     Examples
     --------
     >>> from pathlib import Path

@@ -18,6 +18,7 @@ from skbn import (
     from_covariance,
     lagged,
 )
+from skbn.datasets import make_gaussian_network
 
 N = 60
 NAMES = list("abcde")
@@ -61,6 +62,17 @@ def test_learners(kind, rows, table):
     assert_same_network(ours.network_, theirs.network_)
     assert list(ours.feature_names_in_) == NAMES
     assert ours.score(table) == pytest.approx(theirs.score(rows), abs=1e-9)
+
+
+def test_branch_and_cut():
+    pytest.importorskip("highspy")
+    X, _ = make_gaussian_network(33, mean_degree=1.0, n_samples=200, random_state=0)
+    table = from_covariance(np.cov(X, rowvar=False), len(X), X.mean(axis=0))
+    ours, theirs = (GaussianBNLearner(max_parents=1).fit(each) for each in (table, X))
+    assert ours.n_nodes_ >= 1
+    assert ours.is_optimal_
+    assert ours.network_score_ == pytest.approx(theirs.network_score_, abs=1e-9)
+    assert_same_network(ours.network_, theirs.network_)
 
 
 @pytest.mark.parametrize("method", ["exact", "sampling"])
