@@ -221,16 +221,7 @@ GaussianBayesianNetwork
 
 def _draw_points(ax: Any, x: Floats, y: Floats, style: Style) -> None:
     alpha = float(np.clip(30 / np.sqrt(len(x)), 0.35, 0.8))
-    ax.plot(
-        x,
-        y,
-        linestyle="",
-        marker="o",
-        markersize=3,
-        markeredgewidth=0,
-        alpha=alpha,
-        color=style.positive,
-    )
+    ax.plot(x, y, "o", markersize=3, markeredgewidth=0, alpha=alpha, color=style.positive)
 
 
 def _thinned(n: int) -> npt.NDArray[np.intp]:

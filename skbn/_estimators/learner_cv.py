@@ -11,7 +11,7 @@ from sklearn import get_config
 from sklearn.model_selection import KFold, check_cv
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 
-from skbn._core.arrays import Floats
+from skbn._core.arrays import Floats, Integers
 from skbn._core.estimator import StrOptions, fit_method
 from skbn._core.resources import FEWEST_COLUMNS, Resources, explained, one_blas_thread, run_all, say
 from skbn._core.text import readable_value, warn
@@ -442,6 +442,7 @@ def _are_dynamic_programs(
     return [not search.heeds_time_limit for search in plan.searches]
 
 
+@dataclass
 class HeldOutScores:
     """The folds of a cross-validation, searched at the same time as far as memory allows.
 
@@ -462,28 +463,25 @@ class HeldOutScores:
         About how long it takes, in the unit of `Plan.work`.
     """
 
-    def __init__(
-        self,
-        problem: Problem,
-        penalties: list[float],
-        splits: list[Split],
-        resources: Resources,
-        settings: SearchSettings = EXACT,
-    ) -> None:
+    problem: Problem
+    penalties: list[float]
+    splits: list[Split]
+    resources: Resources
+    settings: SearchSettings = EXACT
+
+    def __post_init__(self) -> None:
         # A copy without log-determinants: those of all rows cannot be used for a fold.
-        self._problem = problem = problem.of_sample(problem.scores.sample)
-        self._penalties = penalties
-        self._splits = splits
-        self._settings = settings
-        n_threads = resources.n_threads
-        self.n_at_a_time = searches_at_a_time(problem, resources, n_threads, len(splits), settings)
-        self._resources = resources.share(self.n_at_a_time)
+        self.problem = self.problem.of_sample(self.problem.scores.sample)
+        n_threads, n = self.resources.n_threads, len(self.splits)
+        searches = self.resources, n_threads, n, self.settings
+        self.n_at_a_time = searches_at_a_time(self.problem, *searches)
+        self.resources = self.resources.share(self.n_at_a_time)
         # The last folds share the threads that would be idle otherwise.
-        n_last = len(splits) % self.n_at_a_time
-        n_first = len(splits) - n_last
-        self._n_jobs = [n_threads // self.n_at_a_time] * n_first
+        n_last = n % self.n_at_a_time
+        self._n_jobs = [n_threads // self.n_at_a_time] * (n - n_last)
         self._n_jobs += [n_threads // max(n_last, 1)] * n_last
-        self.work = len(splits) * work_of(problem, self._resources, settings, len(penalties))
+        work = work_of(self.problem, self.resources, self.settings, len(self.penalties))
+        self.work = n * work
 
     def compute(self) -> tuple[Floats, Floats, int]:
         """Return the held-out scores, the numbers of edges, and how many networks are not proven.
@@ -495,40 +493,29 @@ class HeldOutScores:
         ValueError
             As a search of the rows of a fold, with their number.
         """
-        arguments = [
-            (n_jobs, *split) for n_jobs, split in zip(self._n_jobs, self._splits, strict=True)
-        ]
-        outcomes = run_all(self.n_at_a_time, self._fold, arguments, self._resources.progress)
+        arguments = [*zip(self._n_jobs, self.splits, strict=True)]
+        outcomes = run_all(self.n_at_a_time, self._fold, arguments, self.resources.progress)
         numbers = np.array(outcomes, dtype=np.float64)
         held_out, n_edges, is_unproven = numbers.transpose(2, 1, 0)
         scores = np.ascontiguousarray(held_out)
         return scores, np.ascontiguousarray(n_edges), int(is_unproven.sum())
 
-    def _fold(
-        self,
-        n_jobs: int,
-        train: npt.NDArray[np.intp],
-        test: npt.NDArray[np.intp],
-    ) -> list[Outcome]:
+    def _fold(self, n_jobs: int, split: Split) -> list[Outcome]:
+        train, test = split
         sizes = f"{len(train)} rows and holds out {len(test)}"
         return explained(
-            lambda: self._outcomes(n_jobs, train, test),
+            lambda: self._outcomes(n_jobs, *split),
             lambda error: f"In a fold of cv that learns from {sizes}: {error}",
         )
 
-    def _outcomes(
-        self,
-        n_jobs: int,
-        train: npt.NDArray[np.intp],
-        test: npt.NDArray[np.intp],
-    ) -> list[Outcome]:
-        sample = self._problem.scores.sample
+    def _outcomes(self, n_jobs: int, train: Integers, test: Integers) -> list[Outcome]:
+        sample = self.problem.scores.sample
         learned, held_out = sample[train], sample[test]
         if sample.is_complete:  # the search needs only a summary of the rows to learn from
             learned = learned.without_rows()
-        resources = self._resources.with_jobs(n_jobs)
-        problem = self._problem.of_sample(learned, n_jobs)
-        solutions = solve(problem, resources, self._settings, self._penalties)
+        resources = self.resources.with_jobs(n_jobs)
+        problem = self.problem.of_sample(learned, n_jobs)
+        solutions = solve(problem, resources, self.settings, self.penalties)
         require_levels(held_out, problem.nodes)
         outcomes = []
         for solution in solutions:

@@ -8,7 +8,7 @@ inferential test for path models based on directed acyclic graphs".
 """
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import InitVar, dataclass, field, fields
 from functools import cached_property, partial
 from itertools import combinations
 from typing import Any
@@ -74,6 +74,8 @@ class FitIndices:
         Minus twice the log-likelihood, plus 2 or log(n) for each parameter; smaller is better.
     test_separations : callable
         Returns the columns of `d_separations`.
+    n_groups : int, default=1
+        Of rows with the same nodes set, by whose mean size the RMSEA is computed.
 
     Attributes
     ----------
@@ -94,19 +96,33 @@ class FitIndices:
     n_parameters: int
     chi2: float
     df: int
-    p_value: float
+    p_value: float = field(init=False)
     baseline_chi2: float
     baseline_df: int
-    cfi: float
-    tli: float
-    rmsea: float
-    rmsea_low: float
-    rmsea_high: float
+    cfi: float = field(init=False)
+    tli: float = field(init=False)
+    rmsea: float = field(init=False)
+    rmsea_low: float = field(init=False)
+    rmsea_high: float = field(init=False)
     srmr: float
     log_likelihood: float
-    aic: float
-    bic: float
+    aic: float = field(init=False)
+    bic: float = field(init=False)
     test_separations: Callable[[], dict[str, Any]]
+    n_groups: InitVar[int] = 1
+
+    def __post_init__(self, n_groups: int) -> None:
+        chi2, df = max(0.0, self.chi2), self.df
+        baseline_chi2, baseline_df = max(0.0, self.baseline_chi2), self.baseline_df
+        cfi, tli = comparative_indices(chi2, df, baseline_chi2, baseline_df)
+        error, low, high = rmsea(chi2, df, self.n_samples / n_groups)
+        found = {"chi2": chi2, "p_value": _tail(chi2, df), "baseline_chi2": baseline_chi2}
+        found |= {"cfi": cfi, "tli": tli}
+        found |= {"rmsea": error, "rmsea_low": low, "rmsea_high": high}
+        n, log_likelihood = self.n_parameters, self.log_likelihood
+        found["aic"] = 2 * n - 2 * log_likelihood
+        found["bic"] = float(np.log(self.n_samples)) * n - 2 * log_likelihood
+        self.__dict__.update(found)
 
     @cached_property
     def _tests(self) -> dict[str, Any]:
@@ -210,11 +226,11 @@ def fit_indices(
     n_edges = int(is_parent[modelled].sum())
     n_pairs = _number_of_pairs(m, len(exogenous))
     variances = (2 * (np.log(left) + np.log(statistics.scale)) - np.log(n))[modelled]
-    return _indices(
+    return FitIndices(
         n,
         n_edges + 2 * len(modelled),
-        (n * (log_det_of_model - log_det), n_pairs - n_edges),
-        (-n * log_det, n_pairs),
+        *(n * (log_det_of_model - log_det), n_pairs - n_edges),
+        *(-n * log_det, n_pairs),
         _root_mean_square(correlation - factor.T @ factor),
         -n / 2 * float((np.log(2 * np.pi) + 1 + variances).sum()),
         partial(d_separations, [GroupStatistics([*range(m)], statistics)], parents, names),
@@ -244,42 +260,6 @@ def _number_of_pairs(m: int, n_outside: int) -> int:
     return m * (m - 1) // 2 - n_outside * (n_outside - 1) // 2
 
 
-def _indices(
-    n: float,
-    n_parameters: int,
-    model: tuple[float, int],
-    baseline: tuple[float, int],
-    srmr: float,
-    log_likelihood: float,
-    test_separations: Callable[[], dict[str, Any]],
-    n_groups: int = 1,
-) -> FitIndices:
-    """Return the indices, from chi-squared and degrees of freedom of network and baseline."""
-    (chi2, df), (baseline_chi2, baseline_df) = model, baseline
-    chi2, baseline_chi2 = max(0.0, chi2), max(0.0, baseline_chi2)
-    cfi, tli = comparative_indices(chi2, df, baseline_chi2, baseline_df)
-    error, low, high = rmsea(chi2, df, n / n_groups)
-    return FitIndices(
-        n_samples=n,
-        n_parameters=n_parameters,
-        chi2=chi2,
-        df=df,
-        p_value=_tail(chi2, df),
-        baseline_chi2=baseline_chi2,
-        baseline_df=baseline_df,
-        cfi=cfi,
-        tli=tli,
-        rmsea=error,
-        rmsea_low=low,
-        rmsea_high=high,
-        srmr=srmr,
-        log_likelihood=log_likelihood,
-        aic=2 * n_parameters - 2 * log_likelihood,
-        bic=float(np.log(n)) * n_parameters - 2 * log_likelihood,
-        test_separations=test_separations,
-    )
-
-
 # Missing values
 
 
@@ -297,11 +277,11 @@ def _with_holes(rows: IncompleteRows, graph: GraphOfColumns) -> FitIndices:
     n_edges = sum(graph.parents[v].bit_count() for v in modelled)
     deviations = np.sqrt(np.diag(covariance))
     apart = (covariance - found.covariance[0]) / np.outer(deviations, deviations)
-    return _indices(
+    return FitIndices(
         n,
         n_edges + 2 * len(modelled),
-        (2 * (every.log_likelihood - found.log_likelihood), n_pairs - n_edges),
-        (2 * (every.log_likelihood - alone.log_likelihood), n_pairs),
+        *(2 * (every.log_likelihood - found.log_likelihood), n_pairs - n_edges),
+        *(2 * (every.log_likelihood - alone.log_likelihood), n_pairs),
         _root_mean_square(apart),
         found.log_likelihood - rows.log_units() - share,
         partial(_likelihood_ratios, rows, graph, every, names),
@@ -403,11 +383,11 @@ def _by_groups(sample: Sample, is_set: Booleans, graph: GraphOfColumns) -> FitIn
         srmr += size / n * _srmr_of_group(model, covariance, inside, outside)
     modelled = [v for v in range(len(parents)) if v not in graph.exogenous]
     n_parameters = sum(graph.parents[v].bit_count() + 2 for v in modelled)
-    return _indices(
+    return FitIndices(
         n,
         n_parameters,
-        (2 * (of_saturated - log_likelihood), n_saturated - n_parameters),
-        (2 * (of_saturated - of_alone), n_saturated - n_alone),
+        *(2 * (of_saturated - log_likelihood), n_saturated - n_parameters),
+        *(2 * (of_saturated - of_alone), n_saturated - n_alone),
         float(srmr),
         log_likelihood,
         tests,
