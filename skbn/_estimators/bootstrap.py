@@ -30,6 +30,7 @@ from skbn._displays.notebook import frame_of
 from skbn._estimators import fitting, resamples
 from skbn._estimators.draws import Draws, plan_draws
 from skbn._estimators.learner import GaussianBNLearner
+from skbn._estimators.learner_cv import GaussianBNLearnerCV
 from skbn._estimators.network_estimator import OneNetworkEstimator
 from skbn._networks.effect_estimates import EffectEstimate, mixture, read_intervention
 from skbn._networks.equivalence import compelled_parents, consistent_extension, joined_columns
@@ -272,7 +273,7 @@ class BootstrapBNLearner(OneNetworkEstimator):
         began = time.monotonic()
         learner = GaussianBNLearner() if self.estimator is None else clone(self.estimator)
         given = {} if y is None else {"y": y}
-        if resamples.reads_scores(learner):
+        if isinstance(learner, GaussianBNLearner | GaussianBNLearnerCV):
             table = self._read_scores(learner, X, sample_weight, interventions)
             sample, columns, weighted = table.sample, table.columns, given
         else:

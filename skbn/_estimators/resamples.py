@@ -34,7 +34,7 @@ from skbn._displays.display import fitted_step
 from skbn._estimators.draws import Draws
 from skbn._estimators.fitting import constraints_of, network_of, search_settings
 from skbn._estimators.learner import GaussianBNLearner
-from skbn._estimators.learner_cv import GaussianBNLearnerCV, searches_at_a_time
+from skbn._estimators.learner_cv import searches_at_a_time
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._scores.base import BaseScores
 from skbn._scores.criteria import BGe
@@ -68,13 +68,6 @@ class _Search:
     work: int
     settings: SearchSettings
 
-    @property
-    def may_take_bge(self) -> bool:
-        """Whether BGe could take the place of the criterion."""
-        problem = self.problem
-        is_bge = isinstance(problem.scorer.criterion, BGe)
-        return problem.scores.sample.is_complete and not is_bge
-
     def network(self, weight: Floats, progress: Progress) -> GaussianBayesianNetwork:
         sample = self.problem.scores.sample
         resample = sample.weighted(weight)
@@ -102,11 +95,6 @@ class _Fit:
             learner.fit(self.X, **self.given, sample_weight=weight)
         progress.advance(self.work)
         return fitted_network(learner, self.columns)
-
-
-def reads_scores(learner: Any) -> bool:
-    """Whether a learner may be given LocalScores in place of a table."""
-    return isinstance(learner, GaussianBNLearner | GaussianBNLearnerCV)
 
 
 def check_takes_weight(learner: Any) -> None:
@@ -271,7 +259,8 @@ class Resamples:
                 "resamples with more of the rows, such as those of replace=False and "
                 f"sample_fraction={_LARGE_FRACTION}, fail less often"
             )
-        if isinstance(self.refit, _Search) and self.refit.may_take_bge:
+        scorer = self.refit.problem.scorer if isinstance(self.refit, _Search) else None
+        if scorer and self.sample.is_complete and not isinstance(scorer.criterion, BGe):
             remedies.append('criterion="bge" fits such resamples')
         return f": {', or '.join(remedies)}." if remedies else "."
 

@@ -1,6 +1,7 @@
 """Where to draw a network: boxes in layers, curves between them, with few crossings."""
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from types import MappingProxyType
 from typing import NamedTuple
@@ -49,6 +50,7 @@ class Layout(NamedTuple):
     bands: Mapping[int, Extent] = MappingProxyType({})
 
 
+@dataclass(eq=False)
 class LayeredGraph:
     """A graph in layers, from which layouts of any proportions are made.
 
@@ -85,28 +87,25 @@ class LayeredGraph:
     True
     """
 
-    def __init__(
-        self,
-        dag: nx.DiGraph,
-        sizes: Mapping[Hashable, Size],
-        *,
-        is_sideways: bool = False,
-        bands: Mapping[Hashable, int] | None = None,
-        aspect: float = ASPECT,
-        width: float | None = None,
-        lanes: Mapping[Hashable, int] | None = None,
-    ) -> None:
-        self._dag, self._is_sideways, self._bands = dag, is_sideways, bands
-        self._lanes = lanes
+    dag: nx.DiGraph
+    sizes: Mapping[Hashable, Size]
+    _: KW_ONLY
+    is_sideways: bool = False
+    bands: Mapping[Hashable, int] | None = None
+    aspect: float = ASPECT
+    width: float | None = None
+    lanes: Mapping[Hashable, int] | None = None
+
+    def __post_init__(self) -> None:
         # Sideways, everything is laid out from top to bottom with x and y exchanged, and turned.
-        self._sizes = {v: sizes[v][::-1] if is_sideways else sizes[v] for v in dag}
-        self._aspect, self._width = aspect, width
-        connected = [set(dag)] if bands else nx.weakly_connected_components(dag)
+        sizes = self.sizes
+        self.sizes = {v: sizes[v][::-1] if self.is_sideways else sizes[v] for v in self.dag}
+        connected = [{*self.dag}] if self.bands else nx.weakly_connected_components(self.dag)
         self._parts = []
         self._layouts: dict[tuple[float, float], Layout] = {}
         for members in connected:
-            nodes = [v for v in dag if v in members]
-            edges = [edge for edge in dag.edges if edge[0] in members]
+            nodes = [v for v in self.dag if v in members]
+            edges = [edge for edge in self.dag.edges if edge[0] in members]
             self._parts.append((nodes, edges, self._place(nodes, edges)))
 
     def layout(self, stretch: tuple[float, float] = (1.0, 1.0)) -> Layout:
@@ -119,18 +118,18 @@ class LayeredGraph:
         return self._layouts[stretch]
 
     def _layout(self, stretch: tuple[float, float]) -> Layout:
-        across, down = stretch[::-1] if self._is_sideways else stretch
+        across, down = stretch[::-1] if self.is_sideways else stretch
         parts = []
         for nodes, edges, items in self._parts:
             stretched = items.stretched(across, down)
             positions = dict(zip(nodes, stretched.centres(), strict=True))
             routes = dict(zip(edges, stretched.curves(), strict=True))
-            part = with_extent(positions, routes, self._sizes)
-            if self._bands:
-                part = _with_bands(part, self._sizes, self._bands)
-            parts.append(_mapped(part, _turned) if self._is_sideways else part)
-        aspect = self._aspect * stretch[0] / stretch[1]
-        moves = _pack([part.extent for part in parts], aspect, self._width)
+            part = with_extent(positions, routes, self.sizes)
+            if self.bands:
+                part = _with_bands(part, self.sizes, self.bands)
+            parts.append(_mapped(part, _turned) if self.is_sideways else part)
+        aspect = self.aspect * stretch[0] / stretch[1]
+        moves = _pack([part.extent for part in parts], aspect, self.width)
         placed = [
             _mapped(part, partial(_moved, *move)) for part, move in zip(parts, moves, strict=True)
         ]
@@ -138,28 +137,28 @@ class LayeredGraph:
         routes = {e: curve for part in placed for e, curve in part.routes.items()}
         lefts, rights, bottoms, tops = zip(*(part.extent for part in placed), strict=True)
         return Layout(
-            {v: positions[v] for v in self._dag},
-            {e: routes[e] for e in self._dag.edges},
+            {v: positions[v] for v in self.dag},
+            {e: routes[e] for e in self.dag.edges},
             (min(lefts), max(rights), min(bottoms), max(tops)),
             placed[0].bands,
         )
 
     def _place(self, nodes: Sequence[Hashable], edges: Sequence[Edge]) -> Items:
         """Place the boxes of a part in layers, and lead the edges between them."""
-        boxes = [self._sizes[node] for node in nodes]
-        bands = None if self._bands is None else [self._bands[node] for node in nodes]
+        boxes = [self.sizes[node] for node in nodes]
+        bands = None if self.bands is None else [self.bands[node] for node in nodes]
         if len(nodes) == 1:
             return Items([0], [(0,)], [], boxes)
         number = {node: i for i, node in enumerate(nodes)}
         pairs = [(number[a], number[b]) for a, b in edges]
         layers = shortest_layers(len(nodes), pairs, bands)
-        if self._lanes is not None:
-            lanes = [self._lanes[node] for node in nodes]
+        if self.lanes is not None:
+            lanes = [self.lanes[node] for node in nodes]
             orders = order_by_lanes(layers, pairs, lanes)
             return Items(layers, orders, pairs, boxes, bands, lanes=lanes)
         widths = [width + _NODE_ROOM for width, _ in boxes]
-        aspect, usual, layer_room = self._aspect, ASPECT, _LAYER_ROOM
-        if self._is_sideways:
+        aspect, usual, layer_room = self.aspect, ASPECT, _LAYER_ROOM
+        if self.is_sideways:
             aspect, usual = 1 / aspect, 1 / ASPECT
             layer_room += sum(height for _, height in boxes) / len(boxes) - _USUAL_HEIGHT
         # A layer may be wider if the picture is large anyway.
@@ -167,13 +166,13 @@ class LayeredGraph:
         height = (max(layers) + 1) * layer_room
         least = _WIDEST * min(aspect / usual, 1.0)
         widest = max(least, 1.2 * side, aspect * height, *widths)
-        if self._width is None:
+        if self.width is None:
             _, layers, orders = order_layers(layers, pairs, widths, widest, bands)
             return Items(layers, orders, pairs, boxes, bands)
-        widest = max(self._width, *widths)
+        widest = max(self.width, *widths)
         ordered = order_layers(layers, pairs, widths, widest, bands, _PASSING_ROOM)
         _, layers, orders = ordered
-        return Items(layers, orders, pairs, boxes, bands, self._width)
+        return Items(layers, orders, pairs, boxes, bands, self.width)
 
 
 def _with_bands(
