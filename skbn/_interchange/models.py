@@ -240,8 +240,10 @@ def to_lavaan(network: Any, *, fixed: bool = False) -> str:
 
     Notes
     -----
-    In lavaan, ``sem(model, data)`` gives the chi-squared statistic of `fit_indices`. Exogenous
-    nodes have free variances and covariances, so that log-likelihood, AIC and BIC include them.
+    In lavaan, ``sem(model, data)`` gives the chi-squared statistic, CFI, TLI, RMSEA and SRMR of
+    `fit_indices`, and with ``meanstructure=TRUE`` its log-likelihood, AIC and BIC, unless there are
+    exogenous nodes: those have free variances and covariances in the model. Standardise the columns
+    for semopy, whose optimiser stops early where they differ in scale.
 
     Examples
     --------

@@ -15,7 +15,15 @@ from numpy.testing import assert_allclose
 from sklearn.preprocessing import StandardScaler
 
 from skbn import GaussianBayesianNetwork, GaussianBNLearner, GaussianBNPosterior
-from skbn.io import legal_names, to_arviz, to_dowhy, to_gml, to_graphml, to_lavaan
+from skbn.io import (
+    legal_names,
+    to_arviz,
+    to_bnlearn,
+    to_dowhy,
+    to_gml,
+    to_graphml,
+    to_lavaan,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # the other programs' own
 
@@ -60,32 +68,50 @@ def test_semopy_reads_fixed_parameters(learner, table):
     )
 
 
+def run_r(script, folder):
+    """Return the numbers that R prints; skip where it, or a package that it loads, is missing."""
+    if shutil.which("Rscript") is None:
+        pytest.skip("R is not installed")
+    done = subprocess.run(
+        ["Rscript", "-e", script], cwd=folder, capture_output=True, text=True, check=False
+    )
+    if "there is no package called" in done.stderr:
+        pytest.skip(done.stderr.strip().splitlines()[-1])
+    assert done.returncode == 0, done.stderr
+    return [float(number) for number in done.stdout.split()]
+
+
 def test_lavaan_fits_the_same_model(wine, tmp_path):
-    rscript = shutil.which("Rscript")
-    if (
-        not rscript
-        or subprocess.run([rscript, "-e", "library(lavaan)"], capture_output=True).returncode
-    ):
-        pytest.skip("R or its package lavaan is not installed")
     network = GaussianBNLearner().fit(wine).network_
     (tmp_path / "model").write_text(to_lavaan(network) + "\n", encoding="utf-8")
     wine.rename(columns=legal_names(network)).to_csv(tmp_path / "rows", index=False)
     script = """
-        suppressWarnings(suppressMessages(library(lavaan)))
+        options(warn = -1)
+        suppressMessages(library(lavaan))
         model <- readLines("model"); rows <- read.csv("rows")
-        fit <- suppressWarnings(sem(model, rows, meanstructure = TRUE))
+        fit <- sem(model, rows, meanstructure = TRUE)
         names <- c("chisq", "df", "pvalue", "cfi", "tli", "rmsea", "rmsea.ci.upper", "aic", "bic")
-        without <- suppressWarnings(sem(model, rows))
-        found <- c(fitMeasures(fit, names), fitMeasures(without, "srmr"))
+        found <- c(fitMeasures(fit, names), fitMeasures(sem(model, rows), "srmr"))
         cat(sprintf("%.12g", found))
     """
-    done = subprocess.run(
-        [rscript, "-e", script], cwd=tmp_path, capture_output=True, text=True, check=True
-    )
     indices = network.fit_indices(wine)
     names = ["chi2", "df", "p_value", "cfi", "tli", "rmsea", "rmsea_high", "aic", "bic", "srmr"]
     expected = [getattr(indices, name) for name in names]
-    assert_allclose([float(text) for text in done.stdout.split()], expected, rtol=1e-4, atol=1e-6)
+    assert_allclose(run_r(script, tmp_path), expected, rtol=1e-4, atol=1e-6)
+
+
+def test_r_reads_the_code_for_bnlearn(learner, tmp_path):
+    (tmp_path / "code.R").write_text(to_bnlearn(learner.network_), encoding="utf-8")
+    script = """
+        call <- parse("code.R")[[1]]
+        nodes <- eval(call[[3]])  # the parameters, without bnlearn
+        cat(sprintf("%.17g", unlist(lapply(nodes, function(node) c(node$coef, node$sd)))))
+    """
+    expected = []
+    for node, data in learner.dag_.nodes.items():
+        weights = [edge["weight"] for edge in learner.dag_.pred[node].values()]
+        expected += [data["intercept"], *weights, np.sqrt(data["noise_variance"])]
+    assert_allclose(run_r(script, tmp_path), expected, rtol=1e-15)
 
 
 def test_dowhy_has_the_distribution_of_the_network(learner, table):
