@@ -54,24 +54,16 @@ class FitIndices:
         Number of rows, or the sum of their weights.
     n_parameters : int
         The weights, the intercepts and the variances of the noise.
-    chi2, df, p_value : float
+    chi2, df : float
         Twice the log-likelihood ratio of the saturated model, which has all edges, to the network;
-        the number of missing edges; and the probability of a larger ratio if the network is right,
-        for many rows. It is NaN without degrees of freedom.
+        and the number of missing edges.
     baseline_chi2, baseline_df : float
         The same for the independence model, which has no edges.
-    cfi, tli : float
-        The comparative fit index and the Tucker-Lewis index: 1 for a good fit, 0 for one no better
-        than the independence model's. The TLI may leave [0, 1].
-    rmsea, rmsea_low, rmsea_high : float
-        The root mean square error of approximation, by n and not n - 1, and its 90 % interval.
     srmr : float
         The standardised root mean square residual of the covariances, without the means:
         `srmr_bentler_nomean` of lavaan.
     log_likelihood : float
         In nats.
-    aic, bic : float
-        Minus twice the log-likelihood, plus 2 or log(n) for each parameter; smaller is better.
     test_separations : callable
         Returns the columns of `d_separations`.
     n_groups : int, default=1
@@ -79,6 +71,16 @@ class FitIndices:
 
     Attributes
     ----------
+    p_value : float
+        The probability of a larger `chi2` if the network is right, for many rows. It is NaN without
+        degrees of freedom.
+    cfi, tli : float
+        The comparative fit index and the Tucker-Lewis index: 1 for a good fit, 0 for one no better
+        than the independence model's. The TLI may leave [0, 1].
+    rmsea, rmsea_low, rmsea_high : float
+        The root mean square error of approximation, by n and not n - 1, and its 90 % interval.
+    aic, bic : float
+        Minus twice the log-likelihood, plus 2 or log(n) for each parameter; smaller is better.
     fisher_c, fisher_df, fisher_p_value : float
         Fisher's C of `d_separations`, twice their number, and the probability of a larger C if
         the network is right. It is NaN without separations.
