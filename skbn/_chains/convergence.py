@@ -3,11 +3,13 @@
 Each chain is cut into batches, whose means are nearly independent of each other if a batch is much
 longer than the chain remembers. Their spread gives a chain's standard errors. Chains that have
 found different parts of the posterior agree within themselves, but not with each other: the
-standard errors are therefore at least those that the spread between chains gives.
+standard errors are therefore at least those that the spread between chains gives. Rare parts are
+found by few chains, and all edges together say how much larger that makes errors.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -23,6 +25,8 @@ _MANY_ERRORS = 3.0
 _LEAST_ERROR = 1e-6
 # Batches that states of a chain are cut into.
 _BATCHES_A_CHAIN = 10
+# Batches that are joined to see whether a batch is long enough, and the fewest of such long ones.
+_BATCHES_JOINED, _FEWEST_LONG = 4, 4
 # Variances below this are rounding errors.
 _ROUNDING = 1e-12
 
@@ -36,7 +40,8 @@ class Agreement:
     edges, paths : ndarray
         The means of the probabilities of edges and paths.
     edge_errors, path_errors : ndarray
-        Their standard errors: the larger of those by batches and those between chains.
+        Their standard errors: the larger of those by batches, by the factor that all edges together
+        have, and those between chains.
     of_chains : ndarray of shape (n_chains, m, m)
         The probabilities of edges by chain.
     r_hat : ndarray
@@ -101,10 +106,10 @@ def agreement_of(chains: Sequence[Sequence[Batch]]) -> Agreement:
     n = np.array([[batch.n for batch in chain] for chain in chains])
     shape = (*n.shape, 1, 1)
     edges = np.array([[batch.edges for batch in chain] for chain in chains]) / n.reshape(shape)
-    of_chains, by_batches = _by_batches(edges, n)
+    of_chains = _means_of_chains(edges, n)
     paths = np.array([[batch.paths for batch in chain] for chain in chains]) / n.reshape(shape)
-    paths_of_chains, path_errors = _by_batches(paths, n)
-    errors = _joint_errors(of_chains, by_batches)
+    paths_of_chains = _means_of_chains(paths, n)
+    errors = _joint_errors(of_chains, edges)
     weights = np.array([[np.mean(batch.log_weights) for batch in chain] for chain in chains])
     variance, r_hat = _scale_reduction(chains)
     varies = variance > _ROUNDING
@@ -114,23 +119,28 @@ def agreement_of(chains: Sequence[Sequence[Batch]]) -> Agreement:
         of_chains.mean(axis=0),
         paths_of_chains.mean(axis=0),
         errors,
-        _joint_errors(paths_of_chains, path_errors),
+        _joint_errors(paths_of_chains, paths),
         of_chains,
         r_hat,
         sizes,
-        _share_far_apart(of_chains, by_batches),
+        _share_far_apart(of_chains, _errors_by_batches(edges)),
         _weights_apart(weights),
         int(n.sum()),
     )
 
 
-def _by_batches(values: Floats, n: Integers) -> tuple[Floats, Floats]:
-    """Return the means of chains and their standard errors, from those of batches."""
+def _means_of_chains(values: Floats, n: Integers) -> Floats:
+    """Return the means of chains, from those of batches with n states each."""
     weights = (n / n.sum(axis=1, keepdims=True))[..., np.newaxis, np.newaxis]
-    means = np.minimum((values * weights).sum(axis=1), 1.0)  # rounding
-    n_batches = n.shape[1]
-    spread = ((values - means[:, np.newaxis]) ** 2).sum(axis=1) / (n_batches - 1)
-    return means, np.sqrt(spread / n_batches)
+    return np.minimum((values * weights).sum(axis=1), 1.0)  # rounding
+
+
+def _errors_by_batches(values: Floats) -> Floats:
+    """Return the standard errors of the means of chains, from the means of batches."""
+    n_batches = values.shape[1]
+    if n_batches == 1:
+        return np.zeros((len(values), *values.shape[2:]))  # unknown
+    return np.asarray(values.std(axis=1, ddof=1) / np.sqrt(n_batches))
 
 
 def chains_to_compare(n_chains: int, n: int) -> int:
@@ -154,19 +164,32 @@ def errors_of_batches(means: Floats) -> Floats:
     ----------
     means : ndarray of shape (n_chains, n_batches, ...)
     """
-    of_chains, n_batches = means.mean(axis=1), means.shape[1]
-    by_batches = np.zeros(of_chains.shape)  # unknown, if there is one batch
-    if n_batches > 1:
-        by_batches = means.std(axis=1, ddof=1) / np.sqrt(n_batches)
-    return _joint_errors(of_chains, by_batches)
+    return _joint_errors(means.mean(axis=1), means)
 
 
-def _joint_errors(means: Floats, by_batches: Floats) -> Floats:
-    """Return the standard errors of the mean of some chains."""
-    n_chains = len(means)
-    within = np.sqrt((by_batches**2).sum(axis=0)) / n_chains
-    between = means.std(axis=0, ddof=1) / np.sqrt(n_chains)
-    return np.asarray(np.maximum(within, between))
+def _joint_errors(of_chains: Floats, values: Floats) -> Floats:
+    """Return the standard errors of the mean of some chains, from their means and of batches.
+
+    Slow moves between modes show in few edges, chains and batches, by chance in none of an edge's
+    own. So all edges together say how much larger errors are than those by batches.
+    """
+    within = _mean_errors(values)
+    between = of_chains.std(axis=0, ddof=1) / np.sqrt(len(of_chains))
+    slower = [between]
+    n_long = values.shape[1] // _BATCHES_JOINED
+    if n_long >= _FEWEST_LONG:
+        parts = values[:, : n_long * _BATCHES_JOINED]
+        shape = (len(values), n_long, _BATCHES_JOINED, *values.shape[2:])
+        slower.append(_mean_errors(parts.reshape(shape).mean(axis=2)))
+    total = float((within**2).sum())
+    factor = max(1.0, *(float((each**2).sum()) / total for each in slower)) if total else 1.0
+    return np.asarray(np.maximum(math.sqrt(factor) * within, between))
+
+
+def _mean_errors(values: Floats) -> Floats:
+    """Return the standard errors of the mean of chains that agree, from the means of batches."""
+    by_batches = _errors_by_batches(values)
+    return np.asarray(np.sqrt((by_batches**2).sum(axis=0)) / len(values))
 
 
 def _scale_reduction(chains: Sequence[Sequence[Batch]]) -> tuple[Floats, Floats]:

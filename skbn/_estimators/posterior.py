@@ -105,14 +105,15 @@ class GaussianBNPosterior(SearchParameters, NetworkEstimator):
         not name are nodes as in "auto". An array has the node of each column. Edges, parents,
         tiers and `max_parents` are then of nodes.
     missing : {"error", "augment"}, default="error"
-        What to do with missing values. "augment" averages over draws of them: a Markov chain
-        completes the table, sums over all networks of the completed table, draws one of these and
-        its parameters, and by them completes the table anew. Values must be missing at random.
+        What to do with missing values. "augment" averages over draws of them: four Markov chains
+        complete the table, sum over all networks of the completed table, draw one of these and
+        its parameters, and by them complete the table anew. Values must be missing at random.
         With ``method="sampling"`` Markov chains take the place of the sum, for each table. A row
         that counts twice is completed twice, and indicators of categories are drawn as the model
         has them, as Gaussian numbers.
     n_imputations : int, default=20
-        How many completed tables are averaged, after 10 that are not. Each takes as long as a fit.
+        How many completed tables are averaged, a quarter of each chain, after 10 of each that are
+        not. Each takes as long as a fit.
     n_chains : int, default=4
         How many Markov chains sample, at least 2. A third of them, but at least one, begin with
         random networks, the others with networks that searches have found.
@@ -150,10 +151,9 @@ class GaussianBNPosterior(SearchParameters, NetworkEstimator):
         of all chains.
     edge_standard_errors_ : ndarray of shape (m, m), float64
         Only by sampling or with missing values: the Monte-Carlo standard errors of these means.
-        By sampling, the larger of those by batches of states and those by the spread of chains;
-        of an edge in no state, or in all, one part in the usual effective sample size.
-        With missing values, those by the spread over the chain, where neighbours are taken to have
-        one correlation, the same for all edges. With many holes they are too small: see the notes.
+        The larger of those by the spread of chains, and those by the spread within them times one
+        factor for all edges, by which all edges together vary more between chains. Of an edge in
+        no state, or in all, one part in the usual effective sample size.
     chain_edge_probabilities_ : ndarray of shape (n_chains, m, m), float64
         Only by sampling: the means over the states of each chain.
     r_hat_ : ndarray of shape (m, m), float64
@@ -214,10 +214,8 @@ class GaussianBNPosterior(SearchParameters, NetworkEstimator):
     random ones, which change. Families with more parents outside the fixed ones are left out, and a
     warning says if that may matter.
 
-    With many holes, a completed table depends much on the one before it, and 20 tables do not show
-    how much: with 40 % of the values missing, the standard errors were two thirds of the standard
-    deviation of the probabilities over seeds, and half of it in some tables. Then raise
-    `n_imputations`, and compare several seeds.
+    With many holes, a completed table depends much on the one before it. So the chains are few
+    independent tables, and `edge_standard_errors_` large: raise `n_imputations`.
 
     Examples
     --------

@@ -1,10 +1,11 @@
 """Data augmentation: the posterior of networks from a table with missing values.
 
-A Markov chain over networks, parameters and holes, all of which have their joint posterior: given
+Markov chains over networks, parameters and holes, all of which have their joint posterior: given
 the completed table, a network and its parameters are drawn exactly and independently of the last
 ones; given these, the holes of each row (Tanner & Wong 1987, "The calculation of posterior
 distributions by data augmentation"). The probabilities of edges given each completed table are
-exact, and their mean over the chain has less noise than the share of its networks.
+exact, and their mean over the chains has less noise than the share of their networks. With many
+holes, neighbouring tables of a chain are alike, and what the mean is worth shows between chains.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from skbn._core.arrays import Floats, Integers, Random, random_seeds
 from skbn._core.resources import Progress, Resources
@@ -39,21 +41,21 @@ from skbn.exceptions import MissingValuesWarning
 
 PosteriorOfTable = Callable[[Problem, Resources], NetworkPosterior | SampledPosterior]
 
-# The chain begins with holes drawn from the saturated model; later states hardly depend on them.
-_BURN_IN = 10
+# Each chain begins with holes drawn from the saturated model; later states hardly depend on them.
+_CHAINS, _BURN_IN = 4, 10
 # Networks that are kept of each table, to be sampled.
 _NETWORKS_A_TABLE = 100
 # In nats. A coarse start is enough: the chain only begins there.
 _COARSE = 1e-2
 # Rows that are repeated as often as they count are in memory.
 _MOST_ROWS = 10**7
-# A short chain cannot tell how strongly its probabilities are correlated beyond this.
-_LARGEST_CORRELATION = 0.9
+# Sums of variances below this are rounding errors.
+_TINY = 1e-20
 
 
 @dataclass(frozen=True)
 class AugmentedPosterior:
-    """Means over a chain of completed tables.
+    """Means over chains of completed tables.
 
     Parameters
     ----------
@@ -230,7 +232,7 @@ def augmented_posterior(
     n_tables: int,
     random_state: Random,
 ) -> AugmentedPosterior:
-    """Return the mean posterior over a chain of completed tables.
+    """Return the mean posterior over chains of completed tables.
 
     Parameters
     ----------
@@ -242,31 +244,33 @@ def augmented_posterior(
     posterior_of : callable
         Returns the posterior of the networks of a complete table.
     n_tables : int
-        How many tables the chain goes on for after its burn-in.
+        How many tables are kept, of all chains together, after their burn-in.
     random_state : numpy.random.RandomState or Generator
     """
     sample = scores.sample
     rows, nodes, is_set = sample.rows, scores._nodes, sample.is_set
     is_given = None if is_set is None else nodes.by_column(is_set)
-    complete = filled(_saturated_model(rows), rows, random_state)
+    model = _saturated_model(rows)
     edges, paths, tables, parents = [], [], [], []
     progress = resources.progress
-    progress.expect(_BURN_IN + n_tables)
-    for step in range(_BURN_IN + n_tables):
+    lengths = [len(part) for part in _by_chain(np.arange(n_tables))]
+    progress.expect(_BURN_IN * len(lengths) + n_tables)
+    for step in [at for n in lengths for at in range(-_BURN_IN, n)]:
+        if step == -_BURN_IN:
+            complete = filled(model, rows, random_state)
         table = scores._with_sample(Sample(complete, None, sample.labels, nodes, is_set))
         problem = problem_of(table, constraints)
         assert isinstance(problem.scores, LocalScores)
         table = problem.scores  # without interventions on exogenous columns
         posterior = posterior_of(problem, resources.reporting(Progress()))
         resources = replace(resources, announce=None)
-        is_kept = step >= _BURN_IN
-        n_networks = _NETWORKS_A_TABLE if is_kept else 1
+        n_networks = _NETWORKS_A_TABLE if step >= 0 else 1
         rng = np.random.default_rng(random_seeds(random_state, 4))
         if isinstance(posterior, SampledPosterior):
             networks = posterior.sampled(n_networks, rng)
         else:
             networks = sample_networks(posterior, n_networks, rng, resources.n_jobs)
-        if is_kept:
+        if step >= 0:
             edges.append(posterior.edges)
             paths.append(posterior.paths)
             tables.append(table._with_sample(table.sample))  # without log-determinants
@@ -278,9 +282,9 @@ def augmented_posterior(
     return AugmentedPosterior(
         posterior.prior,
         np.mean(edges, axis=0),
-        _standard_errors(np.array(edges)),
+        _errors_of_probabilities(np.array(edges)),
         np.mean(known_paths, axis=0) if known_paths else None,
-        _standard_errors(np.array(known_paths)) if known_paths else None,
+        _errors_of_probabilities(np.array(known_paths)) if known_paths else None,
         tables,
         np.array(parents),
         constraints.exogenous,
@@ -306,25 +310,37 @@ def _saturated_model(rows: Floats) -> LinearGaussianModel:
     return LinearGaussianModel.from_estimates([*range(m)], parents, parameters, [0] * m)
 
 
-def _standard_errors(chain: Floats) -> Floats:
-    """Return the standard errors of the means of a chain, along its first axis.
+def _by_chain(values: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
+    """Return the parts of the chains, whose tables come chain after chain."""
+    return np.array_split(values, min(_CHAINS, len(values)))
 
-    The chain is taken for autoregressive of order 1, with one correlation for all probabilities:
-    that of neighbours in the chain, weighted by variance.
+
+def _standard_errors(values: Floats) -> Floats:
+    """Return the standard errors of means over the tables of all chains, along the first axis.
+
+    They are those that the spread between chains gives. Chains are few, so that some of these come
+    out too small. An error is therefore no less than that of independent tables times one factor
+    for all probabilities, since the tables are correlated.
     """
-    n = len(chain)
-    if n == 1:
-        return np.full(chain.shape[1:], np.nan)
-    deviations = chain - chain.mean(axis=0)
-    squares = float((deviations**2).sum())
-    correlation = 0.0
-    if squares > 0:
-        correlation = float((deviations[1:] * deviations[:-1]).sum()) / squares
-        # In a short chain it comes out lower by about (1 + 3 r) / n (Kendall 1954).
-        correlation = (correlation + 1 / n) / max(1 - 3 / n, 0.25)
-    correlation = min(max(correlation, 0.0), _LARGEST_CORRELATION)
-    # How many states of the chain are worth one independent state.
-    states = min((1 + correlation) / (1 - correlation), n / 2)
-    # What varies slowly varies less within the chain than it does.
-    variance = chain.var(axis=0, ddof=1) / (1 - states / n)
-    return np.asarray(np.sqrt(variance * states / n))
+    if len(values) == 1:
+        return np.full(values.shape[1:], np.nan)
+    means = np.array([part.mean(axis=0) for part in _by_chain(values)])
+    between = means.var(axis=0, ddof=1) / len(means)
+    independent = values.var(axis=0, ddof=1) / len(values)
+    factor = max(1.0, float(between.sum()) / max(float(independent.sum()), _TINY))
+    return np.asarray(np.sqrt(np.maximum(between, factor * independent)))
+
+
+def _errors_of_probabilities(values: Floats) -> Floats:
+    """Return the standard errors of mean probabilities, which may change in tables not drawn.
+
+    Of n independent tables none is likely to show what holds in a share of 1/n. So the error of a
+    probability that varies at all is no less than 1/n of the usual deviation between tables.
+    """
+    errors, variances = _standard_errors(values), values.var(axis=0)
+    varies = variances > _TINY
+    if varies.any():
+        usual = float(variances[varies].mean())
+        least = float((errors[varies] ** 2).mean()) / usual**0.5  # n is usual / mean squared error
+        errors[varies] = np.maximum(errors[varies], least)
+    return errors

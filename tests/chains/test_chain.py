@@ -182,3 +182,28 @@ def test_errors_of_means_of_a_feature():
     assert batches_of_states(4, 2).tolist() == [0, 0, 1, 1]
     apart = np.repeat([0.0, 1.0], 10).reshape(2, 10)
     assert errors_of_batches(apart) == pytest.approx(np.std([0, 1], ddof=1) / np.sqrt(2))
+
+
+def test_errors_of_edges_that_are_off_together():
+    """Four chains are close in some of the edges by chance, though they are apart in most."""
+    rng = np.random.default_rng(4)
+    squares = []
+    for _ in range(200):
+        slow = 0.1 * rng.normal(size=(4, 1, 40))
+        means = 0.1 * rng.normal(size=(4, 20, 40)) + slow
+        squares.append(np.mean((means.mean(axis=(0, 1)) / errors_of_batches(means)) ** 2))
+    assert 0.8 < np.sqrt(np.mean(squares)) < 1.2  # and 1.5 by each edge for itself
+
+
+def test_errors_of_batches_that_are_too_short():
+    """Batches of a chain that remembers more than one of them are joined."""
+    rng = np.random.default_rng(5)
+    ratios = []
+    for _ in range(50):
+        noise = rng.normal(size=(4, 20, 30))
+        means = np.zeros((4, 20, 30))
+        for i in range(20):
+            means[:, i] = (0.6 * means[:, i - 1] if i else 0.0) + noise[:, i]
+        errors = errors_of_batches(means)
+        ratios.append((means.mean(axis=(0, 1)) ** 2).mean() / (errors**2).mean())
+    assert 0.6 < np.sqrt(np.mean(ratios)) < 1.2
