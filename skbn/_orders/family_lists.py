@@ -117,5 +117,5 @@ def _first_with_bit(sets: Integers, n_bits: int) -> Integers:
     """Return the index of the first set that has each bit."""
     if len(sets) == 0:
         return np.zeros(n_bits, dtype=np.int64)
-    firsts = [np.argmax(sets[:, bit // _WORD] >> bit % _WORD & 1) for bit in range(n_bits)]
-    return np.array(firsts, dtype=np.int64)
+    bits = np.unpackbits(sets.astype("<i8").view(np.uint8), axis=1, bitorder="little")
+    return bits[:, :n_bits].argmax(axis=0)

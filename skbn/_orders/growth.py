@@ -118,8 +118,8 @@ class FamilyGrowth:
         """Grow families for an order and its insertions; return how many were missing.
 
         See `grow_for_insertions`. Once it is over, no further columns get families. A child is left
-        out if neither its family nor the order of the columns in its list has changed since it was
-        grown for what `grown_for` says of it, which is updated.
+        out if neither its family nor the columns of its list that precede it have changed since it
+        was grown for what `grown_for` says of it, which is updated.
         """
         state = state_of(order, arrays)
         choose_families(arrays, state)
@@ -236,8 +236,10 @@ class FamilyGrowth:
 
 
 def _grown_for(arrays: Lists, state: State, x: int) -> GrownFor:
-    """Return what decides which families a child grows to: the order of its columns; its family."""
+    """Return what decides, mostly, to which families a child grows: what precedes it; its family.
+
+    Of what precedes it only the columns in its list; and not the order of those that follow it.
+    """
     listed = arrays.columns[x]
-    listed = np.append(listed[listed >= 0], x)
-    in_order = listed[np.argsort(state.position[listed])]
-    return in_order.tobytes(), arrays.sets[state.chosen[x]].tobytes()
+    is_before = state.position[listed[listed >= 0]] < state.position[x]
+    return is_before.tobytes(), arrays.sets[state.chosen[x]].tobytes()

@@ -43,15 +43,15 @@ _STEP = 50
 # The most columns that a climb, and on average a perturbation, tries to insert between two looks at
 # the clock. A try takes microseconds, or a tenth of a millisecond among 1000 columns.
 _MOST_TRIES = 1000
-# The first phase perturbs the first start up to this many times for each column, and in all; other
-# starts, and one from a given order, half as often as there are columns. It ends when one for each
-# column, or this many, have brought nothing.
-_MOST_PLACED, _PLACED_IN_ALL, _LEAST_PLACED = 4, 1000, 40
+# The first phase perturbs the first start once for each column, but no more often than this in
+# all, and other starts, and one from a given order, a quarter of that. It ends when this many have
+# brought nothing. Perturbations of the second phase cost a tenth.
+_MOST_PLACED, _LEAST_PLACED = 200, 40
 # The share of the time that it may take.
 _SHARE_OF_PLACEMENT = 0.5
 # The search ends when this many perturbations of each start, for each column, bring no better
 # network, and as many as the best network took; but not before the least number.
-_PATIENCE = 5
+_PATIENCE = 7
 _LEAST_PATIENCE = 200
 # It also ends after this many perturbations of each start for each column, and after this many in
 # all, which take minutes with 1000 columns.
@@ -279,9 +279,11 @@ class OrderSearch:
         m, n, last = self._lists.m - self._first, 0, 0
         # Further starts only tell whether the first one is near its best network.
         is_new = i == 0 and len(self._given[0]) < m
-        most = min(_MOST_PLACED * m, _PLACED_IN_ALL) if is_new else min(m, _PLACED_IN_ALL) // 2
+        most = min(m, _MOST_PLACED)
+        if not is_new:
+            most = most // 4 if m <= _MOST_TO_GO_ON else 0
         top = placement.best.score
-        while m > 1 and n < most and n - last < max(_LEAST_PLACED, m):
+        while m > 1 and n < most and n - last < _LEAST_PLACED:
             if self.is_over(_SHARE_OF_PLACEMENT):
                 return
             done = placement.perturb(self._random, i)

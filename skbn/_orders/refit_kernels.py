@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from skbn._core.compile import inner_kernel
+from skbn._core.compile import inner_kernel, pasted_kernel
 from skbn._orders.regression_kernels import (
     add_parent,
     explains_most,
@@ -49,20 +49,20 @@ def refit(regressions, family, n, x, is_open, max_parents, least):
             return n, score
 
 
-@inner_kernel
+@pasted_kernel
 def least_explained(regressions, family, n, x, score):
     """Return what a further parent of x must explain of it to raise the score above this one.
 
     -1 if the score does not depend on that alone.
     """
-    tables = regressions.tables
-    if tables[1, n + 1] + tables[2, n + 1] != 0.0 or tables[2, n + 1] >= 0.0:
-        return -1.0
-    log_left = (score - tables[0, n + 1]) / tables[2, n + 1] - regressions.offsets[x]
-    return max(0.0, family.left[x] - math.exp(log_left))
+    tables, least = regressions.tables, -1.0
+    if tables[1, n + 1] + tables[2, n + 1] == 0.0 and tables[2, n + 1] < 0.0:
+        log_left = (score - tables[0, n + 1]) / tables[2, n + 1] - regressions.offsets[x]
+        least = max(0.0, family.left[x] - math.exp(log_left))
+    return least
 
 
-@inner_kernel
+@pasted_kernel
 def _best_addition(regressions, family, n, x, is_open, enough):
     """Return the highest score with one more parent, if it is above `enough`, and this parent."""
     least = least_explained(regressions, family, n, x, enough)
@@ -82,7 +82,7 @@ def _best_addition(regressions, family, n, x, is_open, enough):
     return best, chosen
 
 
-@inner_kernel
+@pasted_kernel
 def _best_deletion(regressions, family, n, x):
     """Return the highest score with one parent fewer, and this parent.
 
@@ -118,7 +118,7 @@ def _best_deletion(regressions, family, n, x):
             least = of_child
             of_parents = family.log_det[0] + math.log(squares) - regressions.offsets[y]
             left = family.left[x] * of_child
-            score = family_score(regressions, n - 1, of_parents, left, regressions.offsets[x])
+            score = family_score(tables, n - 1, of_parents, left, regressions.offsets[x])
             if score > best or not has_scores:
                 best = score
                 chosen = y

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from numba import boolean, float64, int64
 
 from skbn._core.arrays import Floats
-from skbn._core.compile import inner_kernel, kernel, tuple_type
+from skbn._core.compile import inner_kernel, kernel, pasted_kernel, tuple_type
 from skbn._core.subsets import popcount
 
 # Sums of products of unit columns are wrong by about 1e-15 for each parent: what is left of a
@@ -163,10 +163,9 @@ def remove_parent(regressions, family, n, x, y):
     return n - 1
 
 
-@inner_kernel
-def family_score(regressions, n_parents, of_parents, left_of_child, offset):
+@pasted_kernel
+def family_score(tables, n_parents, of_parents, left_of_child, offset):
     """Return the score, from a log-determinant and what the parents leave of the child."""
-    tables = regressions.tables
     return (
         tables[0, n_parents]
         + tables[1, n_parents] * of_parents
@@ -174,24 +173,22 @@ def family_score(regressions, n_parents, of_parents, left_of_child, offset):
     )
 
 
-@inner_kernel
+@pasted_kernel
 def own_score(regressions, family, n, x):
     """Return the score of x with its n parents."""
     left = max(family.left[x], LEAST_PIVOT)
-    return family_score(regressions, n, family.log_det[0], left, regressions.offsets[x])
+    return family_score(regressions.tables, n, family.log_det[0], left, regressions.offsets[x])
 
 
 @inner_kernel
 def score_with(regressions, family, n, x, y):
     """Return the score with one more parent, y; -inf if rounding would decide it."""
-    left = family.left[y]
-    if left < LEAST_PIVOT:
-        return -np.inf
+    # Without branches, numba need not count references to all the arrays.
+    left, offsets = family.left[y], regressions.offsets
     of_child = family.left[x] - family.shared[y] * family.shared[y] / left
-    if of_child < LEAST_PIVOT:
-        return -np.inf
-    of_parents = family.log_det[0] + math.log(left) + regressions.offsets[y]
-    return family_score(regressions, n + 1, of_parents, of_child, regressions.offsets[x])
+    of_parents = family.log_det[0] + math.log(left) + offsets[y]
+    score = family_score(regressions.tables, n + 1, of_parents, of_child, offsets[x])
+    return score if left >= LEAST_PIVOT and of_child >= LEAST_PIVOT else -np.inf
 
 
 @inner_kernel
@@ -275,7 +272,7 @@ def score_subsets(regressions, columns, n_free, max_parents, least, scores, best
     left = stack[0, n_free, n_free]
     scores[0] = -np.inf
     if log_det[0] > -np.inf and left >= LEAST_PIVOT and n_fixed <= max_parents:
-        scores[0] = family_score(regressions, n_fixed, log_det[0], left, offset)
+        scores[0] = family_score(regressions.tables, n_fixed, log_det[0], left, offset)
     best[0] = scores[0]
     for mask in range(1, 1 << n_free):
         t = popcount((mask & -mask) - 1)
@@ -287,7 +284,7 @@ def score_subsets(regressions, columns, n_free, max_parents, least, scores, best
             log_det[n] = log_det[n - 1] + math.log(pivot) + regressions.offsets[columns[t]]
             left = _eliminate(stack[n - 1], stack[n], t, n_free)
             if left >= LEAST_PIVOT and n_fixed + n <= max_parents:
-                score = family_score(regressions, n_fixed + n, log_det[n], left, offset)
+                score = family_score(regressions.tables, n_fixed + n, log_det[n], left, offset)
         top = -np.inf
         rest = mask
         while rest:
