@@ -141,7 +141,6 @@ def check_missing(names):
 
 
 def check_limits(names):
-    assert names["learner"].dag_.number_of_edges() == 27
     page = (DOCS / "guide" / "limits.md").read_text(encoding="utf-8")
     quoted = re.findall(r"^> ((?:Columns .*|Edges join .*)[^.\n])\.?$", page, re.MULTILINE)
     for table, message in zip(["diabetes", "cells", "table"], quoted, strict=True):

@@ -2,6 +2,7 @@
 
 import re
 from collections import defaultdict
+from itertools import combinations
 from math import comb
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import reference
 from reference import follow
 from test_documents import run_blocks
 
-from skbn import greedy_swaps, seed_path
+from skbn import GaussianBNLearner, greedy_swaps, seed_path
 from skbn._exact.plan import SearchPlan, plan_search
 
 THEORY = Path(__file__).parents[1] / "docs" / "theory"
@@ -55,7 +56,10 @@ def test_pages(page):
         assert names["cheapest"] - names["with_clusters"] == pytest.approx(29.4, abs=0.05)
     if page == "search":
         printed = [row[-1].replace("\N{MINUS SIGN}", "-") for row in table_rows(page, "$W$")]
-        best = [f"{names['best'][W]:.2f}" for W in names["best"] if W]
+        columns = names["columns"]
+        best = [f"{names['scores'].local_score(x, []):.2f}" for x in columns]
+        for some in [*map(list, combinations(columns, 2)), columns]:
+            best.append(f"{GaussianBNLearner().fit(names['wine'][some]).network_score_:.2f}")
         assert printed == [", ".join(best[:3]), *best[3:]]
         assert sorted(names["learner"].dag_.edges) == [
             ("alcohol", "color_intensity"),
