@@ -1,7 +1,5 @@
 """Types of arrays by what they hold, and numbers as users pass them."""
 
-from __future__ import annotations
-
 import math
 import operator
 from collections.abc import Mapping, Set

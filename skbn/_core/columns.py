@@ -1,7 +1,5 @@
 """Columns as users name them, and values that are labelled by them."""
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from datetime import datetime

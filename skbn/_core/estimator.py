@@ -6,8 +6,6 @@ the parameters, calls scikit-learn's callbacks (from version 1.9 on; with older 
 none), and leaves no fitted attributes and no tables in memory if it fails.
 """
 
-from __future__ import annotations
-
 import logging
 import math
 import traceback

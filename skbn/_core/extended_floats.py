@@ -13,8 +13,6 @@ The functions here round to the nearest, except for ties. Their operands are int
 four extended floats. Kernels take the format as one argument, `wide`, of the numba type `WIDE`.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any, NamedTuple, Self
 

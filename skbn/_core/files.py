@@ -1,7 +1,5 @@
 """Files of users, which are replaced as a whole or not at all."""
 
-from __future__ import annotations
-
 import os
 import secrets
 import shutil

@@ -4,8 +4,6 @@ In a linear model each node is a linear function of its parents plus independent
 ``x_j = intercept_j + sum_i x_i coef_ij + noise_j``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """show_versions: the facts about a machine and its software that a bug report needs."""
 
-from __future__ import annotations
-
 import platform
 import sys
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Numbers, names and tables as people read them, in terminals and errors."""
 
-from __future__ import annotations
-
 import re
 import sys
 import warnings

@@ -7,8 +7,6 @@ Among the best networks of a class, one with the fewest such edges is not left o
 class may not be either; they are dropped when they come up.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

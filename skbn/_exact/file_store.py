@@ -1,7 +1,5 @@
 """FileStore: the best scores F of a search in a file, for more columns than memory has room for."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 from collections.abc import Iterator

@@ -18,8 +18,6 @@ If only the best network of each equivalence class is asked for, `equivalence_fi
 networks are left out. The networks of several searches make one stream of their combinations.
 """
 
-from __future__ import annotations
-
 import heapq
 import itertools
 import math

@@ -1,7 +1,5 @@
 """How the exact search lays out its memory."""
 
-from __future__ import annotations
-
 import math
 import shutil
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Answers to what users ask of a posterior: probabilities, tables, a network, densities."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace

@@ -8,8 +8,6 @@ exact, and their mean over the chains has less noise than the share of their net
 holes, neighbouring tables of a chain are alike, and what the mean is worth shows between chains.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any

@@ -3,8 +3,6 @@
 A group's columns and the others that may be their parents have positions: first the group's.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from math import comb
 

@@ -17,8 +17,6 @@ prior is flat in the coefficients, the intercept and the logarithm of the varian
 the scatter of the rows, ``d = n - l - 1`` and ``k = n``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product

@@ -5,8 +5,6 @@ takes less time. A list needs no table of all sets of the columns and the others
 parents, so that there may be many others.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple

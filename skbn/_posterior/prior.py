@@ -1,7 +1,5 @@
 """Priors over networks: uniform or by orders, and the odds of edges."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from math import comb

@@ -9,8 +9,6 @@ leaves of it, a sum of squares of residuals; a parent that is removed takes its 
 others away.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 

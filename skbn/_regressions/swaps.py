@@ -6,8 +6,6 @@ the slips in its pseudocode mended. Positions and columns count from 0 here,
 from 1 in the paper.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 
