@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any, Generic, Self, TypeVar, overload
+from typing import Any, Self, TypeVar, overload
 
 import networkx as nx
 import numpy as np
@@ -24,7 +24,6 @@ from skbn._solver.near_optimal import NearOptimal
 from skbn._solver.problem import Problem, TableProblem
 from skbn._solver.structural_em import Listed
 
-Given = TypeVar("Given")
 Item = TypeVar("Item")
 
 # How many rows of the list are shown.
@@ -123,27 +122,25 @@ class NearOptimalNetworks(TableRepr, Sequence[GaussianBayesianNetwork]):
     def __getitem__(self, index: int) -> GaussianBayesianNetwork: ...
     @overload
     def __getitem__(self, index: slice) -> list[GaussianBayesianNetwork]: ...
-    def __getitem__(
-        self, index: int | slice
-    ) -> GaussianBayesianNetwork | list[GaussianBayesianNetwork]:
+    def __getitem__(self, index: int | slice) -> Any:
         return self.networks[index]
 
     @property
-    def networks(self) -> _LazySequence[int, GaussianBayesianNetwork]:
+    def networks(self) -> Sequence[GaussianBayesianNetwork]:
         """The networks, with parameters unless they were learned from ParentSetScores."""
-        return _LazySequence(range(len(self)), self._network)
+        return _LazySequence(len(self), self._network)
 
     def _network(self, i: int) -> GaussianBayesianNetwork:
         problem = self._problem if self._problems is None else self._problems[i]
         return problem.network(self._parents[i])
 
     @property
-    def cpdags(self) -> _LazySequence[list[int], nx.DiGraph]:
+    def cpdags(self) -> Sequence[nx.DiGraph]:
         """The networks' equivalence classes, as graphs like those of `cpdag` of a network."""
-        return _LazySequence(self._parents, self._cpdag)
+        return _LazySequence(len(self), self._cpdag)
 
-    def _cpdag(self, parents: list[int]) -> nx.DiGraph:
-        problem = self._problem
+    def _cpdag(self, i: int) -> nx.DiGraph:
+        parents, problem = self._parents[i], self._problem
         return cpdag(dag_of(problem.names, parents), problem.irreversible(parents))
 
     def to_frame(self) -> Any:
@@ -332,24 +329,20 @@ class NearOptimalNetworks(TableRepr, Sequence[GaussianBayesianNetwork]):
         return rows if len(self) <= _SHOWN else [*rows, ["..."] * len(self._header)]
 
 
-class _LazySequence(Sequence[Item], Generic[Given, Item]):
+class _LazySequence(Sequence[Item]):
     """A sequence whose items are made when they are taken."""
 
-    def __init__(self, given: Sequence[Given], make: Callable[[Given], Item]) -> None:
-        self._given = given
+    def __init__(self, n: int, make: Callable[[int], Item]) -> None:
+        self._places = range(n)
         self._make = make
 
     def __len__(self) -> int:
-        return len(self._given)
+        return len(self._places)
 
     def __repr__(self) -> str:
         return f"<{len(self)} graphs or networks, made when they are taken by index>"
 
-    @overload
-    def __getitem__(self, index: int) -> Item: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Item]: ...
-    def __getitem__(self, index: int | slice) -> Item | list[Item]:
+    def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
-            return [self._make(each) for each in self._given[index]]
-        return self._make(self._given[index])
+            return [self._make(i) for i in self._places[index]]
+        return self._make(self._places[index])
