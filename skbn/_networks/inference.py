@@ -402,8 +402,7 @@ def _with_columns(X: Any, labels: list[Any], columns: Mapping[int, Any], replace
         for j, values in columns.items():
             column = result[table.labels[j]]
             fill = pandas.Series(values, index=column.index)
-            is_number = values.dtype.kind == "f"
-            if not is_number:
+            if values.dtype.kind != "f":
                 fill = column.where(~holes[j], fill.astype(column.dtype))
             result[column.name] = fill
         return result
@@ -417,20 +416,13 @@ def _with_columns(X: Any, labels: list[Any], columns: Mapping[int, Any], replace
         return X.with_columns(series)
     rows = array_of(X) if isinstance(X, np.ma.MaskedArray) else np.asarray(X)
     is_number = all(values.dtype.kind == "f" for values in columns.values())
-    result = np.array(rows, dtype=np.float64 if is_number and _is_real(rows) else object)
+    try:
+        result = np.array(rows, dtype=np.float64 if is_number else object)
+    except (TypeError, ValueError):  # other columns hold texts
+        result = np.array(rows, dtype=object)
     for number, values in columns.items():
         result[:, number] = values
     return result
-
-
-def _is_real(rows: Any) -> bool:
-    if rows.dtype.kind in "biuf":
-        return True
-    try:
-        np.asarray(rows, dtype=np.float64)
-    except (TypeError, ValueError):
-        return False
-    return True
 
 
 _MOST_SCENARIOS = 5  # whose means are displayed
