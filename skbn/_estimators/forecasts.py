@@ -265,20 +265,17 @@ class ImpulseResponses(Display):
             several networks. Without pandas, a dict of these that is displayed as a table.
         """
         n, m = self.values.shape[1], len(self.columns)
-        places = [(i, j, h) for i in range(m) for j in range(m) for h in range(n)]
-        i, j, h = np.array(places).reshape(-1, 3).T
-        ends = (
-            dict(zip(("low", "high"), self.interval(level), strict=True)) if self._has_bands else {}
-        )
-        return frame_of(
-            {
-                "cause": [self.columns[v] for v in i],
-                "effect": [self.columns[v] for v in j],
-                "step": h,
-                "response": self.mean[h, i, j],
-            }
-            | {name: values[h, i, j] for name, values in ends.items()}
-        )
+        i, j, h = np.indices((m, m, n)).reshape(3, -1)
+        columns: dict[str, Any] = {
+            "cause": [self.columns[v] for v in i],
+            "effect": [self.columns[v] for v in j],
+            "step": h,
+            "response": self.mean[h, i, j],
+        }
+        if self._has_bands:
+            low, high = self.interval(level)
+            columns |= {"low": low[h, i, j], "high": high[h, i, j]}
+        return frame_of(columns)
 
     def plot(
         self, causes: Sequence[Any] | None = None, effects: Sequence[Any] | None = None,

@@ -24,7 +24,7 @@ from skbn._data.table import Table
 from skbn._displays.notebook import DocLinkMixin, PlotMixin
 from skbn._estimators import fitting
 from skbn._estimators.near_optimal_networks import NearOptimalNetworks
-from skbn._networks.network import GaussianBayesianNetwork
+from skbn._networks.network import GaussianBayesianNetwork, sets_in
 from skbn._scores.base import BaseScores
 from skbn._scores.criteria import Criterion
 from skbn._solver.incomplete_problem import Expectation
@@ -152,16 +152,10 @@ class NetworkEstimator(
     ) -> tuple[Sample, Booleans | None]:
         """Return rows, or their summary, and which nodes were set in each, if some were."""
         sample = self._sample(X, sample_weight, needs_rows=interventions is not None)
-        is_set = sample.is_set
-        if interventions is not None:
-            names = getattr(self, self._network_name).nodes
-            is_set = read_interventions(interventions, sample, names)
-        elif is_set is None and sample.is_experiment:
-            raise ValueError(
-                "These LocalScores have interventions, and no rows that say which values were set. "
-                "Pass the table with its interventions."
-            )
-        return sample, is_set
+        if interventions is None:
+            return sample, sets_in(sample)
+        names = getattr(self, self._network_name).nodes
+        return sample, read_interventions(interventions, sample, names)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -2346,14 +2346,9 @@ class GaussianBayesianNetwork(
                     "interventions were given with LocalScores, which say themselves what was set. "
                     "Pass the table."
                 )
-            if not X.sample.is_experiment:
-                return sample, None
-            if X.sample.is_set is None:
-                raise ValueError(
-                    "These LocalScores have interventions, and no rows that say which values were "
-                    "set. Pass the table with its interventions."
-                )
-            return sample, X.sample.is_set[:, [X.columns.index(node) for node in self.dag]]
+            is_set = sets_in(X.sample)
+            nodes = [X.columns.index(node) for node in self.dag]
+            return sample, None if is_set is None else is_set[:, nodes]
         if interventions is None:
             return sample, None
         if not sample.has_rows:
@@ -2443,6 +2438,16 @@ class GaussianBayesianNetwork(
             return self.cpdag()
         model = self._parameters() if self._blocks.are_columns else None
         return self._structure() if model is None else model.to_dag()
+
+
+def sets_in(sample: Sample) -> Booleans | None:
+    """Return which nodes were set in each row of LocalScores, if some were."""
+    if sample.is_experiment and sample.is_set is None:
+        raise ValueError(
+            "These LocalScores have interventions, and no rows that say which values were set. "
+            "Pass the table with its interventions."
+        )
+    return sample.is_set
 
 
 def _graph_on_same_nodes(other: Any, dag: nx.DiGraph) -> nx.DiGraph:
