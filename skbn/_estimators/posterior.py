@@ -447,19 +447,13 @@ class GaussianBNPosterior(SearchParameters, NetworkEstimator):
         check_is_fitted(self)
         return self.posterior_.log_evidence
 
-    def _sums(self, what: str) -> NetworkPosterior:
-        """Return the sums over networks; raise if they are of several tables, or samples."""
+    def _known(self, what: str, kinds: Any = NetworkPosterior | SampledPosterior) -> Any:
+        """Return the posterior if it is of some kind, by default of one table; raise otherwise."""
         check_is_fitted(self)
-        if not isinstance(self.posterior_, NetworkPosterior):
-            raise ValueError(f"{what} is not known {self.posterior_.why_no_sums}")
-        return self.posterior_
-
-    def _one_table(self, what: str) -> NetworkPosterior | SampledPosterior:
-        """Return what is known of the networks of one table; raise if it was completed."""
-        check_is_fitted(self)
-        if isinstance(self.posterior_, AugmentedPosterior):
-            raise ValueError(f"{what} is not known {self.posterior_.why_no_sums}")
-        return self.posterior_
+        posterior: Any = self.posterior_
+        if not isinstance(posterior, kinds):
+            raise ValueError(f"{what} is not known {posterior.why_no_sums}")
+        return posterior
 
     # Families and networks
 
@@ -540,7 +534,7 @@ class GaussianBNPosterior(SearchParameters, NetworkEstimator):
               0.467  0
               0.029  0, 1
         """
-        posterior = self._one_table("The probability of a set of parents")
+        posterior = self._known("The probability of a set of parents")
         x = column_number(self.local_scores_.columns, child)
         if posterior.constraints.exogenous >> x & 1:
             raise ValueError(f"Column {readable_value(child)} is exogenous and has no parents.")
@@ -575,7 +569,7 @@ class GaussianBNPosterior(SearchParameters, NetworkEstimator):
         >>> round(posterior.log_probability(posterior.predict()), 3)
         -4.529
         """
-        posterior = self._sums("The probability of a network")
+        posterior = self._known("The probability of a network", NetworkPosterior)
         return answers.log_probability(posterior, self.local_scores_, dag)
 
     # Samples
@@ -707,7 +701,7 @@ class GaussianBNPosterior(SearchParameters, NetworkEstimator):
         >>> round(estimate.standard_error, 4)
         0.0022
         """
-        posterior = self._one_table("The standard error of a probability")
+        posterior = self._known("The standard error of a probability")
         answers.require_two(n_samples)
         answers.require_feature(feature)
         parents = self._sampled(n_samples, random_state)
