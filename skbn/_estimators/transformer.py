@@ -464,9 +464,6 @@ class GaussianBNImputer(DocLinkMixin, OneToOneFeatureMixin, TransformerMixin, Ba
         check_is_fitted(self)
         return self.estimator_.impute(X)
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "estimator_")
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
@@ -614,9 +611,6 @@ class MarkovBlanketSelector(DocLinkMixin, SelectorMixin, MetaEstimatorMixin, Bas
     def _may_miss(self) -> bool:
         """Whether values of X may be missing."""
         return self.estimator is not None and bool(get_tags(self.estimator).input_tags.allow_nan)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_mask_")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
