@@ -11,7 +11,7 @@ import numpy as np
 from skbn._core.text import readable_value
 from skbn._displays.layout.layered import LayeredGraph
 from skbn._interchange.models import check_network, has_single_columns
-from skbn._networks.interchange import written
+from skbn._networks.interchange import own_texts, written
 
 
 def to_graphml(network: Any, path: str | os.PathLike[str] | None = None) -> str | None:
@@ -104,11 +104,7 @@ def to_gml(network: Any, path: str | os.PathLike[str] | None = None) -> str | No
 def _described(network: Any) -> nx.DiGraph:
     """Return a new graph with texts as nodes, and with numbers, texts and bools as attributes."""
     check_network(network)
-    names = {node: str(node) for node in network.nodes}
-    if len({*names.values()}) < len(names):
-        raise ValueError(
-            "Two nodes have the same text. Rename one of them with networkx.relabel_nodes."
-        )
+    names = own_texts(network.nodes, str)
     graph = nx.DiGraph()
     places = picture_positions(network.dag, 1.0)
     for node, name in names.items():
@@ -202,11 +198,7 @@ def to_dagitty(
     """
     check_network(network)
     nodes = network.nodes  # raises if the graph is wrong
-    quoted = {node: _quoted(node) for node in nodes}
-    if len({*quoted.values()}) < len(nodes):
-        raise ValueError(
-            "Two nodes have the same text. Rename one of them with networkx.relabel_nodes."
-        )
+    quoted = own_texts(nodes, _quoted)
     roles = {"exposure": _listed(exposure, nodes), "outcome": _listed(outcome, nodes)}
     for name, own in roles.items():
         _check_known(own, nodes, name)

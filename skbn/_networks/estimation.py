@@ -19,7 +19,7 @@ from skbn._data.sample import Sample
 from skbn._data.statistics import GroupStatistics, sample_statistics
 from skbn._missing.em import Estimate, UnboundedError, estimate, saturated
 from skbn._missing.incomplete_rows import IncompleteRows, incomplete_rows, require_spread
-from skbn._networks.gaussian import LinearGaussianModel, estimate_model
+from skbn._networks.gaussian import LinearGaussianModel, estimate_model, require_values_set
 from skbn.exceptions import DegenerateColumnsError
 
 # In nats. EM begins with the saturated model, of which a coarse estimate will do.
@@ -139,12 +139,7 @@ def rows_with_holes(
     is_given = None
     if is_set is not None:
         is_given = blocks.by_column(is_set)
-        if (lost := np.isnan(sample.rows) & is_given).any():
-            row, v = np.argwhere(lost)[0]
-            raise ValueError(
-                f"Node {labels[v]!r} was set in row {row}, where it has no value. Give the value "
-                "that it was set to, or leave the row out."
-            )
+        require_values_set(sample.rows, is_given, labels)
         is_given[:, graph.exogenous] = True
     rows = incomplete_rows(sample.rows, sample.weight, is_given)
     for child, mask in enumerate(graph.parents):

@@ -324,12 +324,7 @@ class LinearGaussianModel(LinearModel):
 
         To these, as to exogenous nodes, no arrow points.
         """
-        if (is_missing := np.isnan(rows) & is_set).any():
-            row, v = np.argwhere(is_missing)[0]
-            raise ValueError(
-                f"Node {self.nodes[v]!r} was set in row {row}, where it has no value. Give the "
-                "value that it was set to, or leave the row out."
-            )
+        require_values_set(rows, is_set, self.nodes)
         log_density = np.empty(len(rows))
         for at, was_set in rows_by_pattern(is_set):
             given = self.given(np.flatnonzero(was_set).tolist())
@@ -423,3 +418,12 @@ def stacked(values: Iterable[float | Floats]) -> Floats:
     """Return g values, (g,), or (k, g) if some are arrays of shape (k,)."""
     values = [*values]
     return np.stack(np.broadcast_arrays(*values), axis=-1) if values else np.empty(0)
+
+
+def require_values_set(rows: Floats, is_set: Booleans, labels: Sequence[Hashable]) -> None:
+    """Raise if a node was set in a row that does not say to which value."""
+    for row, v in np.argwhere(np.isnan(rows) & is_set)[:1]:
+        raise ValueError(
+            f"Node {labels[v]!r} was set in row {row}, where it has no value. Give the value that "
+            "it was set to, or leave the row out."
+        )

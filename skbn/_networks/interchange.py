@@ -8,7 +8,7 @@ import math
 import os
 import re
 from collections import Counter
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from hashlib import sha256
 from importlib import import_module
 from itertools import chain
@@ -307,14 +307,7 @@ def to_dot(dag: nx.DiGraph) -> str:
     ValueError
         If two nodes have the same text.
     """
-    texts: dict[str, Hashable] = {}
-    for node in dag:
-        if (same := texts.setdefault(_quoted(node), node)) is not node:
-            raise ValueError(
-                f"The nodes {same!r} and {node!r} have the same text. Rename one with "
-                "networkx.relabel_nodes."
-            )
-    lines = [f"  {text};" for text in texts]
+    lines = [f"  {text};" for text in own_texts(dag, _quoted).values()]
     for a, b, data in dag.edges(data=True):
         attributes = ["dir=none"] if data.get("undirected") else []
         if "weight" in data:
@@ -322,6 +315,18 @@ def to_dot(dag: nx.DiGraph) -> str:
         suffix = f" [{', '.join(attributes)}]" if attributes else ""
         lines.append(f"  {_quoted(a)} -> {_quoted(b)}{suffix};")
     return "\n".join(["digraph {", *lines, "}"])
+
+
+def own_texts(nodes: Iterable[Hashable], text_of: Callable[[Hashable], str]) -> dict[Hashable, str]:
+    """Return the texts of nodes, if no two are the same."""
+    node_of: dict[str, Hashable] = {}
+    for node in nodes:
+        if (same := node_of.setdefault(text_of(node), node)) is not node:
+            raise ValueError(
+                f"The nodes {same!r} and {node!r} have the same text. Rename one with "
+                "networkx.relabel_nodes."
+            )
+    return {node: text for text, node in node_of.items()}
 
 
 def _quoted(node: Hashable) -> str:
