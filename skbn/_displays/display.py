@@ -29,6 +29,11 @@ class Display:
                 "`pip install matplotlib`."
             )
 
+    def _own_axes(self, ax: Any, figsize: tuple[float, float]) -> Any:
+        """Return the axes to draw on, or those of a new figure of a size in inches."""
+        check_axes(ax)
+        return new_panels(1, 1, figsize)[0, 0] if ax is None else ax
+
     def _drawn_on(self, *, ax: Any = None, axes: Any = None) -> Self:
         """Keep one axes or an array of several, with their figure; return the display."""
         if axes is None:
@@ -36,6 +41,20 @@ class Display:
         else:
             self.axes_, self.figure_ = axes, axes.flat[0].figure
         return self
+
+
+def new_panels(n: int, n_columns: int, size: tuple[float, float]) -> Any:
+    """Return the grid of axes of a new figure, n of which are there, each of a size in inches."""
+    from matplotlib import pyplot
+
+    n_rows = -(-n // n_columns)
+    figsize = n_columns * size[0], n_rows * size[1]
+    figure, grid = pyplot.subplots(
+        n_rows, n_columns, figsize=figsize, layout="constrained", squeeze=False
+    )
+    for ax in [*grid.flat][n:]:
+        figure.delaxes(ax)
+    return grid
 
 
 def check_axes(ax: Any) -> None:

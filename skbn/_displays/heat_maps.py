@@ -16,7 +16,7 @@ from skbn._core.graphs import check_dag, is_parametrised
 from skbn._core.text import readable_value
 from skbn._displays import appearance
 from skbn._displays.appearance import style_for
-from skbn._displays.display import Display, check_axes, fitted_graph, fitted_step
+from skbn._displays.display import Display, fitted_graph, fitted_step
 from skbn._displays.labels import broken_into_lines, printable, text_width
 
 _LARGEST_WITH_NUMBERS = 20  # nodes; in larger maps the numbers are too small to read
@@ -75,19 +75,16 @@ class _HeatMapDisplay(Display):
         TypeError
             If `ax` is something else.
         """
-        from matplotlib import pyplot, rcParams
+        from matplotlib import rcParams
         from matplotlib.colors import LinearSegmentedColormap
 
-        check_axes(ax)
         m = len(self.nodes)
         names = [_name(node) for node in self.nodes]
-        if ax is None:
-            font_size = float(rcParams["font.size"])
-            lines = [line for name in names for line in name.split("\n")]
-            room = max(text_width(line, font_size) for line in lines)
-            side = m * _CELL * font_size + room
-            figsize = (side + _ROOM[0] * font_size) / 72, (side + _ROOM[1] * font_size) / 72
-            _, ax = pyplot.subplots(figsize=figsize, layout="constrained")
+        font_size = float(rcParams["font.size"])
+        room = max(text_width(line, font_size) for name in names for line in name.split("\n"))
+        side = m * _CELL * font_size + room
+        figsize = (side + _ROOM[0] * font_size) / 72, (side + _ROOM[1] * font_size) / 72
+        ax = self._own_axes(ax, figsize)
         style = style_for(ax)
         colour_map = LinearSegmentedColormap.from_list(
             label, [getattr(style, colour) for colour in colours]

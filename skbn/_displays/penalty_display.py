@@ -8,7 +8,7 @@ import numpy as np
 from skbn._core.arrays import Floats
 from skbn._core.text import readable_value
 from skbn._displays.appearance import style_for
-from skbn._displays.display import Display, check_axes, fitted_step
+from skbn._displays.display import Display, fitted_step
 
 _TICK_GAP = 0.1  # least distance between ticks, as a share of the axis
 _OF_LEARNER = "mean log-likelihood of a held-out row, nats"
@@ -155,11 +155,7 @@ class PenaltyDisplay(Display):
             If `ax` is something else.
         """
         self._require_matplotlib()
-        from matplotlib import pyplot
-
-        check_axes(ax)
-        if ax is None:
-            _, ax = pyplot.subplots(figsize=(6.4, 4.2), layout="constrained")
+        ax = self._own_axes(ax, (6.4, 4.2))
         style = style_for(ax)
         order = np.argsort(self.penalties)
         x, means, errors = self.penalties[order], self.means[order], self.errors[order]
@@ -375,13 +371,8 @@ class ForestDisplay(Display):
             If `ax` is something else.
         """
         self._require_matplotlib()
-        check_axes(ax)
         k = len(self.labels)
-        if ax is None:
-            from matplotlib import pyplot
-
-            figsize = _WIDTH, _MARGIN + _HEIGHT_A_ROW * k
-            _, ax = pyplot.subplots(figsize=figsize, layout="constrained")
+        ax = self._own_axes(ax, (_WIDTH, _MARGIN + _HEIGHT_A_ROW * k))
         style = style_for(ax)
         places = np.arange(k)
         colours = np.where(self.marked, style.positive, style.neutral)

@@ -11,7 +11,7 @@ from skbn._core.arrays import Floats
 from skbn._core.columns import named_nodes
 from skbn._data.table import Table, read_columns
 from skbn._displays.appearance import Style, style_for
-from skbn._displays.display import Display, check_axes, fitted_network_and_table
+from skbn._displays.display import Display, check_axes, fitted_network_and_table, new_panels
 from skbn._displays.labels import broken_into_lines
 
 _PANEL = 2.1, 1.9  # width and height in inches
@@ -234,18 +234,9 @@ def _thinned(n: int) -> npt.NDArray[np.intp]:
 
 def _new_axes(k: int) -> Any:
     """Return two axes for each of k columns, in a new figure."""
-    from matplotlib import pyplot
-
     n_pairs = next((n for most, n in _PAIRS_A_ROW.items() if k <= most), 3)
-    n_rows = -(-k // n_pairs)
-    figsize = 2 * n_pairs * _PANEL[0], n_rows * _PANEL[1]
-    figure, grid = pyplot.subplots(
-        n_rows, 2 * n_pairs, figsize=figsize, layout="constrained", squeeze=False
-    )
-    axes = grid.reshape(-1, 2)
-    for left, right in axes[:k]:
+    axes = new_panels(2 * k, 2 * n_pairs, _PANEL).reshape(-1, 2)[:k]
+    for left, right in axes:
         right.sharey(left)
         right.tick_params(labelleft=False)
-    for ax in axes[k:].flat:
-        figure.delaxes(ax)
-    return axes[:k]
+    return axes

@@ -16,7 +16,7 @@ from skbn._core.graphs import propagate
 from skbn._core.subsets import mask_of
 from skbn._core.text import readable_value
 from skbn._displays.appearance import style_for
-from skbn._displays.display import Display
+from skbn._displays.display import Display, new_panels
 from skbn._displays.notebook import PlainTable, frame_of
 
 _PANEL = 3.2, 2.2  # width and height in inches
@@ -135,7 +135,7 @@ class Forecast(Display):
         self._require_matplotlib()
         margin, labels = self._margin(level), [*self.labels]
         steps = [each.to_timestamp() if hasattr(each, "to_timestamp") else each for each in labels]
-        axes = _panels(len(self.columns))
+        axes = new_panels(len(self.columns), min(len(self.columns), 4), _PANEL)
         for v, (ax, column) in enumerate(zip(axes.flat, self.columns, strict=False)):
             for s, name in enumerate(self.series):
                 mean = self.means[s, :, v]
@@ -302,7 +302,7 @@ class ImpulseResponses(Display):
         """
         self._require_matplotlib()
         causes, effects = ([*(self.columns if own is None else own)] for own in (causes, effects))
-        axes, mean = _panels(len(causes) * len(effects), len(effects)), self.mean
+        axes, mean = new_panels(len(causes) * len(effects), len(effects), _PANEL), self.mean
         ends = self.interval(level) if self._has_bands else ()
         pairs = ((cause, effect) for cause in causes for effect in effects)
         for ax, (cause, effect) in zip(axes.flat, pairs, strict=True):
@@ -339,19 +339,6 @@ class ImpulseResponses(Display):
                 f"{readable_value(self.columns)}."
             )
         return self.columns.index(column)
-
-
-def _panels(n: int, n_columns: int | None = None) -> Any:
-    """Return the axes of n panels, in rows of at most four."""
-    from matplotlib import pyplot
-
-    width = min(n, 4) if n_columns is None else n_columns
-    height = -(-n // width)
-    size = _PANEL[0] * width, _PANEL[1] * height
-    figure, axes = pyplot.subplots(height, width, figsize=size, layout="constrained", squeeze=False)
-    for ax in [*axes.flat][n:]:
-        figure.delaxes(ax)
-    return axes
 
 
 def networks_of(source: Any, n_samples: int, random_state: Any) -> Iterator[Any]:
