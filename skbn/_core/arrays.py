@@ -41,6 +41,16 @@ def finite_number(value: Any, name: str) -> float:
     return number
 
 
+def level_of(value: Any, name: str = "level") -> float:
+    """Return a level between 0 and 1, as a float, or raise a ValueError."""
+    level = finite_number(value, name)
+    if not 0 < level < 1:
+        raise ValueError(
+            f"{name} must be between 0 and 1, such as 0.95; got {readable_value(value)}."
+        )
+    return level
+
+
 def numbers_in(value: Any, name: str) -> float | Floats:
     """Return a number as a float, and a list of numbers as an array.
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from skbn._core.arrays import Booleans, Floats
+from skbn._core.arrays import Booleans, Floats, level_of
 from skbn._core.columns import is_missing, reject_unknown
 from skbn._core.graphs import propagate
 from skbn._core.subsets import mask_of
@@ -165,9 +165,7 @@ class Forecast(Display):
 
 def quantile_of(level: float) -> float:
     """Return the half width of the standard normal's interval, or raise for no such level."""
-    if isinstance(level, bool) or not 0 < level < 1:
-        raise ValueError(f"level must be between 0 and 1; got {readable_value(level)}.")
-    return float(ndtri((1 + level) / 2))
+    return float(ndtri((1 + level_of(level)) / 2))
 
 
 def by_step(values: Floats, columns: list[Any], outer: dict[str, list[Any]], labels: Any) -> Any:
@@ -242,7 +240,7 @@ class ImpulseResponses(Display):
         ValueError
             If the level is not between 0 and 1; if there is a single network.
         """
-        quantile_of(level)
+        level = level_of(level)
         low, high = np.quantile(self._several(), [(1 - level) / 2, (1 + level) / 2], axis=0)
         return low, high
 

@@ -23,7 +23,7 @@ import numpy as np
 from scipy.special import stdtr, stdtrit
 from sklearn.base import clone
 
-from skbn._core.arrays import Floats, Integers
+from skbn._core.arrays import Floats, Integers, level_of
 from skbn._core.columns import parents_in
 from skbn._core.resources import explained
 from skbn._core.subsets import mask_of, members_of
@@ -263,10 +263,7 @@ def compare_groups(
             "estimator must be a GaussianBNPosterior or a GaussianBNLearner; got "
             f"{readable_value(estimator)}."
         )
-    if not 0 < level < 1:
-        raise ValueError(
-            f"level must be between 0 and 1, such as 0.95; got {readable_value(level)}."
-        )
+    level = level_of(level)
     table = read_scores(given, X, needs_rows=True)
     if not isinstance(table, LocalScores) or not table.sample.is_complete:
         raise ValueError(

@@ -7,7 +7,7 @@ from typing import Any, Literal, Unpack
 
 import numpy as np
 
-from skbn._core.arrays import Floats, Integers, as_integer
+from skbn._core.arrays import Floats, Integers, as_integer, level_of
 from skbn._core.estimator import Interval, StrOptions, check_values, random_generator
 from skbn._core.text import readable_value, warn
 from skbn._data import lags
@@ -259,7 +259,7 @@ BootstrapBNLearner or GaussianBayesianNetwork
         ([0.5, 0.25, 0.125], [1.0, 1.118, 1.146])
         """
         steps = as_integer(steps, "steps", least=1)
-        forecasts.quantile_of(level)  # raises for no level
+        level = level_of(level)
         dynamics, past, held = self._future(network, steps, do, exogenous)
         own, means = dynamics.modelled, dynamics.paths(past, held)
         deviations = dynamics.standard_deviations(~np.isnan(held[0]))

@@ -15,7 +15,7 @@ from skbn._core.arrays import Floats, finite_number
 from skbn._core.columns import column_number, parents_in
 from skbn._core.graphs import CONFIDENCES, equilibrated, fixed_parent_masks, parent_masks
 from skbn._core.subsets import bits_of, members_of
-from skbn._core.text import readable_name, readable_value
+from skbn._core.text import readable_name
 from skbn._data.containers import row_labels
 from skbn._data.encoding import encoded_rows
 from skbn._data.nodes import Nodes
@@ -308,17 +308,6 @@ def standard_errors(groups: Sequence[GroupStatistics], parents: list[int]) -> tu
             of_parents = families.columns[row, place]
             std_err[of_parents, children[row]] = unscaled[row, place] / statistics.scale[of_parents]
     return std_err, degrees_of_freedom
-
-
-def check_confidence(confidence: Any) -> float:
-    """Return the level of confidence intervals; raise unless it is between 0 and 1."""
-    level = finite_number(confidence, "confidence")
-    if not 0 < level < 1:
-        raise ValueError(
-            "confidence must be between 0 and 1, such as 0.95, or None to leave the intervals out; "
-            f"got {readable_value(confidence)}."
-        )
-    return level
 
 
 # What is known of edges, also between nodes of several columns

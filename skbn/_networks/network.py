@@ -21,7 +21,7 @@ from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_array
 
 from skbn._core import graphs
-from skbn._core.arrays import Booleans, Floats
+from skbn._core.arrays import Booleans, Floats, level_of
 from skbn._core.columns import known_values
 from skbn._core.estimator import CallbackSupportMixin, fit_method, random_generator
 from skbn._core.graphs import GraphStateMixin
@@ -1783,7 +1783,7 @@ class GaussianBayesianNetwork(
         losses = self._score_losses if self._is_learned_graph() else None
         if scores is not None:
             losses = descriptions.score_losses(self.dag, scores, criterion, self._blocks)
-        level = None if confidence is None else descriptions.check_confidence(confidence)
+        level = None if confidence is None else level_of(confidence, "confidence")
         described = self.dag, self._blocks, self._parameters()
         return frame_of(descriptions.edge_columns(*described, losses, self._groups, level))
 
