@@ -11,6 +11,7 @@ from numbers import Integral, Real
 from operator import or_
 from typing import Any, ClassVar, NamedTuple, Self
 
+import networkx as nx
 import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
@@ -663,29 +664,18 @@ def averaged_parents(support: EdgeSupport, threshold: float) -> list[int]:
     closes a cycle.
     """
     directed, strength = support.directed, support.strength
-    m = len(directed)
     is_joined = (strength > threshold) | (strength == 1)
-    parents, ancestors = [0] * m, [0] * m
-
-    def add(parent: int, child: int) -> None:
-        parents[child] |= 1 << parent
-        before = ancestors[parent] | 1 << parent
-        for x in range(m):
-            if x == child or ancestors[x] >> child & 1:
-                ancestors[x] |= before
-
+    dag = nx.empty_graph(len(directed), create_using=nx.DiGraph)
     edges = np.argwhere(is_joined & (directed > directed.T))
     order = np.lexsort([-directed[tuple(edges.T)], -strength[tuple(edges.T)]])
     for parent, child in edges[order].tolist():
-        if not ancestors[parent] >> child & 1:
-            add(parent, child)
+        if not nx.has_path(dag, child, parent):
+            dag.add_edge(parent, child)
     ties = np.argwhere(np.triu(is_joined & (directed == directed.T), 1)).tolist()
-    with_ties = [*parents]
-    for a, b in ties:
-        with_ties[b] |= 1 << a
-    extension = consistent_extension(joined_columns(with_ties), parents)
+    joined = joined_columns(parent_masks(nx.compose(dag, nx.DiGraph(ties))))
+    extension = consistent_extension(joined, parent_masks(dag))
     if extension is not None:
         return extension
     for a, b in ties:
-        add(*((b, a) if ancestors[a] >> b & 1 else (a, b)))
-    return parents
+        dag.add_edge(*((b, a) if nx.has_path(dag, b, a) else (a, b)))
+    return parent_masks(dag)
