@@ -90,7 +90,7 @@ def test_attributes_are_kept_and_forgotten(rows):
 
 def test_starts_are_ranked_by_their_score(rows):
     learner = order_learner().fit(rows)
-    assert learner.start_scores_.shape == (8,)
+    assert learner.start_scores_.shape == (12,)
     assert learner.start_scores_[0] == learner.network_score_
     assert (np.diff(learner.start_scores_) <= 0).all()
     # Of so few columns most starts find the optimum.
