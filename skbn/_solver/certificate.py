@@ -196,7 +196,9 @@ def _check_rows(scorer: FamilyScorer, is_parent: Booleans, coef: Floats) -> None
     m, names = len(is_parent), scorer.nodes.column_names
     scale = scorer.statistics.scale
     # The columns of unit norm times this matrix are the residuals.
-    residual_of = np.eye(m) - coef * scale[:, np.newaxis] / scale
+    residual_of = coef * -scale[:, np.newaxis]
+    residual_of /= scale
+    residual_of[np.diag_indices(m)] += 1.0
     squares, products = np.zeros(m), np.zeros((m, m))
     for rows in scorer.unit_rows():
         residuals = rows @ residual_of
@@ -264,7 +266,8 @@ class EdgeChanges:
         As given, and changed by `make`.
     of_parents, of_family : ndarray of shape (m, m)
         Row x, column z has the log-determinants of x's parents, and of these and x, after z has
-        become a parent of x or ceased to be one; column x has those of the family as it is.
+        become a parent of x or ceased to be one; column x has those of the family as it is. Empty
+        unless the search kept what to compare them with.
     gains : ndarray of shape (m, m), in nats
         Row x, column z: how much higher x's family scores with z added to its parents or
         removed from them.
@@ -275,7 +278,8 @@ class EdgeChanges:
     ) -> None:
         m = len(parents)
         self.parents = list(parents)
-        self.of_parents, self.of_family = np.empty((m, m)), np.empty((m, m))
+        self._keeps = scorer.searched is not None
+        self.of_parents, self.of_family = np.empty((2, m, m if self._keeps else 0))
         self.gains = np.empty((m, m))
         self._largest = np.empty((m, m))
         self._scorer = scorer
@@ -365,7 +369,8 @@ class EdgeChanges:
             x = found.children
             self.gains[x] = gains_of_neighbours(found.children, terms)
             self._largest[x] = np.abs(terms).max(axis=0)
-            self.of_parents[x], self.of_family[x] = found.of_parents, found.of_family
+            if self._keeps:
+                self.of_parents[x], self.of_family[x] = found.of_parents, found.of_family
 
 
 def gains_of_neighbours(children: Integers, terms: Floats) -> Floats:
