@@ -201,9 +201,8 @@ None, default=None
     The order search (Teyssier & Koller 2005, "Ordering-based search: a simple and effective
     algorithm for learning Bayesian networks") looks for an order of the columns in which the best
     parents of each column among the earlier ones give a high score. It moves single columns in the
-    order, arranges windows of neighbouring columns optimally by the exact search's dynamic
-    programming, and starts again from perturbed orders. Each fit verifies that no edge that is
-    added, deleted or reversed raises the score.
+    order, and starts again from perturbed orders. Each fit verifies that no edge that is added,
+    deleted or reversed raises the score.
 
     With missing values the score has no closed form, and no search proves its maximum. EM estimates
     the saturated model; an exact search lists the best equivalence classes by what it expects of
