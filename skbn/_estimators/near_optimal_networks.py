@@ -202,18 +202,15 @@ class NearOptimalNetworks(TableRepr, Sequence[GaussianBayesianNetwork]):
             have different scores.
         """
         m = len(self._problem.names)
-        log_weights = self.scores - self.scores[0] if weighted else np.zeros(len(self))
+        log_weights = self._log_weights(weighted)
+        weights = np.exp(log_weights - log_weights.max())
+        weights /= weights.sum()
         if not self.equivalence_classes:
-            weights = np.exp(log_weights)
             edges = bits_of([mask for parents in self._parents for mask in parents], m)
             of_children = edges.reshape(len(self), m, m)
-            return np.asarray(np.einsum("k,kji->ij", weights / weights.sum(), of_children))
-        self._check_members(weighted)
-        if weighted:
-            log_weights = log_weights + [math.log(n) for n in self._n_members]
-        weights = np.exp(log_weights - log_weights.max())
+            return np.asarray(np.einsum("k,kji->ij", weights, of_children))
         frequencies = np.zeros((m, m))
-        for weight, parents in zip(weights / weights.sum(), self._parents, strict=True):
+        for weight, parents in zip(weights, self._parents, strict=True):
             frequencies += weight * edge_shares(parents, self._problem.allowed_in_class(parents))
         return frequencies
 
@@ -252,10 +249,7 @@ class NearOptimalNetworks(TableRepr, Sequence[GaussianBayesianNetwork]):
         standard deviation                112
         95 % interval                0 to 297
         """
-        log_weights = self.scores - self.scores[0]
-        if self.equivalence_classes:
-            self._check_members(True)
-            log_weights = log_weights + [math.log(n) for n in self._n_members]
+        log_weights = self._log_weights()
         asked = read_intervention(self[0]._blocks, cause, outcome)
         parts = []
         for network, log_weight in zip(self.networks, log_weights, strict=True):
@@ -267,20 +261,26 @@ class NearOptimalNetworks(TableRepr, Sequence[GaussianBayesianNetwork]):
             source += ", with their parameters"
         return mixture(asked, parts, source)
 
-    def _check_members(self, weighted: bool) -> None:
-        """Raise unless the members of each class are known, and have the same score if weighted."""
+    def _log_weights(self, weighted: bool = True) -> Floats:
+        """Return by what each network or class counts; raise if a class has no known weight."""
+        log_weights = self.scores - self.scores[0] if weighted else np.zeros(len(self))
+        if not self.equivalence_classes:
+            return log_weights
         problem = self._problem
         if problem.families.are_given:
             raise ValueError(
                 "ParentSetScores may rule out some members of these equivalence classes. List "
                 "networks by near_optimal(equivalence_classes=False)."
             )
-        if weighted and not problem.is_score_equivalent:
+        if not weighted:
+            return log_weights
+        if not problem.is_score_equivalent:
             raise ValueError(
                 "The members of these equivalence classes have different scores, so that a class "
                 "has no weight. Give weighted=False, or list networks by "
                 "near_optimal(equivalence_classes=False)."
             )
+        return log_weights + [math.log(n) for n in self._n_members]
 
     @cached_property
     def _n_members(self) -> list[int]:
