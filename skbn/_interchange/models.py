@@ -4,7 +4,6 @@ import json
 import math
 import re
 from collections.abc import Hashable
-from importlib import import_module
 from itertools import combinations
 from typing import Any
 
@@ -14,8 +13,10 @@ from scipy.stats import norm
 from sklearn.linear_model import LinearRegression
 
 from skbn._core.arrays import as_integer
+from skbn._core.columns import reject_unknown
 from skbn._core.text import readable_value
 from skbn._estimators.posterior import GaussianBNPosterior
+from skbn._networks.interchange import optional_module
 from skbn._networks.network import GaussianBayesianNetwork
 
 # R's, which lavaan reads.
@@ -129,20 +130,6 @@ def legal_names(network: Any) -> dict[Hashable, str]:
 
 def _is_legal(name: str) -> bool:
     return bool(re.fullmatch("[A-Za-z][A-Za-z0-9_]*", name)) and name not in _RESERVED
-
-
-def optional_module(name: str, package: str) -> Any:
-    """Import a module of a package that need not be installed.
-
-    Raises
-    ------
-    ImportError
-        If it is not.
-    """
-    try:
-        return import_module(name)
-    except ImportError as error:
-        raise ImportError(f"This needs {package}: pip install {package} ({error}).") from error
 
 
 def to_bnlearn(network: Any) -> str:
@@ -333,11 +320,7 @@ def to_regressor(network: Any, target: Hashable) -> LinearRegression:
     """
     dag = noisy_dag(network, "to_regressor")
     nodes = list(dag)
-    if target not in nodes:
-        raise ValueError(
-            f"target must be a node of the network; got {readable_value(target)}. The nodes are "
-            f"{readable_value(nodes)}."
-        )
+    reject_unknown([target], nodes, "target")
     if len(nodes) == 1:
         raise ValueError(f"{target!r} is the only node, so that nothing predicts it.")
     # The row of the target in the inverse covariance: only terms of its own regression and of
@@ -408,8 +391,8 @@ def to_dowhy(network: Any) -> Any:
                 f"dowhy names nodes by strings; got {readable_value(node)}. Rename it with "
                 "networkx.relabel_nodes."
             )
-    gcm = optional_module("dowhy.gcm", "dowhy")
-    parents_during_fit = optional_module("dowhy.gcm.causal_models", "dowhy").PARENTS_DURING_FIT
+    gcm = optional_module("dowhy.gcm")
+    parents_during_fit = optional_module("dowhy.gcm.causal_models").PARENTS_DURING_FIT
     graph = nx.DiGraph()
     graph.add_nodes_from(dag)
     graph.add_edges_from(dag.edges)
@@ -504,7 +487,7 @@ def to_arviz(
     n_chains = as_integer(n_chains, "n_chains", least=1)
     if hasattr(posterior, "chain_edge_probabilities_"):
         n_chains = len(posterior.chain_edge_probabilities_)
-    arviz = optional_module("arviz", "arviz")
+    arviz = optional_module("arviz")
     n = n_chains * n_draws
     variables = _drawn(posterior, n, parameters, random_state)
     shaped = {k: v.reshape(n_chains, n_draws, *v.shape[1:]) for k, v in variables.items()}
@@ -525,7 +508,7 @@ def _drawn(posterior: Any, n: int, parameters: bool, random_state: Any) -> dict[
     at = {name: i for i, name in enumerate(names)}
     variables: dict[str, Any] = {"edge": np.zeros((n, len(names), len(names)), dtype=np.int8)}
     if parameters:
-        if any(columns != [node] for node, columns in posterior.median_network_.nodes_.items()):
+        if not has_single_columns(posterior.median_network_):
             raise ValueError(
                 "Nodes of several columns have no single weight for each edge. Pass "
                 "parameters=False."

@@ -168,16 +168,17 @@ def _check_node_link_data(data: Any, name: str) -> None:
             f"{readable_value(wrong[0])}."
         )
     edges = [(edge.get("source"), edge.get("target")) for edge in data["edges"]]
+    _check_edges(nodes, edges, name)
+
+
+def _check_edges(nodes: list[Any], edges: list[tuple[Any, Any]], name: str) -> None:
+    """Raise unless the ends of edges are nodes, and there are no two of one."""
     for edge in edges:
         if unknown := [end for end in edge if not is_json_node(end) or end not in nodes]:
             raise ValueError(
-                f"{name} has an edge with the source and target {readable_value(edge)}, but no "
-                f"node {readable_value(unknown[0])}."
+                f"{name} has the edge {readable_value(edge)}, but no node "
+                f"{readable_value(unknown[0])}."
             )
-    _check_once(nodes, edges, name)
-
-
-def _check_once(nodes: list[Any], edges: list[tuple[Any, Any]], name: str) -> None:
     for kind, items in (("node", nodes), ("edge", edges)):
         if repeated := [item for item, count in Counter(items).items() if count > 1]:
             raise ValueError(f"{name} has the {kind} {readable_value(repeated[0])} twice.")
@@ -406,13 +407,7 @@ def from_modelstring(text: str) -> nx.DiGraph:
     edges = [
         (parent, node) for node, parents in families for parent in parents.split(":") if parent
     ]
-    _check_once(nodes, edges, "The model string")
-    for edge in edges:
-        if edge[0] not in nodes:
-            raise ValueError(
-                f"The model string has the edge {readable_value(edge)}, but no node "
-                f"{readable_value(edge[0])}."
-            )
+    _check_edges(nodes, edges, "The model string")
     dag: nx.DiGraph = nx.DiGraph()
     dag.add_nodes_from(nodes)
     dag.add_edges_from(edges)
@@ -436,10 +431,10 @@ def to_pgmpy(dag: nx.DiGraph) -> Any:
     ImportError
         If pgmpy is not installed.
     """
-    model = _pgmpy("models").LinearGaussianBayesianNetwork()
+    model = optional_module("pgmpy.models").LinearGaussianBayesianNetwork()
     model.add_nodes_from(dag)
     model.add_edges_from(dag.edges)
-    conditional = _pgmpy("factors.continuous").LinearGaussianCPD
+    conditional = optional_module("pgmpy.factors.continuous").LinearGaussianCPD
     for node, data in dag.nodes(data=True):
         parents = list(dag.predecessors(node))
         beta = [data["intercept"], *(dag.edges[parent, node]["weight"] for parent in parents)]
@@ -459,7 +454,7 @@ def from_pgmpy(model: Any) -> LinearGaussianModel:
     ValueError
         Naming the node whose conditional distribution is missing or does not fit.
     """
-    if not isinstance(model, _pgmpy("models").LinearGaussianBayesianNetwork):
+    if not isinstance(model, optional_module("pgmpy.models").LinearGaussianBayesianNetwork):
         raise TypeError(
             f"model must be a pgmpy LinearGaussianBayesianNetwork; got {type(model).__name__}."
         )
@@ -488,8 +483,10 @@ def from_pgmpy(model: Any) -> LinearGaussianModel:
     return LinearGaussianModel.from_dag(dag)
 
 
-def _pgmpy(module: str) -> Any:
+def optional_module(name: str) -> Any:
+    """Return a module of a package that skbn does not require, or raise an ImportError."""
     try:
-        return import_module(f"pgmpy.{module}")
+        return import_module(name)
     except ImportError as error:
-        raise ImportError(f"This needs pgmpy: pip install pgmpy ({error}).") from error
+        package = name.partition(".")[0]
+        raise ImportError(f"This needs {package}: pip install {package} ({error}).") from error

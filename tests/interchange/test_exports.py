@@ -254,7 +254,7 @@ def test_a_regressor_of_unknown_or_single_nodes():
     dag = nx.DiGraph()
     dag.add_node("a", intercept=0.0, noise_variance=1.0)
     network = GaussianBayesianNetwork(dag)
-    raises("target must be a node of the network; got 'b'", to_regressor, network, "b")
+    raises("target must name nodes; 'b' is not one", to_regressor, network, "b")
     raises("'a' is the only node", to_regressor, network, "a")
 
 

@@ -135,7 +135,7 @@ def test_whole_numbers_are_numbers():
         (document(edges=[EDGE | {"weight": np.inf}]), "weight of edge 'a' -> 'b' .* inf"),
         (document(edges=[EDGE | {"weight": {}}]), "weight of edge 'a' -> 'b' .* {}"),
         (document(edges=[{"source": "a", "weight": 1}]), "but no node None"),
-        (document(edges=[EDGE | {"target": "z"}]), r"target \('a', 'z'\), but no node 'z'"),
+        (document(edges=[EDGE | {"target": "z"}]), r"edge \('a', 'z'\), but no node 'z'"),
         (document(edges=[EDGE, EDGE]), r"edge \('a', 'b'\) twice"),
         (document(edges=[EDGE | {"target": "a"}]), "acyclic"),
         (document(edges=[EDGE, {"source": "b", "target": "a", "weight": 1}]), "acyclic; .* cycle"),
