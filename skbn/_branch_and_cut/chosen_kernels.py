@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import float64, int64
 
-from skbn._branch_and_cut.pricing_problem import Discounts
+from skbn._branch_and_cut.pricing_problem import ChildCosts, Discounts
 from skbn._core.compile import inner_kernel, tuple_type
 
 
@@ -29,24 +29,31 @@ class Found(NamedTuple):
 
 
 class Chosen(NamedTuple):
-    """The chosen columns I in order, and what follows from the first q of them, at index q.
+    """The chosen nodes in order, and what follows from the first q of them, at index q.
 
     Parameters
     ----------
-    columns : ndarray of shape (k,), int64
-    rows : ndarray of shape (k + 1, k + 1), float64
-        Rows of the Cholesky factor whose pivots are the chosen columns.
-    covariances, variances : ndarray of shape (k + 1, k + 1), float64
-        Products of each column with the child, and with itself, after regression on the first q.
+    nodes : ndarray of shape (k,), int64
+    n_columns : ndarray of shape (k + 1,), int64
+        How many columns they have.
+    columns : ndarray of shape (n,), int64
+        Their columns.
+    rows : ndarray of shape (n, n), float64
+        Rows of the Cholesky factor whose pivots are these columns.
+    covariances, variances : ndarray of shape (n + 1, n), float64
+        Products of each column with the last one, and with itself, after regression on the first
+        columns.
     entries : ndarray of shape (k + 1, n_cuts), int64
         The number of each cut's entry.
     discount : ndarray of shape (k + 1,), float64
     lost : ndarray of shape (k + 1, k), float64
-        By how much the discount is less with one more column.
+        By how much the discount is less with one more node.
     members : ndarray of shape (n_cuts, width), int64
         The candidates in each cut, then -1.
     """
 
+    nodes: npt.NDArray[np.int64]
+    n_columns: npt.NDArray[np.int64]
     columns: npt.NDArray[np.int64]
     rows: npt.NDArray[np.float64]
     covariances: npt.NDArray[np.float64]
@@ -61,6 +68,8 @@ FOUND = tuple_type(Found, int64[:, ::1], float64[::1], float64[::1])
 CHOSEN = tuple_type(
     Chosen,
     int64[::1],
+    int64[::1],
+    int64[::1],
     float64[:, ::1],
     float64[:, ::1],
     float64[:, ::1],
@@ -71,18 +80,20 @@ CHOSEN = tuple_type(
 )
 
 
-def new_chosen(k: int, discounts: Discounts) -> Chosen:
-    """Return memory for chosen columns."""
-    square, n_cuts = (k + 1, k + 1), len(discounts.starts)
+def new_chosen(child: ChildCosts, discounts: Discounts) -> Chosen:
+    """Return memory for chosen nodes."""
+    k, n, n_cuts = len(child.starts) - 2, len(child.products), len(discounts.starts)
     is_in = discounts.bits > 0
     members = np.full((n_cuts, int(is_in.sum(axis=1).max(initial=0))), -1, dtype=np.int64)
-    cuts, columns = np.nonzero(is_in)
-    members[cuts, (np.cumsum(is_in, axis=1) - 1)[cuts, columns]] = columns
+    cuts, nodes = np.nonzero(is_in)
+    members[cuts, (np.cumsum(is_in, axis=1) - 1)[cuts, nodes]] = nodes
     return Chosen(
         np.zeros(k, dtype=np.int64),
-        np.zeros(square),
-        np.zeros(square),
-        np.zeros(square),
+        np.zeros(k + 1, dtype=np.int64),
+        np.zeros(n, dtype=np.int64),
+        np.zeros((n, n)),
+        np.zeros((n + 1, n)),
+        np.zeros((n + 1, n)),
         np.zeros((k + 1, n_cuts), dtype=np.int64),
         np.zeros(k + 1),
         np.zeros((k + 1, k)),
@@ -90,21 +101,42 @@ def new_chosen(k: int, discounts: Discounts) -> Chosen:
     )
 
 
+def room_for(n: int, width: int) -> Found:
+    """Return memory for families."""
+    return Found(np.empty((n, width), dtype=np.int64), np.empty(n), np.empty(n))
+
+
+def with_more_room(found: Found) -> Found:
+    """Return families with room for as many again."""
+    n, width = found.parents.shape
+    larger = room_for(2 * n, width)
+    for new, old in zip(larger, found, strict=True):
+        new[:n] = old
+    return larger
+
+
 @inner_kernel
 def begin(child, discounts, chosen):
-    """Choose no column."""
-    k = child.products.shape[0] - 1
-    for a in range(k + 1):
-        chosen.covariances[0, a] = child.products[k, a]
+    """Choose the required nodes only."""
+    last = child.products.shape[0] - 1
+    for a in range(last + 1):
+        chosen.covariances[0, a] = child.products[last, a]
         chosen.variances[0, a] = child.products[a, a]
     chosen.entries[0, :] = 0
     fill_discount(discounts, chosen, 0)
+    for a in range(child.n_required):
+        choose(child, discounts, chosen, np.int64(a), a)
 
 
 @inner_kernel
 def choose(child, discounts, chosen, q, a):
-    """Choose a column after the first q."""
-    regress_on(child, chosen, q, a)
+    """Choose a node after the first q."""
+    n = chosen.n_columns[q]
+    for column in range(child.starts[a], child.starts[a + 1]):
+        regress_on(child, chosen, n, column)
+        n += 1
+    chosen.nodes[q] = a
+    chosen.n_columns[q + 1] = n
     for i in range(discounts.starts.size):
         chosen.entries[q + 1, i] = chosen.entries[q, i] | discounts.bits[i, a]
     fill_discount(discounts, chosen, q + 1)
@@ -112,7 +144,7 @@ def choose(child, discounts, chosen, q, a):
 
 @inner_kernel
 def regress_on(child, chosen, q, a):
-    """Choose a column after the first q, and leave the discount as it is."""
+    """Choose a column after the first q columns, and leave the discount as it is."""
     k = child.products.shape[0] - 1
     chosen.columns[q] = a
     root = math.sqrt(max(chosen.variances[q, a], 1e-300))
@@ -133,13 +165,13 @@ def regress_on(child, chosen, q, a):
 
 @inner_kernel
 def fill_discount(discounts, chosen, q):
-    """Fill the discount of the first q chosen columns, and what one more loses of it."""
+    """Fill the discount of the first q chosen nodes, and what one more loses of it."""
     chosen.discount[q] = discount_of(discounts, chosen.members, chosen.entries[q], chosen.lost[q])
 
 
 @inner_kernel
 def discount_of(discounts, members, entries, lost):
-    """Return the discount by the entries of the cuts; fill what one more column loses of it."""
+    """Return the discount by the entries of the cuts; fill what one more node loses of it."""
     lost[:] = 0.0
     total = 0.0
     for i in range(discounts.starts.size):
@@ -160,6 +192,12 @@ def discount_of(discounts, members, entries, lost):
 
 @inner_kernel
 def cost_of(child, chosen, q):
-    """Return what the family of the first q chosen columns costs."""
-    k = child.products.shape[0] - 1
-    return child.weight * math.log(max(chosen.covariances[q, k], 1e-300)) + child.costs[q]
+    """Return what the family of the first q chosen nodes costs."""
+    n, last = chosen.n_columns[q], child.products.shape[0] - 1
+    cost = child.costs[q] + child.costs_of_columns[n]
+    # The child's columns are regressed on those before them.
+    for column in range(child.starts[child.starts.size - 2], last):
+        cost += child.weight * math.log(max(chosen.variances[n, column], 1e-300))
+        regress_on(child, chosen, n, column)
+        n += 1
+    return child.weight * math.log(max(chosen.covariances[n, last], 1e-300)) + cost

@@ -144,6 +144,7 @@ def _choose_all(child, discounts, chosen, family):
     chosen.covariances[0] = child.products[k]
     for a in range(k + 1):
         chosen.variances[0, a] = child.products[a, a]
+    chosen.n_columns[q] = q
     for i in range(q):
         regress_on(child, chosen, i, family[i])
     for i in range(discounts.starts.size):

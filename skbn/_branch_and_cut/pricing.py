@@ -4,30 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
-from skbn._branch_and_cut.chosen_kernels import Found, new_chosen
+from skbn._branch_and_cut.chosen_kernels import Found, new_chosen, room_for, with_more_room
 from skbn._branch_and_cut.cut_kernels import CutArrays
 from skbn._branch_and_cut.descent_kernels import descend
-from skbn._branch_and_cut.node_pricing_kernels import (
-    NodeWalk,
-    new_node_walk,
-    search_sets_of_nodes,
-)
-from skbn._branch_and_cut.pricing_kernels import (
-    DONE,
-    FULL,
-    LEAST,
-    N_FOUND,
-    N_NODES,
-    Walk,
-    new_walk,
-    search_parent_sets,
-)
-from skbn._branch_and_cut.pricing_problem import Child, Discounts, NodeCosts
+from skbn._branch_and_cut.pricing_kernels import search_parent_sets
+from skbn._branch_and_cut.pricing_problem import Child, Discounts
+from skbn._branch_and_cut.walk_kernels import DONE, FULL, LEAST, N_FOUND, N_NODES, new_walk
 from skbn._core.arrays import Floats, Integers
 
 # Between two looks at the clock: some tenths of a second.
@@ -114,13 +100,14 @@ def price_all(
         If there are more families, or nodes.
     """
     k = len(child.candidates)
-    search, walk = _search_of(child, discounts, reach)
-    found = _room(_FIRST_ROOM, k)
-    while (state := search(found, slack, _NODES)) != DONE:
+    chosen, walk = new_chosen(child.costs, discounts), new_walk(child.costs, reach + child.offset)
+    found = room_for(_FIRST_ROOM, k)
+    rest = slack, _NODES
+    while (state := search_parent_sets(child.costs, discounts, chosen, walk, found, *rest)) != DONE:
         if state == FULL:
             if len(found.cost) >= most:
                 raise TooManyFamiliesError
-            found = _larger(found, k)
+            found = with_more_room(found)
         elif is_over():
             return None
         if walk.numbers[N_NODES] > most_nodes:
@@ -131,18 +118,6 @@ def price_all(
     return _of_child(child, found, within, least, int(walk.numbers[N_NODES]))
 
 
-def _search_of(
-    child: Child, discounts: Discounts, reach: float
-) -> tuple[Callable[[Found, float, int], int], Walk | NodeWalk]:
-    """Return a search that has yet to begin, and its state."""
-    if isinstance(child.costs, NodeCosts):
-        of_nodes = new_node_walk(child.costs, reach + child.offset)
-        return partial(search_sets_of_nodes, child.costs, discounts, of_nodes), of_nodes
-    chosen = new_chosen(len(child.candidates), discounts)
-    walk = new_walk(child.costs, reach + child.offset)
-    return partial(search_parent_sets, child.costs, discounts, chosen, walk), walk
-
-
 def _price_nodes_near(
     child: Child, discounts: Discounts, listed: Sequence[Sequence[int]]
 ) -> PricedFamilies:
@@ -151,9 +126,10 @@ def _price_nodes_near(
     entries = np.bitwise_or.reduce(discounts.bits[:, at], axis=1).astype(np.int64)
     discount = discounts.multipliers @ discounts.tables[discounts.starts + entries]
     reach = child.cost_of(listed[0]) - float(discount)
-    search, walk = _search_of(child, discounts, reach)
-    found = _room(_ROOM_OF_DESCENT, len(child.candidates))
-    search(found, _SLACK_NEAR, _NODES_NEAR)
+    chosen, walk = new_chosen(child.costs, discounts), new_walk(child.costs, reach + child.offset)
+    found = room_for(_ROOM_OF_DESCENT, len(child.candidates))
+    rest = _SLACK_NEAR, _NODES_NEAR
+    search_parent_sets(child.costs, discounts, chosen, walk, found, *rest)
     n = int(walk.numbers[N_FOUND])
     order = np.argsort(found.reduced[:n], kind="stable")
     least = min(float(walk.limits[LEAST]), reach + child.offset)
@@ -168,7 +144,7 @@ def price_near(
     They begin with listed families, and with all columns of the windows whose cuts pay most: a
     family with many parents in a window is a few steps from there, and many from a small family.
     """
-    if isinstance(child.costs, NodeCosts):
+    if child.costs.has_groups:
         return _price_nodes_near(child, discounts, listed)
     required = list(range(child.costs.n_required))
     starts = [child.positions(parents) for parents in listed]
@@ -186,8 +162,8 @@ def price_near(
     array = np.zeros((len(starts), max(1, sizes.max())), dtype=np.int64)
     for row, each in zip(array, starts, strict=True):
         row[: len(each)] = each
-    found = _room(_ROOM_OF_DESCENT, min(k, _WIDEST_START + 4))
-    chosen = new_chosen(k, discounts)
+    found = room_for(_ROOM_OF_DESCENT, min(k, _WIDEST_START + 4))
+    chosen = new_chosen(child.costs, discounts)
     n = descend(child.costs, discounts, chosen, array, sizes, found)
     order = np.argsort(found.reduced[:n], kind="stable")
     least = float(found.reduced[order[0]]) if n else math.inf
@@ -202,15 +178,3 @@ def _of_child(
     ]
     reduced, cost = (each[which] - child.offset for each in (found.reduced, found.cost))
     return PricedFamilies(parents, reduced, cost, least - child.offset, n_nodes)
-
-
-def _room(n: int, width: int) -> Found:
-    return Found(np.empty((n, width), dtype=np.int64), np.empty(n), np.empty(n))
-
-
-def _larger(found: Found, k: int) -> Found:
-    n = len(found.cost)
-    larger = _room(2 * n, k)
-    for new, old in zip(larger, found, strict=True):
-        new[:n] = old
-    return larger

@@ -17,15 +17,16 @@ from collections.abc import Sequence
 import numpy as np
 
 from skbn._branch_and_cut.checker_kernels import EPSILON
+from skbn._branch_and_cut.chosen_kernels import new_chosen, room_for, with_more_room
 from skbn._branch_and_cut.pricing_checker_kernels import (
     PRICING_CHECKER_KERNELS,
     Claim,
-    Level,
     list_families_again,
 )
-from skbn._branch_and_cut.pricing_problem import Child, Discounts
+from skbn._branch_and_cut.pricing_problem import Child, ChildCosts, Discounts
 from skbn._branch_and_cut.proof import Cut, LocalCut
 from skbn._branch_and_cut.proof_checker import ProofError, checked_cut
+from skbn._branch_and_cut.walk_kernels import DONE, FULL, N_FOUND, new_walk
 from skbn._core.arrays import Floats
 from skbn._core.compile import compile_kernels
 from skbn._core.exact_sums import lower_sum, two_product
@@ -124,10 +125,11 @@ def _families_again(
     child: Child, number: int, cuts: Sequence[Cut], multipliers: Floats, threshold: float
 ) -> list[tuple[tuple[int, ...], float, float]]:
     """Return a child's families below a threshold: parents, cost, reduced cost."""
-    costs, k = child.costs.as_nodes, len(child.candidates)
+    costs, k = child.costs, len(child.candidates)
     eigenvalue = smallest_eigenvalue(costs.products)
     if eigenvalue is None:
         raise ProofError("the products of the columns are too nearly singular to bound")
+    _require_below(costs)
     least_costs, least_of_columns = (
         np.minimum.accumulate(each[::-1])[::-1].copy()
         for each in (costs.costs, costs.costs_of_columns)
@@ -138,40 +140,32 @@ def _families_again(
         _discounts(child, number, cuts, multipliers),
         threshold + child.offset,
     )
-    n_columns = len(costs.products)
-    left = np.tile(np.arange(n_columns), (k + 1, 1))
-    inverse = np.empty((k + 1, n_columns, n_columns))
-    inverse[0] = np.linalg.inv(costs.products)
-    is_open = np.ones((k + 1, k), dtype=np.bool_)
-    is_open[:, : costs.n_required] = False
-    sizes = np.full(k + 1, n_columns), np.full(k + 1, costs.n_required), np.full(k + 1, -1)
-    chosen = np.tile(np.arange(k), (k + 1, 1))
-    levels = Level(
-        inverse,
-        left,
-        sizes[0],
-        is_open,
-        chosen,
-        sizes[1],
-        sizes[2],
-        np.full(k + 1, np.inf),
-        np.zeros(k + 1),
-        np.array([0, 1, 0]),
-    )
-    parents, values = np.empty((_FIRST_ROOM, k), dtype=np.int64), np.empty((2, _FIRST_ROOM))
-    while (state := list_families_again(claim, levels, parents, values, _NODES)) != 2:
-        if state == 1:
-            parents = np.concatenate([parents, np.empty_like(parents)])
-            values = np.concatenate([values, np.empty_like(values)], axis=1)
-    n = int(levels.state[2])
+    walk, chosen = new_walk(costs, np.inf), new_chosen(costs, claim.discounts)
+    found = room_for(_FIRST_ROOM, k)
+    while (state := list_families_again(claim, walk, chosen, found, _NODES)) != DONE:
+        if state == FULL:
+            found = with_more_room(found)
+    n = int(walk.numbers[N_FOUND])
     return [
         (
             tuple(sorted(child.candidates[row[row >= 0]].tolist())),
             lower_sum([cost, -child.offset]),
             lower_sum([reduced, -child.offset]),
         )
-        for row, cost, reduced in zip(parents[:n], *values[:, :n].tolist(), strict=True)
+        for row, cost, reduced in zip(found.parents[:n], found.cost, found.reduced, strict=False)
     ]
+
+
+def _require_below(costs: ChildCosts) -> None:
+    """Raise unless the candidates' products less the diagonal are positive definite."""
+    d, k = costs.diagonal, len(costs.products) - 1
+    if d.size and (
+        d.shape != (k,)
+        or costs.has_groups
+        or not (d > 0).all()
+        or smallest_eigenvalue(costs.products[:k, :k] - np.diag(d)) is None
+    ):
+        raise ProofError("the diagonal is not below the products of the columns")
 
 
 def _discounts(child: Child, number: int, cuts: Sequence[Cut], multipliers: Floats) -> Discounts:
@@ -213,5 +207,8 @@ def smallest_eigenvalue(products: Floats) -> float | None:
     shift = 0.5 * float(np.linalg.eigvalsh(products)[0])
     if not shift > 2 * rounding:
         return None
-    np.linalg.cholesky(products - shift * np.eye(n))
+    try:
+        np.linalg.cholesky(products - shift * np.eye(n))
+    except np.linalg.LinAlgError:
+        return None
     return shift - rounding

@@ -8,6 +8,10 @@ and any vector v, let ``r = e - G v``. Then
 where RSS is the residual sum of squares of the child on the other columns, and s is at most the
 smallest eigenvalue of G: that of all columns will do. All rounding is added to the bounds.
 
+The same holds for the bound of `relaxed_kernels`, whatever the coefficients: here it takes the
+products as they are, and the chosen candidates have coefficients as well. From searches, the check
+has inverses and coefficients, but it visits sets and adds bounds up by itself.
+
 A node of several columns costs what they cost one after the other, each on the parents and the
 node's columns before it.
 """
@@ -19,11 +23,30 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import boolean, float64, int64
+from numba import float64, int64
 
 from skbn._branch_and_cut.checker_kernels import EPSILON
-from skbn._branch_and_cut.pricing_problem import DISCOUNTS, NODE_COSTS, Discounts, NodeCosts
+from skbn._branch_and_cut.chosen_kernels import CHOSEN, FOUND, begin, regress_on
+from skbn._branch_and_cut.pricing_problem import CHILD_COSTS, DISCOUNTS, ChildCosts, Discounts
+from skbn._branch_and_cut.relaxed_kernels import Relaxed, new_relaxed, relax
+from skbn._branch_and_cut.walk_kernels import (
+    DONE,
+    FULL,
+    IS_FRESH,
+    LEVEL,
+    N_FOUND,
+    N_NODES,
+    PAUSED,
+    WALK,
+    eliminate,
+    largest_first,
+    leave_out_all,
+    leave_out_node,
+)
 from skbn._core.compile import inner_kernel, kernel, tuple_type
+
+# The price of a parent in the relaxation, as a share of what the first may cost.
+_SHARE_OF_PRICE = 0.9
 
 
 class Claim(NamedTuple):
@@ -31,7 +54,7 @@ class Claim(NamedTuple):
 
     Parameters
     ----------
-    child : NodeCosts
+    child : ChildCosts
         With columns of norm 1 or less.
     eigenvalue : float
         At most the smallest eigenvalue of the products; positive.
@@ -39,61 +62,40 @@ class Claim(NamedTuple):
     threshold : float
     """
 
-    child: NodeCosts
+    child: ChildCosts
     eigenvalue: float
     discounts: Discounts
     threshold: float
 
 
-class Level(NamedTuple):
-    """What a search has at each level: a level leaves out one more candidate.
+class _Work(NamedTuple):
+    """Memory for one set after the other.
 
     Parameters
     ----------
-    inverse : ndarray of shape (k + 1, n, n), float64
-        About the inverse of the products of the columns that are left.
-    left, n_left
-        These columns, the child's last.
-    is_open : ndarray of shape (k + 1, k), bool
-        Whether a candidate is left and not chosen.
-    chosen, n_chosen
-        The chosen candidates.
-    branch : ndarray of shape (k + 1,), int64
-        The candidate that the next level leaves out.
-    dominating : ndarray of shape (k + 1,), float64
-        At least what some set of chosen candidates costs.
-    discount : ndarray of shape (k + 1,), float64
-        That of the chosen candidates, or a bit more.
-    state : ndarray of shape (3,), int64
-        The level, whether a candidate was just chosen, and how many families were listed.
+    columns : ndarray of shape (n,), int64
+        Those of the family, or those that are left.
+    factor : ndarray of shape (n, n), float64
+    v, gains : ndarray of shape (n,), float64
+    chain : ndarray of shape (d, n), float64
+        For the child's d columns.
+    discounts : ndarray of shape (k + 1,), float64
+        With each further candidate, then without any; or a bit more.
+    is_out : ndarray of shape (n,), bool
+    relaxed : Relaxed
     """
 
-    inverse: npt.NDArray[np.float64]
-    left: npt.NDArray[np.int64]
-    n_left: npt.NDArray[np.int64]
-    is_open: npt.NDArray[np.bool_]
-    chosen: npt.NDArray[np.int64]
-    n_chosen: npt.NDArray[np.int64]
-    branch: npt.NDArray[np.int64]
-    dominating: npt.NDArray[np.float64]
-    discount: npt.NDArray[np.float64]
-    state: npt.NDArray[np.int64]
+    columns: npt.NDArray[np.int64]
+    factor: npt.NDArray[np.float64]
+    v: npt.NDArray[np.float64]
+    gains: npt.NDArray[np.float64]
+    chain: npt.NDArray[np.float64]
+    discounts: npt.NDArray[np.float64]
+    is_out: npt.NDArray[np.bool_]
+    relaxed: Relaxed
 
 
-_CLAIM = tuple_type(Claim, NODE_COSTS, float64, DISCOUNTS, float64)
-_LEVEL = tuple_type(
-    Level,
-    float64[:, :, ::1],
-    int64[:, ::1],
-    int64[::1],
-    boolean[:, ::1],
-    int64[:, ::1],
-    int64[::1],
-    int64[::1],
-    float64[::1],
-    float64[::1],
-    int64[::1],
-)
+_CLAIM = tuple_type(Claim, CHILD_COSTS, float64, DISCOUNTS, float64)
 
 
 @inner_kernel
@@ -178,152 +180,159 @@ def _solve(factor, n, v):
         v[a] = -t / factor[a, a]
 
 
-@kernel(_CLAIM, _LEVEL, int64[:, ::1], float64[:, ::1], int64, seconds=3.0)
-def list_families_again(claim, levels, parents, values, n_nodes):
+@kernel(_CLAIM, WALK, CHOSEN, FOUND, int64, seconds=6.0)
+def list_families_again(claim, walk, chosen, found, n_nodes):
     """List all families of less than a reduced cost that no other one dominates.
 
     Parameters
     ----------
     claim : Claim
-    levels : Level
-        Where the search begins, or goes on.
-    parents : ndarray of shape (n, k), int64
-        Filled with the families' parents, then -1.
-    values : ndarray of shape (2, n), float64
-        Filled with what they cost at least, and with what reduced costs they have at least.
+    walk : Walk
+        Where the search begins, or goes on. `cheapest` is at least what some set of the chosen
+        candidates costs.
+    chosen : Chosen
+        Its candidates, and discounts that may be a bit more.
+    found : Found
+        Filled with what families cost at least, and with what reduced costs they have at least.
     n_nodes : int
-        It pauses after this many nodes.
+        It pauses after this many sets.
 
     Returns
     -------
     state : int
-        0 if it paused, 1 if there is no room for a family, 2 at the end.
+        PAUSED, FULL if there is no room for a family, or DONE.
     """
-    n_columns = claim.child.products.shape[0]
-    state, factor = levels.state, np.empty((n_columns, n_columns))
-    columns, v = np.empty(n_columns, np.int64), np.empty(n_columns)
-    starts = claim.child.starts
-    chain = np.empty((starts[-1] - starts[-2], n_columns))
-    discounts = np.empty(starts.size - 1)
-    while state[0] >= 0:
-        n_nodes -= 1
-        if n_nodes < 0:
-            return 0
-        level = state[0]
-        chosen = levels.chosen[level, : levels.n_chosen[level]]
-        is_new = state[1] == 1
-        if is_new and not _list(claim, levels, discounts, parents, values, columns, factor, v):
-            return 1
-        state[1] = 0
-        inverse, left, n = levels.inverse[level], levels.left[level], levels.n_left[level]
-        reach = min(claim.threshold + levels.discount[level], levels.dominating[level])
+    child, numbers, starts = claim.child, walk.numbers, claim.child.starts
+    n_columns, k = child.products.shape[0], starts.size - 2
+    work = _Work(
+        np.empty(n_columns, np.int64),
+        np.empty((n_columns, n_columns)),
+        np.empty(n_columns),
+        np.empty(n_columns),
+        np.empty((n_columns - starts[k], n_columns)),
+        np.empty(k + 1),
+        np.empty(n_columns, np.bool_),
+        new_relaxed(child.diagonal.size),
+    )
+    if numbers[N_NODES] == 0:
+        begin(child, claim.discounts, chosen)
+    end = numbers[N_NODES] + n_nodes
+    while numbers[LEVEL] >= 0:
+        if numbers[N_NODES] >= end:
+            return PAUSED
+        numbers[N_NODES] += 1
+        level, is_new = numbers[LEVEL], numbers[IS_FRESH] == 1
+        if is_new and not _list(claim, walk, chosen, found, work):
+            return FULL
+        numbers[IS_FRESH] = 0
+        q, inverse = walk.n_chosen[level], walk.inverses[level]
+        reach = min(claim.threshold + chosen.discount[q], walk.cheapest[level])
         # The cost of the families with more parents than the chosen ones, all open ones in them.
-        for t in range(chain.shape[0]):
-            chain[t, :n] = inverse[:n, n - chain.shape[0] + t]
-        _eliminate(chain, n)
-        full = _least_cost(claim, left, n, chain, chosen)
-        at = _most_useful(claim, levels, inverse, chain)
+        n = _fill_left(child, walk.is_open[level], chosen.nodes[:q], inverse, work)
+        full = _least_cost(claim, n, chosen.nodes[:q], work)
+        at = _most_useful(child, walk.is_open[level], inverse, n, work)
         if at < 0 or full >= reach:
-            state[0] -= 1
+            numbers[LEVEL] -= 1
             if level:
-                _choose(levels, levels.branch[level - 1])
-        elif not (is_new and _leave_out_hopeless(claim, levels, discounts, full)):
+                _choose(child, walk, chosen, walk.branch[level - 1])
+        elif not (is_new and _leave_out_hopeless(claim, walk, chosen, full, reach, work)):
             # Without the candidate that matters most: if nothing is within reach, it is chosen.
             if starts[at + 1] == starts[at] + 1:
-                _leave_out_of_chain(inverse, left, n, starts[at], columns, chain)
-                if _least_cost(claim, columns, n - 1, chain, chosen) >= reach:
-                    _choose(levels, at)
+                _leave_out_of_chain(inverse, n, starts[at], work)
+                if _least_cost(claim, n - 1, chosen.nodes[:q], work) >= reach:
+                    _choose(child, walk, chosen, at)
                     continue
-            _branch(claim, levels, at)
-    return 2
+            _branch(child, walk, at)
+    return DONE
 
 
 @inner_kernel
-def _list(claim, levels, discounts, parents, values, columns, factor, v):
+def _list(claim, walk, chosen, found, work):
     """Fill the discounts of newly chosen candidates, and list their family if need be.
 
     Returns whether there was room.
     """
-    level, n_listed = levels.state[0], levels.state[2]
-    child, q = claim.child, levels.n_chosen[level]
-    chosen = levels.chosen[level, :q]
-    _fill_discounts(claim, chosen, discounts)
-    discount = discounts[discounts.size - 1]
-    levels.discount[level] = discount
+    level, n_found = walk.numbers[LEVEL], walk.numbers[N_FOUND]
+    child, q, columns = claim.child, walk.n_chosen[level], work.columns
+    _fill_discounts(claim, chosen.nodes[:q], work.discounts)
+    discount = work.discounts[work.discounts.size - 1]
+    chosen.discount[q] = discount
     n = 0
     for i in range(q + 1):
-        a = chosen[i] if i < q else child.starts.size - 2
+        a = chosen.nodes[i] if i < q else child.starts.size - 2
         for column in range(child.starts[a], child.starts[a + 1]):
             columns[n] = column
             n += 1
     d = child.starts[-1] - child.starts[-2]
-    _factorise(child.products, columns, n, factor)
+    _factorise(child.products, columns, n, work.factor)
     of_parents = child.costs[q] + child.costs_of_columns[n - d]
     cost, most = of_parents, of_parents
     for size in range(n - d + 1, n + 1):
-        _solve(factor, size, v)
-        low, high = _bounds(child.products, columns, size, v, claim.eigenvalue)
+        _solve(work.factor, size, work.v)
+        low, high = _bounds(child.products, columns, size, work.v, claim.eigenvalue)
         cost += _cost_of(child.weight, high, False)
         most += _cost_of(child.weight, low, True) if low > 0 else np.inf
-    if cost - discount < claim.threshold and cost < levels.dominating[level]:
-        if n_listed == parents.shape[0]:
+    if cost - discount < claim.threshold and cost < walk.cheapest[level]:
+        if n_found == found.cost.size:
             return False
-        parents[n_listed] = -1
-        parents[n_listed, :q] = chosen
-        values[0, n_listed], values[1, n_listed] = cost, cost - discount
-        levels.state[2] += 1
-    levels.dominating[level] = min(levels.dominating[level], most)
+        found.parents[n_found] = -1
+        found.parents[n_found, :q] = chosen.nodes[:q]
+        found.cost[n_found], found.reduced[n_found] = cost, cost - discount
+        walk.numbers[N_FOUND] += 1
+    walk.cheapest[level] = min(walk.cheapest[level], most)
     return True
 
 
 @inner_kernel
-def _eliminate(chain, n):
-    """Make about columns of an inverse those of the inverses for its first columns alone.
+def _fill_left(child, is_open, chosen, inverse, work):
+    """Fill the columns of the chosen and the open candidates, then the child's, and the chain.
 
-    Parameters
-    ----------
-    chain : ndarray of shape (d, ...), float64
-        The last d columns of an inverse for n columns, as rows. Then row t is the last column of
-        the inverse for the first n - d + t + 1.
-    n : int
+    Returns how many columns there are.
     """
-    d = chain.shape[0]
-    for t in range(d - 1, 0, -1):
-        own = n - d + t
-        for before in range(t):
-            ratio = chain[before, own] / chain[t, own]
-            for a in range(own + 1):
-                chain[before, a] -= ratio * chain[t, a]
+    work.is_out[:] = True
+    for a in chosen:
+        work.is_out[child.starts[a] : child.starts[a + 1]] = False
+    n, k = 0, is_open.size
+    for a in range(k + 1):
+        for column in range(child.starts[a], child.starts[a + 1]):
+            if a == k or is_open[a] or not work.is_out[column]:
+                work.columns[n] = column
+                n += 1
+    d = work.chain.shape[0]
+    for t in range(d):
+        work.chain[t, :n] = inverse[:n, n - d + t]
+    eliminate(work.chain, n)
+    return n
 
 
 @inner_kernel
-def _least_cost(claim, columns, n, chain, chosen):
+def _least_cost(claim, n, chosen, work):
     """Return what families with more parents than the chosen ones, among n columns, cost at least.
 
     The last of these columns are the child's.
     """
-    child, d = claim.child, chain.shape[0]
+    child, d = claim.child, work.chain.shape[0]
     n_chosen = 0
     for a in chosen:
         n_chosen += child.starts[a + 1] - child.starts[a]
     cost = child.least_costs[chosen.size + 1]
     cost += child.least_of_columns[min(n_chosen + 1, child.least_of_columns.size - 1)]
     for t in range(d):
-        _, high = _bounds(child.products, columns, n - d + t + 1, chain[t], claim.eigenvalue)
+        size, v = n - d + t + 1, work.chain[t]
+        _, high = _bounds(child.products, work.columns, size, v, claim.eigenvalue)
         cost += _cost_of(child.weight, high, False)
     return cost
 
 
 @inner_kernel
-def _most_useful(claim, levels, inverse, chain):
+def _most_useful(child, is_open, inverse, n, work):
     """Return an open candidate with the column that the residual grows most without, or -1."""
-    level, starts = levels.state[0], claim.child.starts
-    n, d = levels.n_left[level], chain.shape[0]
+    d, chain = work.chain.shape[0], work.chain
     at, largest, node = -1, -1.0, 0
     for a in range(n - d):
-        while starts[node + 1] <= levels.left[level, a]:
+        while child.starts[node + 1] <= work.columns[a]:
             node += 1
-        if levels.is_open[level, node]:
+        if is_open[node]:
             share = 0.0
             for t in range(d):
                 share += chain[t, a] * chain[t, a] / chain[t, n - d + t]
@@ -333,80 +342,168 @@ def _most_useful(claim, levels, inverse, chain):
 
 
 @inner_kernel
-def _leave_out_of_chain(inverse, left, n, column, columns, chain):
-    """Fill the columns that are left without one, and the chain of them."""
-    d, at = chain.shape[0], 0
-    while left[at] != column:
+def _leave_out_of_chain(inverse, n, column, work):
+    """Leave a column out of those that are left, and of their chain."""
+    chain, d, at = work.chain, work.chain.shape[0], 0
+    while work.columns[at] != column:
         at += 1
     for a in range(n):
         if a != at:
             b = a - (a > at)
-            columns[b] = left[a]
+            work.columns[b] = work.columns[a]
             for t in range(d):
                 own = n - d + t
                 chain[t, b] = inverse[a, own] - inverse[a, at] * inverse[at, own] / inverse[at, at]
-    _eliminate(chain, n - 1)
+    eliminate(chain, n - 1)
 
 
 @inner_kernel
-def _leave_out_hopeless(claim, levels, discounts, full):
+def _leave_out_hopeless(claim, walk, chosen, full, reach, work):
     """Leave out open candidates that no family within reach has; return whether there are any."""
-    level = levels.state[0]
-    is_any = False
-    for a in range(levels.is_open.shape[1]):
-        if levels.is_open[level, a] and full - discounts[a] >= claim.threshold:
-            levels.is_open[level, a] = False
-            _leave_out(claim, levels, level, level, a)
-            is_any = True
+    level, is_any, child = walk.numbers[LEVEL], False, claim.child
+    is_open = walk.is_open[level]
+    work.is_out[:] = False
+    if child.diagonal.size:
+        _find_dear(claim, walk, chosen, full, reach, work)
+    for a in range(is_open.size):
+        if is_open[a]:
+            own = work.is_out[child.starts[a] : child.starts[a + 1]]
+            if own[0] or full - work.discounts[a] >= claim.threshold:
+                is_any, is_open[a], own[:] = True, False, True
+    if is_any:
+        leave_out_all(child.products, walk, level, work.is_out)
     return is_any
 
 
 @inner_kernel
-def _choose(levels, candidate):
-    level = levels.state[0]
-    levels.is_open[level, candidate] = False
-    levels.chosen[level, levels.n_chosen[level]] = candidate
-    levels.n_chosen[level] += 1
-    levels.state[1] = 1
+def _find_dear(claim, walk, chosen, full, reach, work):
+    """Mark the open candidates whose families are beyond reach by the bound of a relaxation.
+
+    All families with t of the open candidates leave the base less the t largest gains, one of
+    which may be replaced by that of a candidate.
+    """
+    child, level, weight = claim.child, walk.numbers[LEVEL], claim.child.weight
+    q, is_open, k = walk.n_chosen[level], walk.is_open[level], child.diagonal.size
+    costs, gains = child.least_costs[q:], work.gains
+    price = math.exp((reach - costs[1]) / weight) - math.exp((reach - costs[2]) / weight)
+    if not price > 0:
+        return
+    relax(child, chosen, q, is_open, _SHARE_OF_PRICE * price, work.relaxed)
+    base = _fill_gains(child, chosen, q, is_open, work)
+    order = np.flatnonzero(is_open)
+    n = order.size
+    gains[:n] = gains[order]
+    least = math.exp((full - costs[1]) / weight) * (1 - _share_of_power(full, costs[1], weight))
+    limits, totals = np.empty((2, n + 1))
+    n_most, totals[0] = 0, 0.0
+    for t in range(1, n + 1):
+        if costs[t] == np.inf:
+            break
+        limits[t] = math.exp((reach - costs[t]) / weight)
+        limits[t] *= 1 + _share_of_power(reach, costs[t], weight)
+        if limits[t] < least:
+            break
+        n_most = t
+        totals[t] = totals[t - 1] + largest_first(gains[t - 1 : n], order[t - 1 :])
+    for i in range(n):
+        a, t = order[i], 1
+        own = min(claim.threshold + work.discounts[a], walk.cheapest[level])
+        share = math.exp((own - reach) / weight) * (1 + _share_of_power(own, reach, weight))
+        while t <= n_most:
+            gain = totals[t] if i < t else totals[t - 1] + gains[i]
+            lost = (k + 8) * EPSILON * (abs(base) + gain)
+            if max(least, base - gain - lost) <= share * limits[t]:
+                break
+            t += 1
+        work.is_out[a] = t > n_most
 
 
 @inner_kernel
-def _branch(claim, levels, at):
+def _share_of_power(a, b, weight):
+    """Return the rounding of ``exp((a - b) / weight)`` as a share of it."""
+    return 8 * EPSILON * (1 + (abs(a) + abs(b)) / weight)
+
+
+@inner_kernel
+def _fill_gains(child, chosen, q, is_open, work):
+    """Fill at least by how much the child's RSS falls with each open candidate.
+
+    Returns
+    -------
+    base : float
+        At most its RSS on the chosen candidates, in the bound of all families that have them.
+    """
+    k, b, gains = child.diagonal.size, work.v[:-1], work.gains
+    of_child = child.products[k]
+    b[:] = work.relaxed.coefficients[q]
+    _regress_on_chosen(child, chosen.nodes[:q], is_open, work.factor, b)
+    size = 0.0
+    for a in range(k):
+        size += abs(b[a])
+    rounding = (k + 8) * EPSILON * (1.0 + size)  # of a slope: no product exceeds 1
+    base = child.products[k, k]
+    magnitude = base + size * rounding / EPSILON
+    for i in range(k + q):
+        a = i if i < k else chosen.nodes[i - k]
+        is_chosen = i >= k
+        if is_chosen or is_open[a]:
+            slope = of_child[a] + child.diagonal[a] * b[a]
+            for e in range(k):
+                if b[e] != 0:
+                    slope -= child.products[a, e] * b[e]
+            gains[a] = (1 + 8 * EPSILON) * (abs(slope) + rounding) ** 2 / child.diagonal[a]
+            tangent = b[a] * (of_child[a] - slope)
+            base -= tangent
+            magnitude += abs(tangent)
+            if is_chosen:
+                base -= gains[a]
+                magnitude += gains[a]
+    return base - (2 * k + 16) * EPSILON * magnitude
+
+
+@inner_kernel
+def _regress_on_chosen(child, chosen, is_open, factor, b):
+    """Fill the coefficients of the chosen candidates, of whose products there is a factor."""
+    k = b.size
+    for i in range(chosen.size):
+        a = chosen[i]
+        t = child.products[k, a]
+        for e in range(k):
+            if is_open[e]:
+                t -= child.products[a, e] * b[e]
+        for h in range(i):
+            t -= factor[i, h] * b[chosen[h]]
+        b[a] = t / factor[i, i]
+    for i in range(chosen.size - 1, -1, -1):
+        t = b[chosen[i]]
+        for h in range(i + 1, chosen.size):
+            t -= factor[h, i] * b[chosen[h]]
+        b[chosen[i]] = t / factor[i, i]
+
+
+@inner_kernel
+def _choose(child, walk, chosen, candidate):
+    level = walk.numbers[LEVEL]
+    q = walk.n_chosen[level]
+    walk.is_open[level, candidate] = False
+    chosen.nodes[q] = candidate
+    walk.n_chosen[level] += 1
+    walk.numbers[IS_FRESH] = 1
+    if child.diagonal.size:
+        regress_on(child, chosen, q, candidate)
+
+
+@inner_kernel
+def _branch(child, walk, at):
     """Go on without a candidate."""
-    level = levels.state[0]
-    levels.branch[level] = at
-    levels.is_open[level + 1] = levels.is_open[level]
-    levels.is_open[level + 1, at] = False
-    levels.chosen[level + 1] = levels.chosen[level]
-    levels.n_chosen[level + 1] = levels.n_chosen[level]
-    levels.dominating[level + 1] = levels.dominating[level]
-    levels.discount[level + 1] = levels.discount[level]
-    _leave_out(claim, levels, level, level + 1, at)
-    levels.state[0] = level + 1
-
-
-@inner_kernel
-def _leave_out(claim, levels, level, target, candidate):
-    """Fill a level's inverse with that of a level without a candidate; they may be the same."""
-    source, n = level, levels.n_left[level]
-    for column in range(claim.child.starts[candidate], claim.child.starts[candidate + 1]):
-        inverse, own, left = levels.inverse[source], levels.inverse[target], levels.left[source]
-        at = 0
-        while left[at] != column:
-            at += 1
-        taken = inverse[at, :n].copy()
-        for a in range(n):
-            if a != at:
-                ratio = inverse[a, at] / taken[at]
-                to = a - (a > at)
-                for b in range(at):
-                    own[to, b] = inverse[a, b] - ratio * taken[b]
-                for b in range(at + 1, n):
-                    own[to, b - 1] = inverse[a, b] - ratio * taken[b]
-                levels.left[target, to] = left[a]
-        source = target
-        n -= 1
-    levels.n_left[target] = n
+    level = walk.numbers[LEVEL]
+    walk.branch[level] = at
+    walk.is_open[level + 1] = walk.is_open[level]
+    walk.is_open[level + 1, at] = False
+    walk.n_chosen[level + 1] = walk.n_chosen[level]
+    walk.cheapest[level + 1] = walk.cheapest[level]
+    leave_out_node(child.starts, walk, level, level + 1, at)
+    walk.numbers[LEVEL] = level + 1
 
 
 PRICING_CHECKER_KERNELS = (list_families_again,)

@@ -1,14 +1,15 @@
 """Kernels that price all parent sets of a child: the least reduced cost, and families near it.
 
-Neither the residual sum of squares RSS(P) nor the discount grows with the parents P, as
-`pricing_problem` defines them. So a family whose parents are the chosen columns I and any of the
-open ones U has a reduced cost of at least
+Neither det(R(P)), of the child's residuals, nor the discount grows with the parents P, as
+`pricing_problem` defines them. So a family whose parents are the chosen nodes I and any of the open
+ones U has a reduced cost of at least
 
-    weight * log(RSS(I + U)) + the least cost of |I| parents or more - discount(I).
+    weight * log(det(R(I + U))) + the least cost of as many parents as in I or more - discount(I).
 
-A search goes through the sets depth first. It branches on the open column that RSS grows most
-without, first without the column, then with it. RSS(I + U) is a diagonal entry of the inverse of a
-matrix of products: without a column, the inverse changes by a matrix of rank one.
+A search goes through the sets depth first. It branches on the open node that the determinant grows
+most without, first without the node, then with it. What remains of the child's columns is a block
+of the inverse of a matrix of products: without a column, the inverse changes by a matrix of rank
+one. When a node was chosen, open ones are left out that the bound of `relaxed_kernels` rules out.
 """
 
 from __future__ import annotations
@@ -18,96 +19,51 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import boolean, float64, int64
+from numba import float64, int64
 
 from skbn._branch_and_cut.chosen_kernels import CHOSEN, FOUND, begin, choose, cost_of
-from skbn._branch_and_cut.pricing_problem import CHILD_COSTS, DISCOUNTS, ChildCosts
-from skbn._core.compile import inlined_kernel, inner_kernel, kernel, tuple_type
+from skbn._branch_and_cut.pricing_problem import CHILD_COSTS, DISCOUNTS
+from skbn._branch_and_cut.relaxed_kernels import fill_gains, new_relaxed, relax
+from skbn._branch_and_cut.walk_kernels import (
+    DONE,
+    FULL,
+    IS_FRESH,
+    LEAST,
+    LEVEL,
+    N_FOUND,
+    N_NODES,
+    PAUSED,
+    REACH,
+    WALK,
+    eliminate,
+    largest_first,
+    leave_out_all,
+    leave_out_node,
+)
+from skbn._core.compile import inlined_kernel, inner_kernel, kernel
 
-PAUSED, FULL, DONE = 0, 1, 2
-# The numbers of a search, by their places in `Walk.numbers` and `Walk.limits`.
-LEVEL, IS_FRESH, N_FOUND, N_NODES = range(4)
-REACH, LEAST = range(2)
+# The price of a parent in the relaxation, as a share of what the first one may cost: the logarithm
+# is concave, and each further parent may cost less.
+_SHARE_OF_PRICE = 0.9
+# With fewer open nodes the relaxation is not worth its time.
+_FEWEST_OPEN = 4
 
 
-class Walk(NamedTuple):
-    """The state of a search, so that it can pause. A level is a column that is left out.
+class _Groups(NamedTuple):
+    """Memory for nodes of several columns.
 
     Parameters
     ----------
-    inverses : ndarray of shape (k + 1, k + 1, k + 1), float64
-        The inverse of the products of the columns that are left at each level.
-    left : ndarray of shape (k + 1, k + 1), int64
-        These columns; the child's is the last.
-    n_left, n_chosen, branch : ndarray of shape (k + 1,), int64
-        How many they are, how many of them are chosen, and which one is being left out.
-    is_open : ndarray of shape (k + 1, k), bool
-        Which columns are neither chosen nor left out.
-    cheapest : ndarray of shape (k + 1,), float64
-        What a family of the chosen columns, or some of them, costs: its supersets must cost less.
-    numbers : ndarray of shape (4,), int64
-        The level, whether its last chosen column is new, and how many families were found and nodes
-        visited.
-    limits : ndarray of shape (2,), float64
-        The reduced cost up to which families are sought, and the least one found.
+    chain : ndarray of shape (d, n), float64
+        A vector for each column of the child.
+    block : ndarray of shape (n, n), float64
     """
 
-    inverses: npt.NDArray[np.float64]
-    left: npt.NDArray[np.int64]
-    n_left: npt.NDArray[np.int64]
-    n_chosen: npt.NDArray[np.int64]
-    branch: npt.NDArray[np.int64]
-    is_open: npt.NDArray[np.bool_]
-    cheapest: npt.NDArray[np.float64]
-    numbers: npt.NDArray[np.int64]
-    limits: npt.NDArray[np.float64]
+    chain: npt.NDArray[np.float64]
+    block: npt.NDArray[np.float64]
 
 
-_WALK = tuple_type(
-    Walk,
-    float64[:, :, ::1],
-    int64[:, ::1],
-    int64[::1],
-    int64[::1],
-    int64[::1],
-    boolean[:, ::1],
-    float64[::1],
-    int64[::1],
-    float64[::1],
-)
-
-
-def new_walk(child: ChildCosts, reach: float) -> Walk:
-    """Return the state in which a search begins that finds reduced costs up to `reach`."""
-    k = len(child.products) - 1
-    left = np.tile(np.arange(k + 1), (k + 1, 1))
-    inverses = np.empty((k + 1, k + 1, k + 1))
-    inverses[0] = np.linalg.inv(child.products)
-    is_open = np.ones((k + 1, k), dtype=np.bool_)
-    is_open[:, : child.n_required] = False
-    sizes = np.full(k + 1, k + 1), np.full(k + 1, child.n_required), np.full(k + 1, -1)
-    numbers = np.array([0, 1, 0, 0])
-    limits = np.array([reach, np.inf])
-    return Walk(inverses, left, *sizes, is_open, np.full(k + 1, np.inf), numbers, limits)
-
-
-@inner_kernel
-def leave_out(inverse, left, n, at, target, target_left):
-    """Fill an inverse and its columns without a column; they may take the place of the old ones."""
-    pivot = inverse[at, at]
-    taken = inverse[at, :n].copy()
-    for a in range(n):
-        if a != at:
-            to = a - (a > at)
-            factor = inverse[a, at] / pivot
-            for b in range(at):
-                target[to, b] = inverse[a, b] - factor * taken[b]
-            for b in range(at + 1, n):
-                target[to, b - 1] = inverse[a, b] - factor * taken[b]
-            target_left[to] = left[a]
-
-
-@kernel(CHILD_COSTS, DISCOUNTS, CHOSEN, _WALK, FOUND, float64, int64, seconds=4.0)
+@kernel(CHILD_COSTS, DISCOUNTS, CHOSEN, WALK, FOUND, float64, int64, seconds=10.0)
 def search_parent_sets(child, discounts, chosen, walk, found, slack, n_nodes):
     """Find the families whose reduced costs are within reach and that no subset dominates.
 
@@ -125,7 +81,7 @@ def search_parent_sets(child, discounts, chosen, walk, found, slack, n_nodes):
     slack : float
         In nats.
     n_nodes : int
-        It pauses after this many nodes.
+        It pauses after this many sets.
 
     Returns
     -------
@@ -135,41 +91,44 @@ def search_parent_sets(child, discounts, chosen, walk, found, slack, n_nodes):
     numbers, limits = walk.numbers, walk.limits
     if numbers[N_NODES] == 0:
         begin(child, discounts, chosen)
-        for a in range(child.n_required):
-            choose(child, discounts, chosen, np.int64(a), a)
-    losses, lost = np.empty((2, child.products.shape[0]))
+    n_columns, k = child.products.shape[0], child.starts.size - 2
+    losses, lost, costs = np.empty((3, k + 2))
+    groups = _Groups(
+        np.empty((n_columns - child.starts[k], n_columns)), np.empty((n_columns, n_columns))
+    )
+    relaxed = new_relaxed(child.diagonal.size)
     end = numbers[N_NODES] + n_nodes
     while numbers[LEVEL] >= 0:
         if numbers[N_NODES] >= end:
             return PAUSED
         level = numbers[LEVEL]
         q = walk.n_chosen[level]
-        if numbers[IS_FRESH] and not _take(child, chosen, walk, found, slack):
+        was_fresh = numbers[IS_FRESH]
+        if was_fresh and not _take(child, chosen, walk, found, slack):
             return FULL
         numbers[IS_FRESH] = 0
         numbers[N_NODES] += 1
         reach, cheapest = limits[REACH] + chosen.discount[q], walk.cheapest[level]
-        n = walk.n_left[level]
-        full = -child.weight * math.log(walk.inverses[level, n - 1, n - 1])
-        more = child.least_costs[q:]  # of 0, 1, ... further parents
-        at, n_open = -1, 0
+        full, more = _cost_of_all(child, chosen, walk, groups, costs)
+        node, n_open = -1, 0
         if full + more[1] <= min(reach, cheapest):
-            at, n_open = _losses(child, chosen.lost[q], walk, level, losses, lost)
-        if at < 0 or _is_beyond(losses[:n_open], lost[:n_open], full, more, reach, cheapest):
+            if was_fresh and _leave_out_dear(child, chosen, walk, full, reach, cheapest, relaxed):
+                continue
+            node, n_open = _losses(child, chosen.lost[q], walk, groups, losses, lost)
+        if node < 0 or _is_beyond(losses[:n_open], lost[:n_open], full, more, reach, cheapest):
             _go_back(child, discounts, chosen, walk)
-        elif not _leave_out_hopeless(chosen.lost[q], walk, level, reach - full - more[1]):
+        elif not _leave_out_hopeless(child, chosen.lost[q], walk, level, reach - full - more[1]):
             # The largest loss comes first now.
-            column = walk.left[level, at]
             if full + losses[0] + more[1] > min(reach, cheapest):  # nothing within reach lacks it
-                _choose_here(child, discounts, chosen, walk, column)
+                _choose_here(child, discounts, chosen, walk, node)
             else:
-                _branch(walk, level, at)
+                _branch(child, walk, level, node)
     return DONE
 
 
 @inlined_kernel
 def _take(child, chosen, walk, found, slack):
-    """Keep the family of the chosen columns if it is within reach; return whether there is room."""
+    """Keep the family of the chosen nodes if it is within reach; return whether there is room."""
     limits, numbers = walk.limits, walk.numbers
     level = numbers[LEVEL]
     q = walk.n_chosen[level]
@@ -181,7 +140,7 @@ def _take(child, chosen, walk, found, slack):
             if n == found.cost.size:
                 return False
             found.parents[n] = -1
-            found.parents[n, :q] = chosen.columns[:q]
+            found.parents[n, :q] = chosen.nodes[:q]
             found.reduced[n], found.cost[n] = reduced, cost
             numbers[N_FOUND] += 1
         if reduced < limits[LEAST]:
@@ -192,15 +151,32 @@ def _take(child, chosen, walk, found, slack):
 
 
 @inlined_kernel
-def _losses(child, all_lost, walk, level, losses, lost):
-    """Fill how much more families cost without each open column, and what it takes of the discount.
+def _cost_of_all(child, chosen, walk, groups, costs):
+    """Return what families of all columns left cost, and what 0, 1, ... further parents do."""
+    level, weight = walk.numbers[LEVEL], child.weight
+    q, n, inverse = walk.n_chosen[level], walk.n_left[level], walk.inverses[level]
+    more = child.least_costs[q:]
+    if child.products.shape[0] == child.starts.size - 1:
+        return -weight * math.log(inverse[n - 1, n - 1]), more
+    of_columns = child.least_of_columns
+    for t in range(more.size):
+        costs[t] = more[t] + of_columns[min(chosen.n_columns[q] + t, of_columns.size - 1)]
+    return -weight * _fill_chain(inverse, n, groups.chain), costs[: more.size]
 
-    Returns the place of the largest loss, or -1, and the number of open columns.
+
+@inlined_kernel
+def _losses(child, all_lost, walk, groups, losses, lost):
+    """Fill how much more families cost without each open node, and what it takes of the discount.
+
+    Returns the node of the largest loss, or -1, and the number of open nodes.
     """
+    level = walk.numbers[LEVEL]
+    if child.products.shape[0] != child.starts.size - 1:
+        return _losses_of_groups(child, all_lost, walk, groups, losses, lost)
     inverse, left, is_open = walk.inverses[level], walk.left[level], walk.is_open[level]
     of_child = walk.n_left[level] - 1
     own = inverse[of_child, of_child]
-    at, n_open, largest = -1, 0, -1.0
+    node, n_open, largest = -1, 0, -1.0
     for a in range(of_child):
         if is_open[left[a]]:
             share = inverse[of_child, a] * inverse[of_child, a] / inverse[a, a]
@@ -208,38 +184,138 @@ def _losses(child, all_lost, walk, level, losses, lost):
             losses[n_open], lost[n_open] = loss, all_lost[left[a]]
             n_open += 1
             if loss > largest:
-                at, largest = a, loss
-    return at, n_open
+                node, largest = left[a], loss
+    return node, n_open
 
 
-@inlined_kernel
-def _leave_out_hopeless(lost, walk, level, most):
-    """Leave out the open columns that take more of the discount; return whether there are any."""
-    left, is_open = walk.left[level], walk.is_open[level]
-    inverse = walk.inverses[level]
-    n = walk.n_left[level]
-    for a in range(walk.n_left[level] - 2, -1, -1):
-        if is_open[left[a]] and lost[left[a]] > most:
-            is_open[left[a]] = False
-            leave_out(inverse, left, n, a, inverse, left)
-            n -= 1
-    is_any = n < walk.n_left[level]
-    walk.n_left[level] = n
+@inner_kernel
+def _losses_of_groups(child, all_lost, walk, groups, losses, lost):
+    """Fill the same where nodes have several columns, by the chain of the child's columns."""
+    level, node, n_open, largest = walk.numbers[LEVEL], -1, 0, -1.0
+    for a in range(walk.is_open.shape[1]):
+        if walk.is_open[level, a]:
+            loss = child.weight * _loss(child.starts, walk, level, a, groups)
+            losses[n_open], lost[n_open] = loss, all_lost[a]
+            n_open += 1
+            if loss > largest:
+                node, largest = a, loss
+    return node, n_open
+
+
+@inner_kernel
+def _fill_chain(inverse, n, chain):
+    """Fill the vectors of the child's columns; return the log-determinant of its block."""
+    d = chain.shape[0]
+    for t in range(d):
+        chain[t, :n] = inverse[n - d + t, :n]
+    eliminate(chain, n)
+    total = 0.0
+    for t in range(d):
+        total += math.log(max(chain[t, n - d + t], 1e-300))
+    return total
+
+
+@inner_kernel
+def _loss(starts, walk, level, node, groups):
+    """Return by how much log(det(R)) is larger without a node.
+
+    Each vector of the chain takes a share of the node's block of the inverse.
+    """
+    left, inverse, n = walk.left[level], walk.inverses[level], walk.n_left[level]
+    chain, block = groups
+    d, r, at = chain.shape[0], starts[node + 1] - starts[node], 0
+    while left[at] != starts[node]:
+        at += 1
+    loss = 0.0
+    for without_share in range(2):
+        for a in range(r):
+            for b in range(a + 1):
+                t = inverse[at + a, at + b]
+                if without_share:
+                    for i in range(d):
+                        share = chain[i, at + a] * chain[i, at + b]
+                        t -= share / chain[i, n - d + i]
+                for c in range(b):
+                    t -= block[a, c] * block[b, c]
+                if a == b:
+                    t = max(t, 1e-300)
+                    loss += -math.log(t) if without_share else math.log(t)
+                    block[a, a] = math.sqrt(t)
+                else:
+                    block[a, b] = t / block[b, b]
+    return loss
+
+
+@inner_kernel
+def _leave_out_hopeless(child, lost, walk, level, most):
+    """Leave out the open nodes that take more of the discount; return whether there are any."""
+    is_any = False
+    for a in range(lost.size - 1, -1, -1):
+        if walk.is_open[level, a] and lost[a] > most:
+            walk.is_open[level, a] = False
+            leave_out_node(child.starts, walk, level, level, a)
+            is_any = True
     return is_any
 
 
 @inner_kernel
-def _choose_here(child, discounts, chosen, walk, column):
+def _leave_out_dear(child, chosen, walk, full, reach, cheapest, relaxed):
+    """Leave out open columns that no family within reach has; return whether there are any.
+
+    With t of the open columns, the child's RSS is at least what the relaxation leaves of it less
+    the t largest gains, one of which may be replaced by that of a column.
+    """
+    level, weight, k = walk.numbers[LEVEL], child.weight, child.diagonal.size
+    q, is_open = walk.n_chosen[level], walk.is_open[level]
+    if k == 0 or walk.n_left[level] - 1 - q < _FEWEST_OPEN:
+        return False
+    more, lost, most = child.least_costs[q:], chosen.lost[q], min(reach, cheapest)
+    # The RSS up to which a family is within reach, with one open column and with two.
+    one, two = math.exp((most - more[1]) / weight), math.exp((most - more[2]) / weight)
+    price = _SHARE_OF_PRICE * (one - two)
+    if not price > 0:
+        return False
+    relax(child, chosen, q, is_open, price, relaxed)
+    order, gains = np.flatnonzero(is_open), np.empty(k)
+    base, n = fill_gains(child, chosen, q, order, relaxed, gains), order.size
+    least = math.exp(full / weight)  # with all columns
+    limits, totals = np.empty((2, n + 1))
+    n_most, totals[0] = 0, 0.0
+    for t in range(1, n + 1):
+        limits[t] = math.exp((most - more[t]) / weight)
+        if limits[t] < least:
+            break
+        n_most = t
+        totals[t] = totals[t - 1] + largest_first(gains[t - 1 : n], order[t - 1 :])
+    is_out, n_out = np.zeros(k, np.bool_), 0
+    for i in range(n):
+        a, t = order[i], 1
+        share = math.exp((min(reach - lost[a], cheapest) - most) / weight)
+        while t <= n_most:
+            gain = totals[t] if i < t else totals[t - 1] + gains[i]
+            if max(least, base - gain) <= share * limits[t]:
+                break
+            t += 1
+        is_out[a] = t > n_most
+        n_out += is_out[a]
+        is_open[a] = not is_out[a]
+    if n_out:
+        leave_out_all(child.products, walk, level, is_out)
+    return n_out > 0
+
+
+@inner_kernel
+def _choose_here(child, discounts, chosen, walk, node):
     level = walk.numbers[LEVEL]
-    walk.is_open[level, column] = False
-    choose(child, discounts, chosen, walk.n_chosen[level], column)
+    walk.is_open[level, node] = False
+    choose(child, discounts, chosen, walk.n_chosen[level], node)
     walk.n_chosen[level] += 1
     walk.numbers[IS_FRESH] = 1
 
 
 @inner_kernel
 def _go_back(child, discounts, chosen, walk):
-    """Go on with the column that the level before left out."""
+    """Go on with the node that the level before left out."""
     walk.numbers[LEVEL] -= 1
     level = walk.numbers[LEVEL]
     if level >= 0:
@@ -247,23 +323,20 @@ def _go_back(child, discounts, chosen, walk):
 
 
 @inner_kernel
-def _branch(walk, level, at):
-    """Go on without a column."""
-    inverses, left, n = walk.inverses, walk.left, walk.n_left[level]
-    column = left[level, at]
-    walk.branch[level] = column
-    leave_out(inverses[level], left[level], n, at, inverses[level + 1], left[level + 1])
-    walk.n_left[level + 1] = n - 1
+def _branch(child, walk, level, node):
+    """Go on without a node."""
+    walk.branch[level] = node
+    leave_out_node(child.starts, walk, level, level + 1, node)
     walk.n_chosen[level + 1] = walk.n_chosen[level]
     walk.is_open[level + 1] = walk.is_open[level]
-    walk.is_open[level + 1, column] = False
+    walk.is_open[level + 1, node] = False
     walk.cheapest[level + 1] = walk.cheapest[level]
     walk.numbers[LEVEL] += 1
 
 
 @inner_kernel
 def _is_beyond(losses, lost, full, least_costs, reach, cheapest):
-    """Whether all families with some of the open columns are beyond reach, or dominated.
+    """Whether all families with some of the open nodes are beyond reach, or dominated.
 
     If t of them are taken and all of these have larger losses than the others, the largest loss of
     another must be added; if not, a loss among the t largest.
@@ -271,7 +344,7 @@ def _is_beyond(losses, lost, full, least_costs, reach, cheapest):
     Parameters
     ----------
     losses : ndarray of shape (n,), float64
-        How much more the families cost without each of the columns; sorted here.
+        How much more the families cost without each of the nodes; sorted here.
     lost : ndarray of shape (n,), float64
         What each takes from the discount; sorted along.
     full : float
@@ -290,21 +363,10 @@ def _is_beyond(losses, lost, full, least_costs, reach, cheapest):
         taken = max(most, least_lost)
         if full + parents + taken > reach or full + parents >= cheapest:
             return True
-        total = full + parents + _largest_first(losses[t:], lost[t:])
+        total = full + parents + largest_first(losses[t:], lost[t:])
         if total + taken <= reach and total < cheapest:
             return False
     return True
-
-
-@inner_kernel
-def _largest_first(losses, lost):
-    """Exchange the first loss with the largest one, and return this."""
-    if losses.size == 0:
-        return 0.0
-    i = np.argmax(losses)
-    losses[0], losses[i] = losses[i], losses[0]
-    lost[0], lost[i] = lost[i], lost[0]
-    return losses[0]
 
 
 PRICING_KERNELS = (search_parent_sets,)

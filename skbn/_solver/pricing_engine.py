@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from skbn._core.arrays import Floats, Integers
-from skbn._core.compile import compile_kernels
 from skbn._core.exact_sums import upper_sum
 from skbn._core.resources import Resources, count_threads, one_blas_thread
 from skbn._core.subsets import SmallSubsets, mask_of, members_of
@@ -32,7 +31,7 @@ from skbn._solver.order_engine import OrderGroupSearch, order_search_bytes, plan
 from skbn._solver.problem import Problem, Shape, TableProblem
 
 if TYPE_CHECKING:  # pricing is imported where it is used: few fits need it
-    from skbn._branch_and_cut.pricing_problem import Child, ChildCosts, NodeCosts
+    from skbn._branch_and_cut.pricing_problem import Child, ChildCosts
 
 # The lists of families, the cuts and the program, at first.
 _BYTES_OF_LISTS = 1 << 28
@@ -208,20 +207,22 @@ def _children(
     from skbn._branch_and_cut.pricing_problem import Child
 
     position = {column: i for i, column in enumerate(numbers)}
-    of_rows: dict[int, tuple[Floats, float]] = {}
+    of_rows: dict[int, tuple[Floats, Floats, float]] = {}
     children = []
     for x, parents in zip(columns, network, strict=True):
         scorer = problem.scorer.of_child(x)
         if id(scorer) not in of_rows:  # children that share their rows share one
             of_rows[id(scorer)] = _products(scorer, numbers)
-        products, _ = of_rows[id(scorer)]
-        child = Child(*_costs(problem, x, products, position), 0.0)
+        products, diagonal, _ = of_rows[id(scorer)]
+        child = Child(*_costs(problem, x, products, diagonal, position), 0.0)
         children.append(child._replace(offset=child.cost_of(parents)))
-    return children, max(rounding for _, rounding in of_rows.values())
+    return children, max(rounding for _, _, rounding in of_rows.values())
 
 
-def _products(scorer: FamilyScorer, nodes: list[int]) -> tuple[Floats, float]:
-    """Return the products of columns, scaled to norm 1, and by how much rounding puts a cost off.
+def _products(scorer: FamilyScorer, nodes: list[int]) -> tuple[Floats, Floats, float]:
+    """Return the products of columns, scaled to norm 1, a diagonal below them, and the rounding.
+
+    The last is by how much rounding puts the cost of a family off.
 
     Errors of norm d change a residual sum of squares by the share d / s at most, where s is the
     smallest eigenvalue of the products. Those of the products come first, then those of a solution.
@@ -232,6 +233,7 @@ def _products(scorer: FamilyScorer, nodes: list[int]) -> tuple[Floats, float]:
         If the columns are so nearly collinear that rounding would hide a bound.
     """
     from skbn._branch_and_cut.pricing_checker import ROUNDING, smallest_eigenvalue
+    from skbn._branch_and_cut.pricing_problem import diagonal_below
 
     columns = scorer.nodes.columns_of(nodes)
     m, widest = len(columns), max(scorer.nodes.widths[v] for v in nodes)
@@ -244,7 +246,10 @@ def _products(scorer: FamilyScorer, nodes: list[int]) -> tuple[Floats, float]:
     if eigenvalue is not None:
         rounding = ROUNDING + widest * weight * m * (of_products + 2.0**-50) / eigenvalue
         if m * rounding <= _MOST_ROUNDING:
-            return products, rounding
+            diagonal = diagonal_below(products) if scorer.nodes.are_columns else np.zeros(m)
+            if smallest_eigenvalue(products - np.diag(diagonal)) is None:
+                diagonal = np.zeros(m)
+            return products, diagonal, rounding
     along = np.linalg.eigh(products)[1][:, 0]
     name = scorer.nodes.column_names[columns[int(np.argmax(np.abs(along)))]]
     raise ValueError(
@@ -255,11 +260,10 @@ def _products(scorer: FamilyScorer, nodes: list[int]) -> tuple[Floats, float]:
 
 
 def _costs(
-    problem: Problem, x: int, products: Floats, position: dict[int, int]
-) -> tuple[ChildCosts | NodeCosts, Integers]:
+    problem: Problem, x: int, products: Floats, diagonal: Floats, position: dict[int, int]
+) -> tuple[ChildCosts, Integers]:
     """Return what the families of a child cost, and the places of its candidates."""
-    from skbn._branch_and_cut.node_pricing_kernels import NODE_PRICING_KERNELS
-    from skbn._branch_and_cut.pricing_problem import ChildCosts, NodeCosts
+    from skbn._branch_and_cut.pricing_problem import ChildCosts
 
     scorer = problem.scorer.of_child(x)
     required, candidates = problem.limits_of(x)
@@ -271,17 +275,19 @@ def _costs(
     weight, numbers = -float(scorer.column_tables[2, 0]), np.array(at[:-1], dtype=np.int64)
     k, n = len(at) - 1, len(columns)
     most = min(k, problem.constraints.max_parents, scorer.families.max_parents)
-    costs, of_columns = np.full(k + 2, np.inf), np.full(n + 1, np.inf)
+    costs, of_columns = np.full(k + 2, np.inf), np.zeros(n + 1)
     if scorer.nodes.are_columns:
         costs[: most + 1] = -scorer.tables[0, : most + 1]
-        return ChildCosts(products, weight, costs, _least(costs), len(required)), numbers
-    compile_kernels(NODE_PRICING_KERNELS)
-    weights = scorer.weights_of(range(len(problem.names)), most)
-    costs[: most + 1] = -np.diff(weights.node_terms)[: most + 1]
-    constants, own = weights.of_family[0], widths[-1]
-    of_columns[: n - own + 1] = constants[: n - own + 1] - constants[own : n + 1]
-    rest = costs, _least(costs), of_columns, _least(of_columns), len(required)
-    return NodeCosts(products, np.cumsum([0, *widths]), weight, *rest), numbers
+    else:
+        weights, own = scorer.weights_of(range(len(problem.names)), most), widths[-1]
+        costs[: most + 1] = -np.diff(weights.node_terms)[: most + 1]
+        constants = weights.of_family[0]
+        of_columns[: n - own + 1] = constants[: n - own + 1] - constants[own : n + 1]
+        of_columns[n - own + 1 :] = np.inf
+    terms = costs, _least(costs), of_columns, _least(of_columns)
+    starts, below = np.cumsum([0, *widths]), diagonal[columns[: -widths[-1]]]
+    below = below if (below > 0).all() else np.empty(0)
+    return ChildCosts(products, starts, weight, *terms, len(required), below), numbers
 
 
 def _least(costs: Floats) -> Floats:

@@ -12,7 +12,7 @@ from skbn._branch_and_cut import pricing
 from skbn._branch_and_cut.column_generation import ColumnGeneration
 from skbn._branch_and_cut.pricing import TooManyFamiliesError, discounts_of, price_all, price_near
 from skbn._branch_and_cut.pricing_checker import ROUNDING, certified_bound_of_others
-from skbn._branch_and_cut.pricing_problem import Child, ChildCosts
+from skbn._branch_and_cut.pricing_problem import Child, ChildCosts, diagonal_below
 from skbn._branch_and_cut.proof import ClusterCut, LocalCut
 from skbn._branch_and_cut.proof_checker import ProofError
 from skbn._branch_and_cut.separation import arrays_of
@@ -35,23 +35,21 @@ def children_of(rows, penalty, n_required=0, most=None, widths=None):
         others = [p for p in range(m) if p != x]
         of_family = rows[:, [c for p in [*others, x] for c in range(starts[p], starts[p + 1])]]
         products = of_family.T @ of_family
-        costs = penalty * np.arange(m + 1.0)
+        costs, of_columns = penalty * np.arange(m + 1.0), np.zeros(len(products) + 1)
         if most is not None:
             costs[most + 1 :] = np.inf
-        least = np.minimum.accumulate(costs[::-1])[::-1].copy()
-        costs = ChildCosts(products, n / 2, costs, least, n_required)
         if widths is not None:
             of_columns = costs_of_columns(len(products))
-            least = np.minimum.accumulate(of_columns[::-1])[::-1].copy()
-            own = np.cumsum([0, *(widths[p] for p in [*others, x])])
-            costs = costs.as_nodes._replace(
-                starts=own,
-                costs=costs.costs,
-                costs_of_columns=of_columns,
-                least_of_columns=least,
-            )
-        children.append(Child(costs, np.array(others), 0.0))
+        own = np.cumsum([0, *(starts[p + 1] - starts[p] for p in [*others, x])])
+        diagonal = np.empty(0) if widths else diagonal_below(products)[:-1].copy()
+        terms = costs, least_from(costs), of_columns, least_from(of_columns)
+        of_child = ChildCosts(products, own, n / 2, *terms, n_required, diagonal)
+        children.append(Child(of_child, np.array(others), 0.0))
     return children
+
+
+def least_from(costs):
+    return np.minimum.accumulate(costs[::-1])[::-1].copy()
 
 
 def costs_of_columns(n):
@@ -265,9 +263,10 @@ def test_defects_are_refused():
 
 def test_singular_products_are_refused():
     rng = np.random.default_rng(0)
-    rows = random_rows(rng, 4, 30)
-    rows[:, 3] = rows[:, 2]
-    children = children_of(rows, 2.0)
+    children = [
+        child._replace(costs=child.costs._replace(products=np.ones((4, 4))))
+        for child in children_of(random_rows(rng, 4, 30), 2.0)
+    ]
     with pytest.raises(ProofError, match="too nearly singular"):
         check(children, [], np.empty(0), np.full(4, -1e3), [{}] * 4)
 

@@ -1,0 +1,130 @@
+"""Kernels for a bound of a child's residuals that is a sum over parents.
+
+G are the products of the candidates after regression on the chosen ones, c those with the child,
+and RSS is the child's residual sum of squares without further parents. With a positive diagonal D
+for which G - D is positive semidefinite, any coefficients b, and the slopes ``w = c - (G - D) b``,
+further parents T leave at least
+
+    RSS - b'(G - D)b - the sum over T of w[j]**2 / D[j] :
+
+the quadratic form of G - D is at least what its tangent at b says, and a square with the factor D
+that each parent adds has its least value -w**2 / D. The coefficients that make the bound large
+solve a convex program, the perspective relaxation of the choice of parents at a price each: in
+contrast to a regression on all columns, hundreds of columns of noise gain nothing in it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from skbn._core.compile import inner_kernel
+
+_MOST_SWEEPS = 20
+# Coefficients have converged if their changes gain less than this share of the price of a parent.
+_LEAST_SHARE = 1e-6
+
+
+class Relaxed(NamedTuple):
+    """Coefficients that the chosen candidates and a price of a parent lead to.
+
+    Parameters
+    ----------
+    coefficients : ndarray of shape (k + 1, k), float64
+        For each number of chosen candidates; 0 for those that are not open.
+    slopes : ndarray of shape (k,), float64
+    columns : ndarray of shape (k, k), float64
+        Columns of G - D.
+    is_known : ndarray of shape (k,), bool
+        Which of these there are.
+    """
+
+    coefficients: npt.NDArray[np.float64]
+    slopes: npt.NDArray[np.float64]
+    columns: npt.NDArray[np.float64]
+    is_known: npt.NDArray[np.bool_]
+
+
+@inner_kernel
+def new_relaxed(k):
+    """Return memory for coefficients, all 0."""
+    columns = np.empty((k, k))
+    return Relaxed(np.zeros((k + 1, k)), np.empty(k), columns, np.empty(k, np.bool_))
+
+
+@inner_kernel
+def relax(child, chosen, q, is_open, price, relaxed):
+    """Fill coefficients of the open candidates, and the slopes, if a parent has a price in RSS.
+
+    They begin with those of q - 1 chosen candidates, and are improved one after the other.
+    """
+    own, slopes = relaxed.coefficients[q], relaxed.slopes
+    k = own.size
+    relaxed.is_known[:] = False
+    slopes[:] = chosen.covariances[q, :k]
+    for a in range(k):
+        own[a] = 0.0
+        if q > 0 and is_open[a] and relaxed.coefficients[q - 1, a] != 0:
+            _change(child, chosen, q, a, relaxed.coefficients[q - 1, a], relaxed)
+    for _ in range(_MOST_SWEEPS):
+        largest = 0.0
+        for a in range(k):
+            if is_open[a]:
+                d = child.diagonal[a]
+                rest = max(chosen.variances[q, a] - d, 0.0)
+                by = _best_coefficient(slopes[a] + rest * own[a], rest, d, price) - own[a]
+                if by != 0:
+                    _change(child, chosen, q, a, by, relaxed)
+                    largest = max(largest, by * by * d)
+        if largest <= _LEAST_SHARE * price:
+            break
+
+
+@inner_kernel
+def fill_gains(child, chosen, q, candidates, relaxed, gains):
+    """Fill by how much the child's RSS falls at most with each candidate; return what it is before.
+
+    Both as the bound has them, with the coefficients and slopes of `relax`.
+    """
+    base, own = chosen.covariances[q, child.diagonal.size], relaxed.coefficients[q]
+    for i in range(candidates.size):
+        a = candidates[i]
+        slope = relaxed.slopes[a]
+        base -= own[a] * (chosen.covariances[q, a] - slope)
+        gains[i] = slope * slope / child.diagonal[a]
+    return base
+
+
+@inner_kernel
+def _best_coefficient(slope, rest, d, price):
+    """Return the b of least ``rest * b**2 - 2 * slope * b + cost``.
+
+    A share z of a parent costs ``z * price + d * b**2 / z``, and 2 * abs(b) * sqrt(price * d) with
+    the best share.
+    """
+    over = abs(slope) - math.sqrt(price * d)
+    if over <= 0:
+        return 0.0
+    is_whole = over >= rest * math.sqrt(price / d)
+    return math.copysign(abs(slope) / (rest + d) if is_whole else over / rest, slope)
+
+
+@inner_kernel
+def _change(child, chosen, q, a, by, relaxed):
+    """Change a coefficient, and the slopes with it."""
+    column, k = relaxed.columns[a], relaxed.slopes.size
+    if not relaxed.is_known[a]:
+        relaxed.is_known[a] = True
+        column[:] = child.products[a, :k]
+        for h in range(q):
+            factor = chosen.rows[h, a]
+            if factor != 0:
+                for e in range(k):
+                    column[e] -= factor * chosen.rows[h, e]
+        column[a] = max(chosen.variances[q, a] - child.diagonal[a], 0.0)
+    relaxed.coefficients[q, a] += by
+    for e in range(k):
+        relaxed.slopes[e] -= column[e] * by
