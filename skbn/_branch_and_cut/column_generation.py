@@ -18,6 +18,7 @@ import numpy as np
 
 from skbn._branch_and_cut.cut_kernels import CutArrays
 from skbn._branch_and_cut.pricing import (
+    OutOfTimeError,
     PricedFamilies,
     TooManyFamiliesError,
     discounts_of,
@@ -222,8 +223,10 @@ class ColumnGeneration:
         """
         lists = None
         try:
-            if self._begin():
-                lists = self._generate()
+            self._begin()
+            lists = self._generate()
+        except OutOfTimeError:
+            pass
         except KeyboardInterrupt:
             if not ends_on_interrupt:
                 raise
@@ -231,11 +234,16 @@ class ColumnGeneration:
 
     # The first families
 
-    def _begin(self) -> bool:
-        """List the first families, and make the relaxation; False if there was no time."""
-        found = self._search(arrays_of([], self._m), np.empty(0), None)
-        if found is None:
-            return False
+    def _begin(self) -> None:
+        """List the first families, and make the relaxation."""
+        none = arrays_of([], self._m), np.empty(0)
+
+        def cost_near(x: int) -> float:
+            discounts = discounts_of(self._children[x], x, *none)
+            return price_near(self._children[x], discounts, [self._network[x]]).least
+
+        near = list(self._threads.map(cost_near, [(x,) for x in range(self._m)]))
+        found = self._search(*none, np.array(near) + MARGIN)
         self._keep_bound([], np.empty(0), found)
         self._known: list[dict[Parents, float]] = [{} for _ in self._children]
         for x, (child, priced) in enumerate(zip(self._children, found, strict=True)):
@@ -254,7 +262,6 @@ class ColumnGeneration:
                 self._offer(x, tuple(sorted([*required, p])))
         self._lists = lists_of(self._known, self._m)
         self._relaxation = Relaxation(self._lists.families, self._lists.chosen(self._network))
-        return True
 
     def _offer(self, x: int, parents: Parents) -> None:
         """List a family, unless it is listed or has too many parents."""
@@ -279,15 +286,13 @@ class ColumnGeneration:
             is_due = is_due or n_empty > _ROUNDS_WITHOUT_CUTS
             if is_due and gap_of_all <= (1 + _LEAST_SHARE) * gap + _LEAST_GAP:
                 is_due = False
-                proven = self._search_all(pricing)
-                if proven is None:
-                    break
+                n_new = self._search_all(pricing)
                 gap_now = self._cost - self._best.bound
                 if gap_now <= max(_SHRINKAGE * gap_of_listing, self._tolerance / 2):
                     gap_of_listing = gap_now
                     if (lists := self._list()) is not None:
                         return lists
-                if proven:  # new families
+                if n_new:
                     continue
                 if n_empty > _ROUNDS_WITHOUT_CUTS:
                     break
@@ -395,33 +400,25 @@ class ColumnGeneration:
 
     # All parent sets
 
-    def _search_all(self, pricing: Pricing) -> bool | None:
-        """Search all parent sets; return whether there are new families, or None without time."""
+    def _search_all(self, pricing: Pricing) -> int:
+        """Search all parent sets; return how many families are new."""
         start = self._lists.families.start
         least = np.minimum.reduceat(pricing.reduced, start[:-1])
         arrays = arrays_of(pricing.cuts, self._m)
         found = self._search(arrays, pricing.multipliers, least - _LEAST_GAIN / 10)
-        if found is None:
-            return None
         self._keep_bound(pricing.cuts, pricing.multipliers, found)
-        return self._add(list(zip(least.tolist(), found, strict=True)), _NEW_OF_SEARCH) > 0
+        return self._add(list(zip(least.tolist(), found, strict=True)), _NEW_OF_SEARCH)
 
     def _search(
-        self, arrays: CutArrays, multipliers: Floats, reach: Floats | None
-    ) -> list[PricedFamilies] | None:
-        def of_child(x: int) -> PricedFamilies | None:
+        self, arrays: CutArrays, multipliers: Floats, reach: Floats
+    ) -> list[PricedFamilies]:
+        def of_child(x: int) -> PricedFamilies:
             child = self._children[x]
             discounts = discounts_of(child, x, arrays, multipliers)
-            return price_all(
-                child, discounts, math.inf if reach is None else reach[x], 0.0, self._is_over
-            )
+            return price_all(child, discounts, reach[x], 0.0, self._is_over)
 
-        found = []
         began = time.monotonic()
-        for each in self._threads.map(of_child, [(x,) for x in range(self._m)]):
-            if each is None:
-                return None
-            found.append(each)
+        found = list(self._threads.map(of_child, [(x,) for x in range(self._m)]))
         self._n_nodes = [each.n_nodes for each in found]
         self._seconds_of_search, self._n_rounds = time.monotonic() - began, 0
         return found
@@ -441,7 +438,7 @@ class ColumnGeneration:
         best = self._best
         arrays, slack = arrays_of(best.cuts, self._m), max(self._cost - best.bound, 0.0) + MARGIN
 
-        def of_child(x: int) -> PricedFamilies | None:
+        def of_child(x: int) -> PricedFamilies:
             child, n_nodes = self._children[x], _MOST_TIMES_NODES * self._n_nodes[x] + _MOST_LISTED
             discounts = discounts_of(child, x, arrays, best.multipliers)
             reach = best.least[x] + slack
@@ -451,8 +448,8 @@ class ColumnGeneration:
         n = 0
         try:
             for x, found in enumerate(self._threads.map(of_child, [(x,) for x in range(self._m)])):
-                n += 0 if found is None else len(found.parents)
-                if found is None or n > _MOST_LISTED:
+                n += len(found.parents)
+                if n > _MOST_LISTED:
                     return None
                 own = dict(zip(found.parents, found.cost.tolist(), strict=True))
                 own.setdefault(self._network[x], self._known[x][self._network[x]])

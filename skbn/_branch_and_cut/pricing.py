@@ -51,6 +51,10 @@ class TooManyFamiliesError(Exception):
     """There are more families within reach than are wanted."""
 
 
+class OutOfTimeError(Exception):
+    """A search gave up."""
+
+
 def discounts_of(child: Child, number: int, cuts: CutArrays, multipliers: Floats) -> Discounts:
     """Return what cuts take from the costs of a child, which is the column of a number."""
     own = np.flatnonzero((cuts.rows[:, number] >= 0) & (multipliers > 0))
@@ -73,7 +77,7 @@ def price_all(
     is_over: Callable[[], bool],
     most: int = 1 << 20,
     most_nodes: int = 1 << 62,
-) -> PricedFamilies | None:
+) -> PricedFamilies:
     """Return the families of a child, among all, with a reduced cost up to the least plus `slack`.
 
     Parameters
@@ -89,13 +93,10 @@ def price_all(
     most, most_nodes : int
         The most families, and the most nodes of the search.
 
-    Returns
-    -------
-    families : PricedFamilies or None
-        None if it gave up.
-
     Raises
     ------
+    OutOfTimeError
+        If it gave up.
     TooManyFamiliesError
         If there are more families, or nodes.
     """
@@ -109,7 +110,7 @@ def price_all(
                 raise TooManyFamiliesError
             found = with_more_room(found)
         elif is_over():
-            return None
+            raise OutOfTimeError
         if walk.numbers[N_NODES] > most_nodes:
             raise TooManyFamiliesError
     n = int(walk.numbers[N_FOUND])

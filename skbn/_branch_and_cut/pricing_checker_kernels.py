@@ -236,12 +236,6 @@ def list_families_again(claim, walk, chosen, found, n_nodes):
             if level:
                 _choose(child, walk, chosen, walk.branch[level - 1])
         elif not (is_new and _leave_out_hopeless(claim, walk, chosen, full, reach, work)):
-            # Without the candidate that matters most: if nothing is within reach, it is chosen.
-            if starts[at + 1] == starts[at] + 1:
-                _leave_out_of_chain(inverse, n, starts[at], work)
-                if _least_cost(claim, n - 1, chosen.nodes[:q], work) >= reach:
-                    _choose(child, walk, chosen, at)
-                    continue
             _branch(child, walk, at)
     return DONE
 
@@ -339,22 +333,6 @@ def _most_useful(child, is_open, inverse, n, work):
             if share / inverse[a, a] > largest:
                 at, largest = node, share / inverse[a, a]
     return at
-
-
-@inner_kernel
-def _leave_out_of_chain(inverse, n, column, work):
-    """Leave a column out of those that are left, and of their chain."""
-    chain, d, at = work.chain, work.chain.shape[0], 0
-    while work.columns[at] != column:
-        at += 1
-    for a in range(n):
-        if a != at:
-            b = a - (a > at)
-            work.columns[b] = work.columns[a]
-            for t in range(d):
-                own = n - d + t
-                chain[t, b] = inverse[a, own] - inverse[a, at] * inverse[at, own] / inverse[at, at]
-    eliminate(chain, n - 1)
 
 
 @inner_kernel

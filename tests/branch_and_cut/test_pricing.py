@@ -10,7 +10,13 @@ from random_proofs import plain
 
 from skbn._branch_and_cut import pricing
 from skbn._branch_and_cut.column_generation import ColumnGeneration
-from skbn._branch_and_cut.pricing import TooManyFamiliesError, discounts_of, price_all, price_near
+from skbn._branch_and_cut.pricing import (
+    OutOfTimeError,
+    TooManyFamiliesError,
+    discounts_of,
+    price_all,
+    price_near,
+)
 from skbn._branch_and_cut.pricing_checker import ROUNDING, certified_bound_of_others
 from skbn._branch_and_cut.pricing_problem import Child, ChildCosts, diagonal_below
 from skbn._branch_and_cut.proof import ClusterCut, LocalCut
@@ -185,13 +191,41 @@ def test_a_short_search_finds_families_of_nodes():
             assert (r, c) == pytest.approx((reduced[x][parents], costs[x][parents]), abs=1e-9)
 
 
+def without_dominated(found):
+    families = dict(zip(map(frozenset, found.parents), found.cost, strict=True))
+    return {
+        parents
+        for parents, cost in families.items()
+        if not any(other < parents and families[other] <= cost for other in families)
+    }
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_the_relaxation_rules_out_no_family_within_reach(seed):
+    rng, m = np.random.default_rng(seed), 16
+    rows = random_rows(rng, m, 100)
+    rows[:, 8:] = rng.normal(size=(100, 8))  # noise
+    rows /= np.linalg.norm(rows, axis=0)
+    cuts = arrays_of([random_cut(rng, m, 4) for _ in range(4)], m)
+    n_nodes, n_without = 0, 0
+    for x, child in enumerate(children_of(rows, 4.0)):
+        discounts = discounts_of(child, x, cuts, np.ones(4))
+        plain = child._replace(costs=child.costs._replace(diagonal=np.empty(0)))
+        found, same = (price_all(c, discounts, 1e3, 3.0, lambda: False) for c in (child, plain))
+        assert found.least == pytest.approx(same.least, abs=1e-9)
+        assert without_dominated(found) == without_dominated(same)
+        n_nodes, n_without = n_nodes + found.n_nodes, n_without + same.n_nodes
+    assert n_nodes < n_without
+
+
 def test_a_search_gives_up(monkeypatch):
     monkeypatch.setattr(pricing, "_NODES", 1)
     children, cuts, multipliers, _, _ = random_priced(0)
     discounts = discounts_of(children[0], 0, arrays_of(cuts, len(children)), multipliers)
     with pytest.raises(TooManyFamiliesError):
         price_all(children[0], discounts, math.inf, 1e3, lambda: False, most_nodes=3)
-    assert price_all(children[0], discounts, math.inf, 1e3, lambda: True) is None
+    with pytest.raises(OutOfTimeError):
+        price_all(children[0], discounts, math.inf, 1e3, lambda: True)
 
 
 # The check
@@ -259,6 +293,16 @@ def test_defects_are_refused():
     grown = [cuts[0]._replace(table=table, bound=0.0), *cuts[1:]]
     with pytest.raises(ProofError, match="cut 0 has coefficients that grow"):
         check(children, grown, multipliers, thresholds, listed)
+
+
+def test_a_diagonal_that_is_not_below_the_products_is_refused():
+    children, *claim = claim_of(2)[:5]
+    for change in (lambda d: d * 1e3, lambda d: -d, lambda d: d[1:]):
+        changed = [
+            c._replace(costs=c.costs._replace(diagonal=change(c.costs.diagonal))) for c in children
+        ]
+        with pytest.raises(ProofError, match="the diagonal is not below"):
+            check(changed, *claim)
 
 
 def test_singular_products_are_refused():
