@@ -26,7 +26,7 @@ _MODULES = (
     "skbn._orders.search_kernels",
     "skbn._displays.layout.order_kernels",
     "skbn._chains.move_kernels",
-    "skbn._chains.pair_kernels",
+    "skbn._chains.block_kernels",
     "skbn._posterior.order_sum_kernels",
     "skbn._posterior.family_weight_kernels",
     "skbn._posterior.sampling_kernels",

@@ -7,7 +7,7 @@ Nothing here knows of tables, names or constraints, but only the local scores of
 - `move_kernels` draw new places for a few columns, jointly and exactly given the rest, by what
   these places weigh (`place_kernels`);
 - `family_kernels` draw parents given a partition, and read probabilities off a state;
-- `pair_kernels` draw the parents of two columns anew, given the rest of a network;
+- `block_kernels` draw the parents of a few columns anew, given the rest of a network;
 - `candidates` says which columns may be parents in a state, and `candidate_kernels` draw those of
   them that are random;
 - `run` takes chains through their burn-in and on;

@@ -3,9 +3,9 @@
 Its state is a partition of the columns into layers (see `partition_kernels`) and the random
 candidates of each column (see `candidates`). In a step, some columns get new places in the
 partition, up to three related ones jointly given all others (`move_kernels`); some columns get new
-random candidates; and then a network is drawn, in which pairs of columns get new parents
-(`pair_kernels`). All of these are draws from conditional distributions, so that there are no
-proposals to be rejected.
+random candidates; and then a network is drawn, in which blocks of columns get new parents
+(`block_kernels`). All of these are draws from conditional distributions, or nearly: only some new
+parents of blocks are rejected.
 
 The probabilities of edges from candidates that are fixed are read off each state's partition. Those
 of edges from all others are the conditional ones given the rest of a network, that of every fourth
@@ -24,23 +24,24 @@ import networkx as nx
 import numpy as np
 import numpy.typing as npt
 
+from skbn._chains.block_kernels import redraw_blocks
 from skbn._chains.candidate_kernels import redraw_candidates, weigh_candidates
 from skbn._chains.candidates import Candidates
 from skbn._chains.family_kernels import draw_network, edges_given_partition, reach, sum_subsets
 from skbn._chains.move_kernels import move_related
-from skbn._chains.pair_kernels import redraw_pairs
 from skbn._chains.partition_kernels import Partition
 from skbn._core.arrays import BYTES, Floats, Integers
 
 CHAIN_KERNELS = (
-    *(move_related, redraw_pairs, redraw_candidates, weigh_candidates, sum_subsets),
+    *(move_related, redraw_blocks, redraw_candidates, weigh_candidates, sum_subsets),
     *(draw_network, edges_given_partition, reach),
 )
 
-# Cumulative probabilities of moves of one, two and three columns.
+# Cumulative probabilities of moves of one to three columns, and of blocks of one to six.
 _SHARES_OF_WIDTH = np.array([0.2, 0.6, 1.0])
-# Moves and pairs in a step, for each column, and at least.
-_MOVES_A_COLUMN, _PAIRS_A_COLUMN, _FEWEST_MOVES = 1 / 2, 1, 20
+_SHARES_OF_BLOCKS = np.array([0.0, 0.2, 0.4, 0.6, 0.8, 1.0])
+# Moves and blocks in a step, for each column, and at least.
+_MOVES_A_COLUMN, _BLOCKS_A_COLUMN, _FEWEST_MOVES = 1 / 2, 3 / 4, 20
 # How many columns get new random candidates in a step, of all, and at least.
 _SHARE_REDRAWN, _FEWEST_REDRAWN = 1 / 20, 2
 # Look at edges from columns outside the fixed candidates in every fourth state only: a look costs
@@ -237,8 +238,8 @@ class Chain:
     def step(self) -> None:
         """Make some moves, draw some candidates and a network anew, and add them to the batch."""
         state, m = self._state, self._candidates.m
-        n_moves, n_pairs = (
-            max(_FEWEST_MOVES, round(m * share)) for share in (_MOVES_A_COLUMN, _PAIRS_A_COLUMN)
+        n_moves, n_blocks = (
+            max(_FEWEST_MOVES, round(m * share)) for share in (_MOVES_A_COLUMN, _BLOCKS_A_COLUMN)
         )
         move_related(state, self._movable, self._related, _SHARES_OF_WIDTH, n_moves)
         if self._has_random.any():
@@ -247,9 +248,8 @@ class Chain:
                 redraw_candidates(state, x, *self._random_candidates(x))
                 self._fill(x)
         draw_network(state, self._masks, self._is_parent)
-        if len(self._movable) > 1:
-            pairs = self._movable, self._related, n_pairs
-            redraw_pairs(state, *pairs, self._masks, self._is_parent)
+        blocks = self._movable, self._related, _SHARES_OF_BLOCKS, n_blocks
+        redraw_blocks(state, *blocks, self._masks, self._is_parent)
         self._add_state()
 
     def _add_state(self) -> None:

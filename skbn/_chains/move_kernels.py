@@ -65,13 +65,20 @@ def move_related(state, movable, related, shares_of_width, n_moves):
     columns = np.empty(shares_of_width.size, np.int64)
     n_drawn = 0
     for _ in range(n_moves):
-        u = uniform(state.random, 0)
-        width = 1
-        while width < min(shares_of_width.size, movable.size) and u >= shares_of_width[width - 1]:
-            width += 1
+        width = draw_width(state.random, movable, shares_of_width)
         choose_related(state.random, movable, related, columns[:width])
         n_drawn += _redraw_places(state, columns[:width])
     return n_drawn
+
+
+@inner_kernel
+def draw_width(random, movable, shares_of_width):
+    """Draw how many columns are chosen."""
+    u = uniform(random, 0)
+    width = 1
+    while width < min(shares_of_width.size, movable.size) and u >= shares_of_width[width - 1]:
+        width += 1
+    return width
 
 
 @inner_kernel

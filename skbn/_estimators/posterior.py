@@ -209,7 +209,7 @@ class GaussianBNPosterior(SearchParameters, NetworkEstimator):
 
     The chains move over ordered partitions of the columns (Kuipers and Moffa 2017, "Partition MCMC
     for inference on acyclic digraphs"): a move draws the places of one to three columns jointly and
-    exactly, or the parents of two columns in a network of the partition. With more than some 20
+    exactly, or the parents of two to six columns in a network of it. With more than some 20
     columns, the tables have 6 or more fixed candidates for the parents of each column and 4 or more
     random ones, which change. Families with more parents outside the fixed ones are left out, and a
     warning says if that may matter.

@@ -19,9 +19,9 @@ from states import (
     values_of,
 )
 
+from skbn._chains.block_kernels import redraw_blocks
 from skbn._chains.family_kernels import draw_network, edges_given_partition, reach, sum_subsets
 from skbn._chains.move_kernels import move_related
-from skbn._chains.pair_kernels import redraw_pairs
 from skbn._core.compile import compile_kernels
 
 ALL = np.array([1.0])
@@ -109,29 +109,37 @@ def test_related_columns_are_moved_together():
         assert without(layers_of(state), [0, 1]) == without(before, [0, 1])
 
 
-# Two columns' new parents are drawn given all other families, by enumeration
+# New parents of a block leave the networks as probable as they were, given all other families
 
 
 M = 4
 NETWORKS = [[(), (), (0, 1), (2,)], [(1,), (2,), (3,), ()], [(), (0,), (0,), (1, 2)]]
 
 
-def redrawn(scores, parents, columns, n):
-    """How often each network follows on one when the parents of two columns are drawn anew."""
+def redrawn(scores, starts, columns):
+    """How often each network follows on these when the parents of a block are drawn anew."""
     state = state_of(scores, [range(M)])
     related = np.cumsum(np.tile(np.isin(range(M), columns).astype(float), (M, 1)), axis=1)
+    shares = np.append(np.zeros(len(columns) - 1), 1.0)
     found = Counter()
-    for _ in range(n):
+    for parents in starts:
         masks = np.array(masks_of(parents))
         is_parent = np.zeros((M, M), np.bool_)
         for x, own in enumerate(parents):
             is_parent[x, list(own)] = True
-        redraw_pairs(state, np.array(columns), related, 1, masks, is_parent)
+        redraw_blocks(state, np.array(columns), related, shares, 1, masks, is_parent)
         network = tuple(tuple(np.flatnonzero(row).tolist()) for row in is_parent)
         assert masks_of(network) == tuple(masks.tolist())
         assert layers_of(state) == generations_of(network)
         found[network] += 1
     return found
+
+
+def drawn_by(weights, n):
+    """Networks drawn by their weights."""
+    networks, values = list(weights), np.array([*weights.values()])
+    chosen = np.random.default_rng(0).choice(len(networks), n, p=values / values.sum())
+    return [networks[i] for i in chosen]
 
 
 def generations_of(network):
@@ -154,13 +162,29 @@ def weights_given(scores, parents, columns):
 
 @pytest.mark.parametrize("ruled_out", [0.0, 0.4])
 @pytest.mark.parametrize("parents", NETWORKS)
-@pytest.mark.parametrize("columns", [[0, 1], [0, 3], [1, 2]])
-def test_two_columns_given_all_others(columns, parents, ruled_out):
+@pytest.mark.parametrize("columns", [[2], [0, 3], [1, 2], [0, 1, 2], [3, 1, 0]])
+def test_a_block_given_all_others(columns, parents, ruled_out):
     scores = random_scores(M, 3, spread=1.5, ruled_out=ruled_out)
     scores[range(M), masks_of(parents)] = 0.0  # a chain is in no state without a weight
-    assert_drawn_from(
-        redrawn(scores, parents, columns, 1500), weights_given(scores, parents, columns)
-    )
+    weights = weights_given(scores, parents, columns)
+    starts = drawn_by(weights, 1000)
+    assert_drawn_from(redrawn(scores, starts, columns), weights)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [2, 3, 4])
+def test_all_networks_of_four_columns(width):
+    """In the long run blocks alone lead to all networks, as probable as they are."""
+    scores = random_scores(M, 5, spread=1.0)
+    weights = weights_given(scores, [()] * M, range(M))
+    related, shares = np.cumsum(np.ones((M, M)), axis=1), np.append(np.zeros(width - 1), 1.0)
+    state, masks = state_of(scores, [range(M)]), np.zeros(M, np.int64)
+    is_parent = np.zeros((M, M), np.bool_)
+    found = Counter()
+    for _ in range(20_000):
+        redraw_blocks(state, np.arange(M), related, shares, 20, masks, is_parent)
+        found[tuple(tuple(np.flatnonzero(row).tolist()) for row in is_parent)] += 1
+    assert_drawn_from(found, weights)
 
 
 def test_columns_that_want_each_other_as_parents():
@@ -169,7 +193,7 @@ def test_columns_that_want_each_other_as_parents():
     for x, z in ((0, 1), (1, 0)):
         with_other = np.arange(1 << (M - 1)) & bits_of(M)[x][z] != 0
         scores[x] = np.where(with_other, 1500.0 + x, 0.0)
-    found = redrawn(scores, [(), (), (), ()], [0, 1], 3000)
+    found = redrawn(scores, [[(), (), (), ()]] * 3000, [0, 1])
     n_of_1 = sum(n for network, n in found.items() if 0 in network[1])
     assert all((1 in network[0]) != (0 in network[1]) for network in found)
     # Each of them has as many sets of other parents in both cases.
