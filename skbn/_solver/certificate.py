@@ -91,12 +91,13 @@ def certify_network(
         squares that the coefficients leave are not those of the scores, or other coefficients
         would leave less. The last check is skipped if the rows were not kept.
     """
-    changes = EdgeChanges(scores.scorer, constraints, parents)
     tables = scores._summands if scores.scorer.is_sum else [scores]
     groups = [table.scorer.row_groups for table in tables]
+    keeps = any(scorer.searched is not None for of_table in groups for _, scorer in of_table)
+    changes = EdgeChanges(scores.scorer, constraints, parents, keeps)
     for table, of_table in zip(tables, groups, strict=True):
         is_one = table.scorer is scores.scorer
-        own = changes if is_one else EdgeChanges(table.scorer, constraints, parents)
+        own = changes if is_one else EdgeChanges(table.scorer, constraints, parents, keeps)
         for nodes, scorer in of_table:
             _check_determinants(scorer, own, nodes)
     better = changes.best()
@@ -155,10 +156,11 @@ def certify_listed_network(
 
 def _check_determinants(scorer: FamilyScorer, changes: EdgeChanges, children: list[int]) -> None:
     """Raise unless the search took its scores from the same log-determinants, if it kept them."""
-    if scorer.searched is None:
+    kept = scorer.searched
+    if kept is None:
         return
     m, one = len(changes.parents), 1 << np.arange(len(changes.parents))
-    found, weights = scorer.searched
+    found, weights = kept
     own_parents = np.array(changes.parents, dtype=np.int64)[:, np.newaxis]
     every: npt.NDArray[np.int64] = own_parents ^ np.where(np.eye(m, dtype=bool), 0, one)
     masks, families = every[children], (every | one[:, np.newaxis])[children]
@@ -259,6 +261,8 @@ class EdgeChanges:
     constraints : Constraints
     parents : sequence of int
         The mask of each column's parents: an acyclic network within the constraints.
+    keeps : bool
+        Whether to keep the log-determinants, to compare them with those of a search.
 
     Attributes
     ----------
@@ -267,19 +271,23 @@ class EdgeChanges:
     of_parents, of_family : ndarray of shape (m, m)
         Row x, column z has the log-determinants of x's parents, and of these and x, after z has
         become a parent of x or ceased to be one; column x has those of the family as it is. Empty
-        unless the search kept what to compare them with.
+        unless they are kept.
     gains : ndarray of shape (m, m), in nats
         Row x, column z: how much higher x's family scores with z added to its parents or
         removed from them.
     """
 
     def __init__(
-        self, scorer: FamilyScorer, constraints: Constraints, parents: Sequence[int]
+        self,
+        scorer: FamilyScorer,
+        constraints: Constraints,
+        parents: Sequence[int],
+        keeps: bool = False,
     ) -> None:
         m = len(parents)
         self.parents = list(parents)
-        self._keeps = scorer.searched is not None
-        self.of_parents, self.of_family = np.empty((2, m, m if self._keeps else 0))
+        self._keeps = keeps
+        self.of_parents, self.of_family = np.empty((2, m, m if keeps else 0))
         self.gains = np.empty((m, m))
         self._largest = np.empty((m, m))
         self._scorer = scorer
