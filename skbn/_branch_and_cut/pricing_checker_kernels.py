@@ -366,7 +366,7 @@ def _find_dear(claim, walk, chosen, full, reach, work):
     price = math.exp((reach - costs[1]) / weight) - math.exp((reach - costs[2]) / weight)
     if not price > 0:
         return
-    relax(child, chosen, q, is_open, _SHARE_OF_PRICE * price, work.relaxed)
+    relax(child, chosen, q, max(q - 1, 0), is_open, _SHARE_OF_PRICE * price, work.relaxed)
     base = _fill_gains(child, chosen, q, is_open, work)
     order = np.flatnonzero(is_open)
     n = order.size

@@ -9,7 +9,8 @@ ones U has a reduced cost of at least
 A search goes through the sets depth first. It branches on the open node that the determinant grows
 most without, first without the node, then with it. What remains of the child's columns is a block
 of the inverse of a matrix of products: without a column, the inverse changes by a matrix of rank
-one. When a node was chosen, open ones are left out that the bound of `relaxed_kernels` rules out.
+one. When a node was chosen, or many are open, those are left out that the bound of
+`relaxed_kernels` rules out.
 """
 
 from __future__ import annotations
@@ -45,8 +46,8 @@ from skbn._core.compile import inlined_kernel, inner_kernel, kernel
 # The price of a parent in the relaxation, as a share of what the first one may cost: the logarithm
 # is concave, and each further parent may cost less.
 _SHARE_OF_PRICE = 0.9
-# With fewer open nodes the relaxation is not worth its time.
-_FEWEST_OPEN = 4
+# With fewer open nodes the relaxation is not worth its time: after a node was chosen, and else.
+_FEWEST_OPEN, _FEWEST_OPEN_ELSE = 4, 48
 
 
 class _Groups(NamedTuple):
@@ -112,7 +113,8 @@ def search_parent_sets(child, discounts, chosen, walk, found, slack, n_nodes):
         full, more = _cost_of_all(child, chosen, walk, groups, costs)
         node, n_open = -1, 0
         if full + more[1] <= min(reach, cheapest):
-            if was_fresh and _leave_out_dear(child, chosen, walk, full, reach, cheapest, relaxed):
+            of_costs = full, reach, cheapest
+            if _leave_out_dear(child, chosen, walk, was_fresh, of_costs, relaxed):
                 continue
             node, n_open = _losses(child, chosen.lost[q], walk, groups, losses, lost)
         if node < 0 or _is_beyond(losses[:n_open], lost[:n_open], full, more, reach, cheapest):
@@ -259,7 +261,7 @@ def _leave_out_hopeless(child, lost, walk, level, most):
 
 
 @inner_kernel
-def _leave_out_dear(child, chosen, walk, full, reach, cheapest, relaxed):
+def _leave_out_dear(child, chosen, walk, is_fresh, costs, relaxed):
     """Leave out open columns that no family within reach has; return whether there are any.
 
     With t of the open columns, the child's RSS is at least what the relaxation leaves of it less
@@ -267,15 +269,17 @@ def _leave_out_dear(child, chosen, walk, full, reach, cheapest, relaxed):
     """
     level, weight, k = walk.numbers[LEVEL], child.weight, child.diagonal.size
     q, is_open = walk.n_chosen[level], walk.is_open[level]
-    if k == 0 or walk.n_left[level] - 1 - q < _FEWEST_OPEN:
+    fewest = _FEWEST_OPEN if is_fresh else _FEWEST_OPEN_ELSE
+    if k == 0 or walk.n_left[level] - 1 - q < fewest:
         return False
+    full, reach, cheapest = costs
     more, lost, most = child.least_costs[q:], chosen.lost[q], min(reach, cheapest)
     # The RSS up to which a family is within reach, with one open column and with two.
     one, two = math.exp((most - more[1]) / weight), math.exp((most - more[2]) / weight)
     price = _SHARE_OF_PRICE * (one - two)
     if not price > 0:
         return False
-    relax(child, chosen, q, is_open, price, relaxed)
+    relax(child, chosen, q, max(q - is_fresh, 0), is_open, price, relaxed)
     order, gains = np.flatnonzero(is_open), np.empty(k)
     base, n = fill_gains(child, chosen, q, order, relaxed, gains), order.size
     least = math.exp(full / weight)  # with all columns

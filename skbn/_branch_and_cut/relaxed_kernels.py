@@ -56,19 +56,19 @@ def new_relaxed(k):
 
 
 @inner_kernel
-def relax(child, chosen, q, is_open, price, relaxed):
+def relax(child, chosen, q, first, is_open, price, relaxed):
     """Fill coefficients of the open candidates, and the slopes, if a parent has a price in RSS.
 
-    They begin with those of q - 1 chosen candidates, and are improved one after the other.
+    They begin with those of `first` chosen candidates, and are improved one after the other.
     """
     own, slopes = relaxed.coefficients[q], relaxed.slopes
     k = own.size
     relaxed.is_known[:] = False
     slopes[:] = chosen.covariances[q, :k]
     for a in range(k):
-        own[a] = 0.0
-        if q > 0 and is_open[a] and relaxed.coefficients[q - 1, a] != 0:
-            _change(child, chosen, q, a, relaxed.coefficients[q - 1, a], relaxed)
+        before, own[a] = relaxed.coefficients[first, a], 0.0
+        if is_open[a] and before != 0:
+            _change(child, chosen, q, a, before, relaxed)
     for _ in range(_MOST_SWEEPS):
         largest = 0.0
         for a in range(k):
