@@ -10,7 +10,7 @@ with products of columns, which lose the digits of nearly collinear ones.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from graphlib import CycleError, TopologicalSorter
 from typing import NamedTuple
 
@@ -63,7 +63,11 @@ def certify_score(network_terms: Floats, searched: float) -> float:
 
 
 def certify_network(
-    scores: LocalScores, constraints: Constraints, parents: list[int], coefs: Sequence[Floats]
+    scores: LocalScores,
+    constraints: Constraints,
+    parents: list[int],
+    coefs: Sequence[Floats],
+    is_settled: bool = True,
 ) -> Floats:
     """Raise unless a network is the best of its neighbours, and fits the rows themselves.
 
@@ -76,6 +80,8 @@ def certify_network(
     coefs : sequence of ndarray of shape (n_columns, n_columns)
         For each of the tables whose scores these are, the weights of the edges between columns,
         ``coef[i, j]`` that of i -> j.
+    is_settled : bool
+        Whether a search had the time to make each change of a single edge that betters the network.
 
     Returns
     -------
@@ -86,8 +92,8 @@ def certify_network(
     Raises
     ------
     RuntimeError
-        If a network with one edge added, deleted or reversed scores higher; if the
-        log-determinants of the search differ from those computed here; if the residual sums of
+        If a network with one edge added, deleted or reversed scores higher, and it is settled; if
+        the log-determinants of the search differ from those computed here; if the residual sums of
         squares that the coefficients leave are not those of the scores, or other coefficients
         would leave less. The last check is skipped if the rows were not kept.
     """
@@ -100,7 +106,7 @@ def certify_network(
         own = changes if is_one else EdgeChanges(table.scorer, constraints, parents, keeps)
         for nodes, scorer in of_table:
             _check_determinants(scorer, own, nodes)
-    better = changes.best()
+    better = changes.best() if is_settled else None
     if better is not None:
         child, parent, what, gain = better
         raise internal_error(
@@ -402,7 +408,11 @@ def gains_of_neighbours(children: Integers, terms: Floats) -> Floats:
 
 
 def polished(
-    scorer: FamilyScorer, constraints: Constraints, parents: Sequence[int], any_member: bool
+    scorer: FamilyScorer,
+    constraints: Constraints,
+    parents: Sequence[int],
+    any_member: bool,
+    is_over: Callable[[], bool] = bool,
 ) -> list[int]:
     """Return a network that no added, deleted or reversed edge betters, climbing from another.
 
@@ -418,6 +428,8 @@ def polished(
         The mask of each column's parents: an acyclic network within the constraints.
     any_member : bool
         Whether equivalent networks may stand for each other.
+    is_over : callable
+        Whether to end with the best network so far.
 
     Raises
     ------
@@ -427,10 +439,10 @@ def polished(
     while True:
         start = canonical_member(list(parents)) if any_member else list(parents)
         changes = EdgeChanges(scorer, constraints, start)
-        while (change := changes.best()) is not None:
+        while not is_over() and (change := changes.best()) is not None:
             changes.make(change)
         parents = changes.parents
-        if parents == start:
+        if parents == start or is_over():
             return parents
 
 

@@ -91,6 +91,8 @@ class Optimum(NamedTuple):
         Whether a search that proves its network ended by itself, and not by time or Ctrl-C.
     is_full : bool
         Whether it ended because it took all memory that it may take.
+    is_settled : bool
+        Whether no change of a single edge is known to better the network: there was time to look.
     start_losses : tuple of float or None
         For each start of an order search, how far its network scores below the best one, ascending
         from 0; None for an exact search.
@@ -104,6 +106,7 @@ class Optimum(NamedTuple):
     n_nodes: int = 0
     is_finished: bool = True
     is_full: bool = False
+    is_settled: bool = True
     start_losses: tuple[float, ...] | None = None
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Self
 
 import numpy as np
@@ -109,11 +109,15 @@ class ListedProblem(Problem):
         above = [score, rounding, *self.score_offsets[columns].tolist()]
         return max(0.0, upper_sum([*above, *own])), 0.0
 
-    def climbed(self, columns: Sequence[int], parents: list[int]) -> list[int]:
+    def climbed(
+        self, columns: Sequence[int], parents: list[int], is_over: Callable[[], bool] = bool
+    ) -> list[int]:
         constraints, masks = self.constraints, [*parents]
         after, last = descendants_of(masks), columns[-1]
         while True:  # each step raises the score of one column and leaves the others
             for x in columns:
+                if is_over():
+                    return masks
                 required = members_of(constraints.required[x])
                 may_be = members_of(constraints.allowed[x] & ~constraints.required[x] & ~after[x])
                 sets, local = self.scores._listed(x, required, may_be, constraints.max_parents)
@@ -125,9 +129,12 @@ class ListedProblem(Problem):
                 elif x == last:
                     return masks
 
-    def certified(self, parents: list[int], searched: float, gap: float) -> Solution:
+    def certified(
+        self, parents: list[int], searched: float, gap: float, is_settled: bool = True
+    ) -> Solution:
         certify_score(self.network_terms(parents), searched)
-        certify_listed_network(self.scores, self.constraints, parents)
+        if is_settled:
+            certify_listed_network(self.scores, self.constraints, parents)
         modelled = self.constraints.modelled
         local = self.local_scores(modelled, [parents[x] for x in modelled])
         return Solution(

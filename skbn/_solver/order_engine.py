@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from graphlib import TopologicalSorter
 from typing import Any
 
@@ -24,6 +25,8 @@ _BYTES_A_PAIR = 40
 _BYTES_A_PAIR_AND_THREAD = 16
 # The families that the lists of a column hold in the end: with 1000 columns they held 400.
 _BYTES_A_COLUMN = 2000 * 32
+# Few columns are settled in this time, also if there is none left to search on.
+_SECONDS_TO_SETTLE = 0.5
 # Columns' numbers are kept as int16.
 _MOST_COLUMNS = np.iinfo(np.int16).max
 
@@ -125,12 +128,13 @@ class OrderGroupSearch(GroupSearch):
         progress.advance(max(0.0, 1.0 - told) * self.cost())
         m = len(problem.names)
         try:
-            masks, score = self._settled(problem, search, self._masks(found, m))
+            masks, score, is_settled = self._settled(problem, search, self._masks(found, m))
         except KeyboardInterrupt:
             if not resources.keeps_best_on_interrupt:
                 raise
             search.interrupt()
-            masks, score = self._settled(problem, search, self._masks(search.found(), m))
+            of_orders = self._masks(search.found(), m)
+            masks, score, is_settled = self._settled(problem, search, of_orders)
         self.is_interrupted = search.is_interrupted
         starts = [each + families.shared for each in found.start_scores]
         return Optimum(
@@ -139,24 +143,30 @@ class OrderGroupSearch(GroupSearch):
             gap=math.inf,
             n_iter=found.n_iter,
             is_finished=False,
+            is_settled=is_settled,
             start_losses=_losses(starts, score),
         )
 
     def _settled(
         self, problem: Problem, search: OrderSearch, masks: list[int]
-    ) -> tuple[list[int], float]:
+    ) -> tuple[list[int], float, bool]:
         """Return a network that no single change and no insertion betters, and its score.
 
         The search and its growth move columns within an order; this also makes the changes of
-        `climbed`, for which several columns may have to move at once. These are certified, so
-        that they are made even if there is no time left to search on.
+        `climbed`, for which several columns may have to move at once. The last is whether there
+        was time for all of these, which are certified then.
         """
-        score = problem.score_of(self.columns, masks)
+        until = time.monotonic() + _SECONDS_TO_SETTLE
+        score = -math.inf if search.is_over() else problem.score_of(self.columns, masks)
+
+        def is_late() -> bool:
+            return search.is_over() and time.monotonic() > until
+
         while True:  # the score rises in each round but the last
-            better = problem.climbed(self.columns, masks)
+            better = problem.climbed(self.columns, masks, is_late)
             better_score = problem.score_of(self.columns, better)
             if not better_score > score + SCORE_ACCURACY or search.is_over():
-                return better, better_score
+                return better, better_score, not is_late()
             masks, score = better, better_score
             again = self._masks(search.run_from(self._order_of(masks)), len(masks))
             score_again = problem.score_of(self.columns, again)

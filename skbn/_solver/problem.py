@@ -8,7 +8,7 @@ to see whether another problem would fit in memory.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Self
 
@@ -389,14 +389,19 @@ class Problem(ABC):
         """
 
     @abstractmethod
-    def climbed(self, columns: Sequence[int], parents: list[int]) -> list[int]:
+    def climbed(
+        self, columns: Sequence[int], parents: list[int], is_over: Callable[[], bool] = bool
+    ) -> list[int]:
         """Return a network that no change of a single edge or listed family betters.
 
-        Only the parents of some columns are changed; the network is of all columns.
+        Only the parents of some columns are changed; the network is of all columns. It is the best
+        so far when `is_over` says so.
         """
 
     @abstractmethod
-    def certified(self, parents: list[int], searched: float, gap: float) -> Solution:
+    def certified(
+        self, parents: list[int], searched: float, gap: float, is_settled: bool = True
+    ) -> Solution:
         """Return a network with its parameters, if regressions of their own confirm it.
 
         Parameters
@@ -405,6 +410,8 @@ class Problem(ABC):
         searched : float
             Its score as the search found it, without the offsets.
         gap : float
+        is_settled : bool
+            Whether no change of a single edge may better it.
 
         Raises
         ------
@@ -577,7 +584,9 @@ class TableProblem(Problem):
     ) -> tuple[float, float]:
         return 0.0, rounding
 
-    def climbed(self, columns: Sequence[int], parents: list[int]) -> list[int]:
+    def climbed(
+        self, columns: Sequence[int], parents: list[int], is_over: Callable[[], bool] = bool
+    ) -> list[int]:
         constraints, own = self.constraints, mask_of(columns)
         if own.bit_count() < len(self.names):  # other columns are left as they are
             allowed, required = [
@@ -587,9 +596,11 @@ class TableProblem(Problem):
             constraints = constraints._replace(allowed=allowed, required=required)
         with one_blas_thread():
             any_member = self.any_member and constraints.is_free
-            return polished(self.scorer, constraints, parents, any_member)
+            return polished(self.scorer, constraints, parents, any_member, is_over)
 
-    def certified(self, parents: list[int], searched: float, gap: float) -> Solution:
+    def certified(
+        self, parents: list[int], searched: float, gap: float, is_settled: bool = True
+    ) -> Solution:
         if self.any_member:
             parents = canonical_member(parents)
         score = certify_score(self.network_terms(parents), searched)
@@ -597,7 +608,7 @@ class TableProblem(Problem):
         tables = [] if is_one else [type(self)(t, self.constraints) for t in self.scores._summands]
         models = [table.model(parents) for table in tables or [self]]
         coefs = [model.coef for model in models]
-        losses = certify_network(self.scores, self.constraints, parents, coefs)
+        losses = certify_network(self.scores, self.constraints, parents, coefs, is_settled)
         return Solution(
             self.names,
             parents,

@@ -169,7 +169,7 @@ def _certified(problem: Problem, optimum: Optimum, tolerance: float) -> Solution
         gap = upper_sum([gap, optimum.rounding])
     certify_constraints(problem.names, problem.constraints, optimum.parents)
     with one_blas_thread():
-        solution = problem.certified(optimum.parents, optimum.score, gap)
+        solution = problem.certified(optimum.parents, optimum.score, gap, optimum.is_settled)
     return replace(
         solution,
         gap=gap,
@@ -193,6 +193,7 @@ def _joined(one: Optimum, other: Optimum) -> Optimum:
         one.n_nodes + other.n_nodes,
         one.is_finished and other.is_finished,
         one.is_full or other.is_full,
+        one.is_settled and other.is_settled,
         _sum_of_losses(one.start_losses, other.start_losses),
     )
 

@@ -301,3 +301,13 @@ def test_candidates_of_many_nodes(monkeypatch):
     found = GaussianBNLearner(search="order", random_state=0).fit(rows, **given)
     assert found.network_score_ <= best.network_score_ + 1e-6
     assert found.network_score_ > best.network_score_ - 10
+
+
+def test_a_network_that_time_ran_out_for_is_not_certified_as_settled(rows, monkeypatch):
+    monkeypatch.setattr("skbn._solver.order_engine._SECONDS_TO_SETTLE", -1.0)
+    learner = order_learner(time_limit=1e-9).fit(rows)
+    settled = order_learner().fit(rows)
+    assert learner.network_score_ <= settled.network_score_
+    score = learner.local_scores_.network_score(learner.network_)
+    assert score == pytest.approx(learner.network_score_, abs=1e-8)
+    assert not learner.is_optimal_
