@@ -308,6 +308,6 @@ def test_a_network_that_time_ran_out_for_is_not_certified_as_settled(rows, monke
     learner = order_learner(time_limit=1e-9).fit(rows)
     settled = order_learner().fit(rows)
     assert learner.network_score_ <= settled.network_score_
-    score = learner.local_scores_.network_score(learner.network_)
+    score = LocalScoreTransformer().fit_transform(rows).network_score(learner.network_)
     assert score == pytest.approx(learner.network_score_, abs=1e-8)
     assert not learner.is_optimal_
