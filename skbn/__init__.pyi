@@ -23,11 +23,11 @@ from ._estimators.learner import BestNetwork as BestNetwork
 from ._estimators.learner import GaussianBNLearner as GaussianBNLearner
 from ._estimators.learner import best_network as best_network
 from ._estimators.learner_cv import GaussianBNLearnerCV as GaussianBNLearnerCV
+from ._estimators.markov_blanket_selector import MarkovBlanketSelector as MarkovBlanketSelector
 from ._estimators.near_optimal_networks import NearOptimalNetworks as NearOptimalNetworks
 from ._estimators.posterior import GaussianBNPosterior as GaussianBNPosterior
 from ._estimators.transformer import GaussianBNImputer as GaussianBNImputer
 from ._estimators.transformer import LocalScoreTransformer as LocalScoreTransformer
-from ._estimators.transformer import MarkovBlanketSelector as MarkovBlanketSelector
 from ._networks.adjustment import AdjustmentSets as AdjustmentSets
 from ._networks.anomalies import Anomalies as Anomalies
 from ._networks.effect_estimates import EffectEstimate as EffectEstimate
