@@ -174,7 +174,7 @@ def test_arviz_has_the_edges_and_effects(posterior):
     assert ((drawn["weight"] != 0) == drawn["edge"]).all()
     if posterior.method == "sampling":
         by_chain = drawn["edge"].mean("draw").values
-        assert_allclose(by_chain, posterior.chain_edge_probabilities_, atol=0.05)
+        assert_allclose(by_chain, posterior.chain_edge_probabilities_, atol=0.1)
     r_hat = arviz.rhat(data, var_names=["score", "n_edges"])
     assert max(float(r_hat[name]) for name in ("score", "n_edges")) < 1.05
     bare = to_arviz(posterior, 500, parameters=False, random_state=0)["posterior"]
