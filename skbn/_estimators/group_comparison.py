@@ -30,8 +30,8 @@ from skbn._core.subsets import mask_of, members_of
 from skbn._core.text import readable_name, readable_value
 from skbn._data.row_values import read_row_groups
 from skbn._data.sample import Sample
+from skbn._displays.forest_display import ForestDisplay
 from skbn._displays.notebook import TableRepr, frame_of
-from skbn._displays.penalty_display import ForestDisplay
 from skbn._estimators.fitting import constraints_of, read_scores
 from skbn._estimators.learner import GaussianBNLearner
 from skbn._estimators.posterior import GaussianBNPosterior

@@ -25,8 +25,8 @@ from skbn._core.subsets import bits_of, mask_of, members_of
 from skbn._core.text import readable_name, readable_value, text_table
 from skbn._data.nodes import Nodes
 from skbn._data.statistics import GroupStatistics
+from skbn._displays.forest_display import ForestDisplay
 from skbn._displays.notebook import TableRepr, frame_of, html_table
-from skbn._displays.penalty_display import ForestDisplay
 from skbn._networks import effects
 from skbn._networks.effects import change_and_reading, matrix_of, path_columns
 from skbn._networks.gaussian import LinearGaussianModel

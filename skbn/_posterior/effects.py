@@ -37,8 +37,8 @@ from skbn._core.subsets import parents_of_masks
 from skbn._core.text import readable_count, readable_name, readable_value
 from skbn._data.nodes import Nodes
 from skbn._data.statistics import GroupStatistics
+from skbn._displays.forest_display import ForestDisplay
 from skbn._displays.notebook import TableRepr, frame_of
-from skbn._displays.penalty_display import ForestDisplay
 from skbn._networks.effect_estimates import EffectSummary, as_probabilities, ends_of
 from skbn._networks.effects import Combination, change_and_reading, matrix_of
 from skbn._posterior.effect_kernels import sum_paths

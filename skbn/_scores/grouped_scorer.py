@@ -36,14 +36,14 @@ def sum_of_scorers(parts: Sequence[FamilyScorer]) -> FamilyScorer:
     """Return what adds up the scores of tables with the same columns and the same criterion."""
     if len(parts) == 1:
         return parts[0]
-    groups: list[RowGroup] = []
+    groups: list[TableGroup] = []
     for each in parts:
-        every = [RowGroup([*range(each.families.m)], each, each)]
+        every = [TableGroup([*range(each.families.m)], each, each)]
         groups += getattr(each, "groups", every)
     return GroupedScorer(groups, [*dict.fromkeys(mask for each in parts for mask in each.targets)])
 
 
-class RowGroup(NamedTuple):
+class TableGroup(NamedTuple):
     """Nodes with rows that count for them, in a table.
 
     Parameters
@@ -65,7 +65,7 @@ class GroupedScorer(FamilyScorer):
 
     Parameters
     ----------
-    groups : list of RowGroup
+    groups : list of TableGroup
         With one criterion; each node is in one or more. If it is in several, the criterion is
         score-equivalent.
     targets : list of int
@@ -75,10 +75,9 @@ class GroupedScorer(FamilyScorer):
     """
 
     def __init__(
-        self, groups: list[RowGroup], targets: list[int], sample: Sample | None = None
+        self, groups: list[TableGroup], targets: list[int], sample: Sample | None = None
     ) -> None:
-        if sample is not None:
-            self._sample = sample
+        self._sample = sample  # type: ignore[assignment]
         self.groups = groups
         self.targets = targets
         self._whole = whole = groups[0].whole
@@ -97,10 +96,10 @@ class GroupedScorer(FamilyScorer):
     def with_penalty(self, penalty: float) -> Self:
         changed = {id(each): each.with_penalty(penalty) for _, *own in self.groups for each in own}
         groups = [
-            RowGroup(nodes, changed[id(scorer)], changed[id(whole)])
+            TableGroup(nodes, changed[id(scorer)], changed[id(whole)])
             for nodes, scorer, whole in self.groups
         ]
-        return type(self)(groups, self.targets, vars(self).get("_sample"))
+        return type(self)(groups, self.targets, self._sample)
 
     @property
     def why_listed(self) -> str:  # type: ignore[override]

@@ -29,7 +29,7 @@ from skbn._scores.criteria import (
     same_criterion,
 )
 from skbn._scores.families import ScoredParentSets, ScoredPiece
-from skbn._scores.grouped_scorer import GroupedScorer, RowGroup, sum_of_scorers
+from skbn._scores.grouped_scorer import GroupedScorer, TableGroup, sum_of_scorers
 from skbn._scores.reprs import ScoresSummary
 from skbn._scores.scorer import FamilyScorer
 
@@ -113,9 +113,7 @@ class LocalScores(TableMixin, BaseScores):
         kind = FamilyScorer if is_plain else BlockScorer
         if sample.is_experiment:
             whole = kind(sample.all_rows, *settings)
-            groups = [
-                RowGroup(nodes, kind(rows, *settings), whole) for nodes, rows in sample.groups
-            ]
+            groups = [TableGroup(own, kind(rows, *settings), whole) for own, rows in sample.groups]
             self.scorer = GroupedScorer(groups, sample.targets, sample)
         else:
             self.scorer = kind(sample, *settings)

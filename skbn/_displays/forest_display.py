@@ -1,0 +1,150 @@
+"""ForestDisplay: estimates with their intervals, in rows."""
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from skbn._displays.appearance import style_for
+from skbn._displays.display import Display
+
+_WIDTH, _HEIGHT_A_ROW, _MARGIN = 6.0, 0.28, 0.9  # in inches
+
+
+class ForestDisplay(Display):
+    """Estimates as dots with their intervals, one below the other: a forest plot.
+
+    The first stands at the top. The line at 0 stands for no effect; estimates that are not marked
+    are grey.
+
+    The ``plot`` of effects and of a `GroupComparison` makes one. Needs matplotlib
+    (``pip install -e ".[plot]"``).
+
+    Parameters
+    ----------
+    labels : sequence of k str
+    estimates, low, high : array-like of shape (k,)
+        The dots, and where their intervals end.
+    marked : array-like of shape (k,) of bool, optional
+        Which ones are coloured; by default those whose interval leaves out 0.
+    xlabel : str
+        What the horizontal axis is called.
+
+    Attributes
+    ----------
+    labels : list of str
+    estimates, low, high : ndarray of shape (k,), float64
+    marked : ndarray of shape (k,), bool
+    xlabel : str
+    ax_ : matplotlib.axes.Axes
+    figure_ : matplotlib.figure.Figure
+
+    Raises
+    ------
+    ValueError
+        If there are none, or these differ in length.
+
+    See Also
+    --------
+    EffectEstimate : What it draws.
+
+    Examples
+    --------
+    >>> from skbn import ForestDisplay
+    >>> display = ForestDisplay(["dose", "age"], [0.5, 0.1], [0.2, -0.3], [0.8, 0.5])
+    >>> display.marked
+    array([ True, False])
+    >>> display = display.plot()
+    """
+
+    def __init__(
+        self,
+        labels: Sequence[str],
+        estimates: Any,
+        low: Any,
+        high: Any,
+        *,
+        marked: Any = None,
+        xlabel: str = "effect",
+    ) -> None:
+        self.labels = [str(label) for label in labels]
+        self.estimates, self.low, self.high = (
+            np.asarray(each, dtype=np.float64) for each in (estimates, low, high)
+        )
+        outside: Any = (self.low > 0) | (self.high < 0) if marked is None else marked
+        self.marked = np.asarray(outside, dtype=bool)
+        self.xlabel = xlabel
+        shapes = {each.shape for each in (self.estimates, self.low, self.high, self.marked)}
+        if shapes != {(len(self.labels),)} or not self.labels:
+            raise ValueError(
+                "A forest plot needs one estimate or more, each with a label and both ends of its "
+                f"interval; got {len(self.labels)} labels and arrays of the shapes {shapes}."
+            )
+
+    @classmethod
+    def from_effects(cls, effects: Any, level: float = 0.95, *, ax: Any = None) -> Self:
+        """Draw several effects, the largest first.
+
+        Parameters
+        ----------
+        effects : sequence of EffectPosterior and EffectEstimate
+        level : float, default=0.95
+            The probability of the intervals, from 0 to 1.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default in a new figure.
+
+        Returns
+        -------
+        display : ForestDisplay
+
+        Raises
+        ------
+        ValueError, ImportError, TypeError
+            If there are no effects; as `plot`.
+        """
+        ordered = sorted(effects, key=lambda effect: -abs(effect.mean))
+        captions = [effect._caption() for effect in ordered]
+        ends = [effect.interval(level) for effect in ordered]
+        display = cls(
+            [caption.removeprefix("Effect of ") for caption in captions],
+            [effect.mean for effect in ordered],
+            [low for low, _ in ends],
+            [high for _, high in ends],
+            xlabel=f"effect, {100 * level:g} % interval",
+        )
+        return display.plot(ax=ax)
+
+    def plot(self, *, ax: Any = None) -> Self:
+        """Draw the estimates.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default in a new figure.
+
+        Returns
+        -------
+        display : ForestDisplay
+            Itself.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        TypeError
+            If `ax` is something else.
+        """
+        self._require_matplotlib()
+        k = len(self.labels)
+        ax = self._own_axes(ax, (_WIDTH, _MARGIN + _HEIGHT_A_ROW * k))
+        style = style_for(ax)
+        places = np.arange(k)
+        colours = np.where(self.marked, style.positive, style.neutral)
+        ax.axvline(0, color=style.neutral, linewidth=1, zorder=0)
+        ax.hlines(places, self.low, self.high, colors=colours, linewidth=2)
+        ax.scatter(self.estimates, places, c=colours, s=30, zorder=3)
+        ax.set(yticks=places, ylim=(k - 0.5, -0.5), xlabel=self.xlabel)
+        ax.set_yticklabels(self.labels, parse_math=False)
+        ax.spines[["left", "right", "top"]].set_visible(False)
+        ax.tick_params(left=False)
+        return self._drawn_on(ax=ax)
