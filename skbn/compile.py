@@ -1,7 +1,5 @@
 """Compile all kernels ahead of the first fit: ``python -m skbn.compile``."""
 
-from __future__ import annotations
-
 import os
 import time
 import warnings

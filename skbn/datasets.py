@@ -3,8 +3,6 @@
 ``import skbn`` is enough to use ``skbn.datasets``.
 """
 
-from __future__ import annotations
-
 from typing import Any, overload
 
 import networkx as nx

@@ -4,8 +4,6 @@ Column generation bounds what any network costs, and lists the families that a b
 branch and cut ends on the list.
 """
 
-from __future__ import annotations
-
 import itertools
 import time
 from collections.abc import Callable, Sequence

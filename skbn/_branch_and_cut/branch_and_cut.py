@@ -6,8 +6,6 @@ the cutoff can have are removed. Where cuts bring little any more, an arc is for
 and required on the other.
 """
 
-from __future__ import annotations
-
 import heapq
 import math
 import time

@@ -1,7 +1,5 @@
 """Branching on an arc: which one to branch on, and which families each side leaves."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 

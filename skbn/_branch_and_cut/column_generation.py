@@ -6,8 +6,6 @@ bound for all networks. Once few families are within the gap of it, they are lis
 network has no other ones, and branch and cut ends on the list.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 import time

@@ -1,7 +1,5 @@
 """Pricing of all parent sets of the children, by their regressions: the least reduced costs."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple

@@ -10,8 +10,6 @@ than it costs. So a network with another family costs at least
 A dominated family need not be listed: with the subset in its place a network costs no more.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -9,8 +9,6 @@ sum of squares. The reduced cost is less by the discount, the sum over cuts of m
 coefficient.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 

@@ -10,8 +10,6 @@ reduced cost. Bounds of steps and of cuts are rounded down, and the least excess
 is removed is rounded up.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple

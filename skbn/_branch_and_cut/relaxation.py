@@ -4,8 +4,6 @@ Its rows: the families of a column weigh 1 together, and no cut is violated. It 
 families and few cuts. What it says is not trusted: bounds follow from its multipliers alone.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import NamedTuple

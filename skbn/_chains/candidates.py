@@ -7,8 +7,6 @@ state is that of its network times the probability of E given the network, and t
 the posterior itself. Only families with more than R parents outside D are left out.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Markov chains side by side, through a burn-in and then batch by batch."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """How kernels are compiled: two decorators, and one function that estimators call first."""
 
-from __future__ import annotations
-
 import gc
 import logging
 import sys

@@ -5,8 +5,6 @@ A number in two parts is their unevaluated sum, which has about twice the digits
 no product is below 1e-280. They take numbers or arrays, in kernels and out of them.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from typing import Any

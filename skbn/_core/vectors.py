@@ -5,8 +5,6 @@ do not overlap, nor that entries within a vector may be compared. LLVM maps vect
 registers that the processor has.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from llvmlite import ir

@@ -1,7 +1,5 @@
 """The containers in which users pass tables, and how to make a table of other objects."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from os import PathLike
 from typing import Any

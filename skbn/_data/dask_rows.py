@@ -7,8 +7,6 @@ is the same for any scheduler and any number of workers, so that no bit of the r
 these.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Sequence
 from functools import partial
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Columns that are constant or combinations of others: all of them named in one error."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Reads tables whose nodes have several columns: which columns these are, and their numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 

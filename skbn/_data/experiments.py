@@ -1,7 +1,5 @@
 """Experiments: which columns an experimenter set in each row, as users say it."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Set
 from typing import Any
 

@@ -3,8 +3,6 @@
 The times come from a pandas index, and say which rows are one step apart.
 """
 
-from __future__ import annotations
-
 import sys
 import warnings
 from collections.abc import Sequence

@@ -5,8 +5,6 @@ sensor of several channels is a node of the columns that the user names. All oth
 of their own. Scores, networks and displays know nodes; regressions know columns.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property

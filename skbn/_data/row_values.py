@@ -1,7 +1,5 @@
 """Values that users give for the rows of a table: weights, masks, any Series with its labels."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from numbers import Real
 from typing import Any

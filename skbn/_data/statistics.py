@@ -1,7 +1,5 @@
 """What every regression needs: the number of rows, the means and the triangular factor."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple

@@ -3,8 +3,6 @@
 Errors name the column, the row and the value that is not a finite number.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Sequence
 from numbers import Integral
 from typing import Any

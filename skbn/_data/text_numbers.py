@@ -3,8 +3,6 @@
 As a category, such a column would have a level for nearly every number.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Hashable

@@ -1,7 +1,5 @@
 """NearOptimalNetworks: what `near_optimal` of a learner returns."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from functools import cached_property

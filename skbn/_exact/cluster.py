@@ -5,8 +5,6 @@ the workers, which pass them to each other; if a worker is lost, dask runs its t
 back asks the workers for single scores.
 """
 
-from __future__ import annotations
-
 import math
 import socket
 from collections import Counter

@@ -5,8 +5,6 @@ search. Sets of candidates are masks of the columns of the search. `recurrences`
 their tables, and B and F are.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 

@@ -1,7 +1,5 @@
 """Families that are listed one by one, with their scores."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np

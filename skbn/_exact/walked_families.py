@@ -11,8 +11,6 @@ of T are divided into groups, and there are pieces for each group: those of the 
 its own columns and all inner ones, the others their own columns.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """Columns with holes of which some are combinations of others wherever they are observed."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """EM: the parameters of a Gaussian network that make rows with holes most probable."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """The lists of families that an order search chooses from; they grow while it runs."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

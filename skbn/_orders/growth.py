@@ -1,7 +1,5 @@
 """FamilyGrowth: where the lists of an order search get their families from, if scores are local."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple

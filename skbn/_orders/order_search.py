@@ -6,8 +6,6 @@ phase (`skbn._orders.placement`) finds a very good order at once; the second one
 there, takes families into account to which no single edge leads, and grows the lists meanwhile.
 """
 
-from __future__ import annotations
-
 import math
 import threading
 import time

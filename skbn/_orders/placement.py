@@ -1,7 +1,5 @@
 """The first phase of an order search: an order and families that are refitted on the fly."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """FamilyWeights: the weights of all families of a group of columns, as extended floats."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 

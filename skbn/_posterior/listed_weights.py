@@ -1,7 +1,5 @@
 """ListedWeights: the weights of families with few parents, as extended floats."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple

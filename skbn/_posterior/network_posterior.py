@@ -5,8 +5,6 @@ The constraints cut the columns into groups, whose networks are independent (see
 uniform prior, `network_sums` takes these as its scale and counts each network once.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

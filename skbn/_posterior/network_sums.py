@@ -21,8 +21,6 @@ signs, over M[U], sum to less than the mean of 2**n over the ways to add the oth
 these have all their parents in U.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

@@ -17,8 +17,6 @@ alpha is made slab by slab, as B is in the search (see `skbn._exact.recurrences`
 R, whose slabs come in the opposite order.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Where sums over all networks do not fit in memory, chains draw networks from the
 `skbn._chains`). Each begins elsewhere, and what they say is believed as far as they agree.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence

@@ -21,8 +21,6 @@ not in the group, and may only be parents, are candidates of all children. If fa
 the parents in the group are drawn first, and then the others.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from skbn._core.arrays import BYTES, Integers

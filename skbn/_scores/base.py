@@ -1,7 +1,5 @@
 """BaseScores: the methods that `LocalScores` and `ParentSetScores` share."""
 
-from __future__ import annotations
-
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence

@@ -13,8 +13,6 @@ Andrews, Ramsey & Cooper (2019), "Learning high-dimensional directed acyclic gra
 data-types", has this score, the degenerate Gaussian, for categories.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any

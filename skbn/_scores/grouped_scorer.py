@@ -7,8 +7,6 @@ rows has one scorer, and so one walk and one set function: a difference of sums 
 the sum of the differences.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
 from typing import Any, NamedTuple, NoReturn, Self, TypeVar

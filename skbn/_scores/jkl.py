@@ -4,8 +4,6 @@ The first line is the number of columns. Each column has a line with its name an
 parent sets, and then a line for each set: the score, the number of parents and their names.
 """
 
-from __future__ import annotations
-
 import math
 import os
 import re

@@ -1,7 +1,5 @@
 """ParentSetScores: the scores of listed families, without the rows they come from."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property

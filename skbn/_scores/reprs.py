@@ -1,7 +1,5 @@
 """How scores and lists of parents are shown: as text, or as a table in a notebook."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """CandidateScores: the local scores of all sets of a few candidates as a column's parents."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

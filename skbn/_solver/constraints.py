@@ -1,7 +1,5 @@
 """Knowledge about a network before the search: required and forbidden edges, and tiers."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Sequence, Set
 from numbers import Integral
 from typing import Any, NamedTuple

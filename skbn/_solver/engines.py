@@ -7,8 +7,6 @@ and over listed ones, are here. To add an engine, write its file and name it in 
 the order search of `order_engine` if it is asked for.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import partial

@@ -1,7 +1,5 @@
 """ListedProblem: the scores of families in a user's list, which rule out all others."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from typing import Self

@@ -1,7 +1,5 @@
 """near_optimal: the networks that score nearly as high as the best, in order of their score."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 

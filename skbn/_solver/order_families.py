@@ -1,7 +1,5 @@
 """OrderFamilies: the families that an order search begins with."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -6,8 +6,6 @@ place of both where it is asked for. A refusal names remedies, each of which is 
 for which this planner has found a plan.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from contextlib import suppress

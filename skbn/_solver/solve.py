@@ -4,8 +4,6 @@ The constraints cut the columns into groups, each of which is a search of its ow
 `Constraints.groups`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import singledispatch
