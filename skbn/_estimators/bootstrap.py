@@ -24,7 +24,7 @@ from skbn._core.resources import one_blas_thread, say
 from skbn._core.subsets import members_of
 from skbn._core.text import readable_value, warn
 from skbn._data.sample import Sample
-from skbn._data.statistics import SampleStatistics, sample_statistics
+from skbn._data.statistics import GroupStatistics, SampleStatistics, sample_statistics
 from skbn._data.table import Table, read_columns
 from skbn._displays.display import fitted_network_and_table
 from skbn._displays.notebook import frame_of
@@ -550,7 +550,8 @@ class TableEstimates:
         """Return a network with parameters, from the masks of each column's parents."""
         fixed = [mask & known for mask, known in zip(parents, self.fixed, strict=True)]
         with one_blas_thread():
-            model = estimate_model(self.statistics, parents, self.columns, fixed=fixed)
+            groups = [GroupStatistics([*range(len(parents))], self.statistics)]
+            model = estimate_model(groups, parents, self.columns, fixed=fixed)
         return GaussianBayesianNetwork._from_model(model)
 
 

@@ -4,7 +4,6 @@ Where an experimenter set nodes, a node is regressed on its parents in the other
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -62,7 +61,7 @@ def by_least_squares(
         own_rows = sample.rows, sample.weight, None, of_nodes, is_set
         groups = [(own, each) for own, each in Sample(*own_rows).groups]
     sizes = [mask.bit_count() for mask in parents]
-    statistics, models = [], []
+    statistics = []
     for nodes, rows in groups:
         own = blocks.columns_of(nodes)
         largest = max((sizes[i] for i in own), default=0)
@@ -77,26 +76,8 @@ def by_least_squares(
             )
         found = sample_statistics(rows.summary, names, largest_family=largest + 1, nodes=of_nodes)
         statistics.append(GroupStatistics(own, found))
-        of_own = [mask if i in own else 0 for i, mask in enumerate(parents)]
-        models.append(estimate_model(found, of_own, names, fixed=fixed))
-    model = (
-        models[0] if len(models) == 1 else joined([*zip(statistics, models, strict=True)], graph)
-    )
-    return replace(model, exogenous=tuple(exogenous)), statistics
-
-
-def joined(
-    models: Sequence[tuple[GroupStatistics, LinearGaussianModel]], graph: GraphOfColumns
-) -> LinearGaussianModel:
-    """Return the model of all columns, from models of some columns each."""
-    k = len(graph.parents)
-    coef, intercept, noise_variance = np.zeros((k, k)), np.empty(k), np.empty(k)
-    for (at, _), model in models:
-        coef[:, at], intercept[at] = model.coef[:, at], model.intercept[at]
-        noise_variance[at] = model.noise_variance[at]
-    mean = propagate(intercept, coef, graph.parents)
-    rest = coef, intercept, mean, noise_variance, graph.fixed
-    return LinearGaussianModel([*graph.blocks.column_names], graph.parents, *rest)
+    model = estimate_model(statistics, parents, names, fixed=fixed, exogenous=exogenous)
+    return model, statistics
 
 
 # Missing values

@@ -20,7 +20,7 @@ from skbn._core.resources import one_blas_thread
 from skbn._core.subsets import bits_of
 from skbn._core.text import first_few, readable_value
 from skbn._data.sample import Sample
-from skbn._data.statistics import SampleStatistics
+from skbn._data.statistics import GroupStatistics, SampleStatistics
 from skbn._missing.incomplete_rows import rows_by_pattern
 from skbn._regressions.least_squares import solve_triangular, triangular_factor
 
@@ -43,26 +43,29 @@ class NetworkParameters(NamedTuple):
 
 
 def estimate_model(
-    statistics: SampleStatistics,
+    groups: Sequence[GroupStatistics],
     parents: list[int],
     nodes: Sequence[Hashable],
     *,
     fixed: list[int] | None = None,
-    divisors: Floats | None = None,
+    exogenous: Sequence[int] = (),
+    divisors: Sequence[Floats] | None = None,
 ) -> LinearGaussianModel:
     """Return the model of a network with parameters by least squares.
 
     Parameters
     ----------
-    statistics : SampleStatistics
+    groups : sequence of GroupStatistics
+        The statistics of the rows that count for each node; together they have all nodes.
     parents : list of m int
         The masks of each node's parents.
     nodes : sequence of m hashables
     fixed : list of m int, optional
         The masks of those parents whose edges are known to have this direction; by default none.
-    divisors : ndarray of shape (m,), optional
-        The variance of the noise of a child with l parents is its residual sum of squares
-        divided by ``divisors[l]``. The default is n, which maximises the likelihood.
+    exogenous : sequence of int, default=()
+    divisors : sequence of ndarray of shape (m,), optional
+        For each group: the variance of the noise of a child with l parents is its residual sum
+        of squares divided by ``divisors[l]``. The default is n, which maximises the likelihood.
 
     Raises
     ------
@@ -70,39 +73,41 @@ def estimate_model(
         If a coefficient, or the variance of a column's noise, is out of float64's range.
     """
     m = len(parents)
-    is_parent = bits_of(parents, m)
-    n_parents = is_parent.sum(axis=1)
-    coef, left = scaled_regressions(statistics, is_parent)
-    noise_variance = np.empty(m)
-    squares = (left * statistics.scale) ** 2
-    for child, n in enumerate(n_parents):
-        divisor = statistics.n_samples if divisors is None else divisors[n]
-        if not divisor > 0:
-            fewer = f", or set max_parents to fewer than {n}" if n else ""
-            raise ValueError(
-                f"The noise of column {nodes[child]!r} with {n} parents cannot be "
-                "estimated: the criterion divides its residual sum of squares by "
-                f"{readable_value(divisor)}. Give more rows{fewer}."
-            )
-        members = is_parent[child]
-        with np.errstate(over="ignore"):
-            unscaled = coef[members, child] * statistics.scale[child]
-            coef[members, child] = unscaled / statistics.scale[members]
-        if not np.isfinite(coef[:, child]).all():
-            parent = nodes[int(np.argmax(~np.isfinite(coef[:, child])))]
-            raise ValueError(
-                f"The coefficient of column {parent!r} for column {nodes[child]!r} is out of "
-                "float64's range. Measure them in units nearer to each other."
-            )
-        noise_variance[child] = squares[child] / divisor
-        if noise_variance[child] < np.finfo(np.float64).tiny:
-            raise ValueError(
-                f"Column {nodes[child]!r} has noise of a variance below float64's range. Measure "
-                "it in smaller units."
-            )
-    parameters = NetworkParameters(coef, statistics.mean.copy(), noise_variance)
-    fixed = [0] * m if fixed is None else fixed
-    return LinearGaussianModel.from_estimates(nodes, parents, parameters, fixed)
+    coef, intercept, noise_variance = np.zeros((m, m)), np.empty(m), np.empty(m)
+    for i, (own, statistics) in enumerate(groups):
+        is_parent = bits_of([mask if x in own else 0 for x, mask in enumerate(parents)], m)
+        scaled, left = scaled_regressions(statistics, is_parent)
+        for child in own:
+            members, n = is_parent[child], parents[child].bit_count()
+            divisor = statistics.n_samples if divisors is None else divisors[i][n]
+            if not divisor > 0:
+                fewer = f", or set max_parents to fewer than {n}" if n else ""
+                raise ValueError(
+                    f"The noise of column {nodes[child]!r} with {n} parents cannot be "
+                    "estimated: the criterion divides its residual sum of squares by "
+                    f"{readable_value(divisor)}. Give more rows{fewer}."
+                )
+            with np.errstate(over="ignore"):
+                unscaled = scaled[members, child] * statistics.scale[child]
+                coef[members, child] = unscaled / statistics.scale[members]
+            if not np.isfinite(coef[:, child]).all():
+                parent = nodes[int(np.argmax(~np.isfinite(coef[:, child])))]
+                raise ValueError(
+                    f"The coefficient of column {parent!r} for column {nodes[child]!r} is out of "
+                    "float64's range. Measure them in units nearer to each other."
+                )
+            noise_variance[child] = (left[child] * statistics.scale[child]) ** 2 / divisor
+            if noise_variance[child] < np.finfo(np.float64).tiny:
+                raise ValueError(
+                    f"Column {nodes[child]!r} has noise of a variance below float64's range. "
+                    "Measure it in smaller units."
+                )
+        mean = statistics.mean.copy()
+        intercept[own] = (mean - mean @ coef)[own]
+    if len(groups) > 1:
+        mean = propagate(intercept, coef, parents)
+    rest = [0] * m if fixed is None else fixed, tuple(exogenous)
+    return LinearGaussianModel(list(nodes), parents, coef, intercept, mean, noise_variance, *rest)
 
 
 def scaled_regressions(statistics: SampleStatistics, is_parent: Booleans) -> tuple[Floats, Floats]:

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple, Self
 
 import numpy as np
 
 from skbn._core.arrays import Floats
 from skbn._core.exact_sums import upper_sum
-from skbn._core.graphs import dag_of, propagate
+from skbn._core.graphs import dag_of
 from skbn._core.resources import Progress, one_blas_thread
 from skbn._core.subsets import mask_of, members_of
 from skbn._data.nodes import Nodes
@@ -637,35 +637,11 @@ class TableProblem(Problem):
         Each node has the parameters of the rows that count for it.
         """
         scorer, known = self.scorer, self.scorer.nodes
-        fixed = known.parents_of_columns(self.irreversible(parents), within=False)
-        models = []
-        for nodes, of_group in scorer.row_groups:
-            own = [mask if x in nodes else 0 for x, mask in enumerate(parents)]
-            model = estimate_model(
-                of_group.statistics,
-                known.parents_of_columns(own),
-                known.column_names,
-                fixed=fixed,
-                divisors=of_group.noise_divisors,
-            )
-            models.append((nodes, model))
-        if len(models) > 1:
-            of_columns = [(known.columns_of(nodes), each) for nodes, each in models]
-            model = _joined(of_columns, known.parents_of_columns(parents), fixed)
-        if self.constraints.exogenous:
-            outside = known.columns_of(members_of(self.constraints.exogenous))
-            model = replace(model, exogenous=tuple(outside))
-        return model
-
-
-def _joined(
-    models: list[tuple[list[int], LinearGaussianModel]], parents: list[int], fixed: list[int]
-) -> LinearGaussianModel:
-    """Return the model of all columns, from models of some columns each and their numbers."""
-    k = len(parents)
-    coef, intercept, noise_variance = np.zeros((k, k)), np.empty(k), np.empty(k)
-    for at, model in models:
-        coef[:, at], intercept[at] = model.coef[:, at], model.intercept[at]
-        noise_variance[at] = model.noise_variance[at]
-    mean = propagate(intercept, coef, parents)
-    return LinearGaussianModel(model.nodes, parents, coef, intercept, mean, noise_variance, fixed)
+        return estimate_model(
+            scorer.group_statistics,
+            known.parents_of_columns(parents),
+            known.column_names,
+            fixed=known.parents_of_columns(self.irreversible(parents), within=False),
+            exogenous=known.columns_of(members_of(self.constraints.exogenous)),
+            divisors=[each.noise_divisors for _, each in scorer.row_groups],
+        )

@@ -24,7 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skbn import GaussianBayesianNetwork, GaussianBNLearner, LocalScoreTransformer
 from skbn._data.sample import summarise
-from skbn._data.statistics import sample_statistics
+from skbn._data.statistics import GroupStatistics, sample_statistics
 from skbn._networks.gaussian import LinearGaussianModel, estimate_model
 
 
@@ -249,9 +249,10 @@ def test_divisors_depend_on_the_number_of_parents(wine):
     rows = wine.to_numpy()[:, :3]
     statistics = sample_statistics(summarise(rows), ["a", "b", "c"])
     parents = [0b000, 0b001, 0b011]
-    plain = estimate_model(statistics, parents, ["a", "b", "c"])
+    groups = [GroupStatistics([0, 1, 2], statistics)]
+    plain = estimate_model(groups, parents, ["a", "b", "c"])
     unbiased = len(rows) - 1.0 - np.arange(3)
-    scaled = estimate_model(statistics, parents, ["a", "b", "c"], divisors=unbiased)
+    scaled = estimate_model(groups, parents, ["a", "b", "c"], divisors=[unbiased])
     np.testing.assert_array_equal(scaled.coef, plain.coef)
     expected = plain.noise_variance * len(rows) / unbiased
     np.testing.assert_allclose(scaled.noise_variance, expected, rtol=1e-12)

@@ -33,7 +33,7 @@ def rows():
 
 def certify(scores, parents, change=lambda coef: coef):
     m = scores.shape[1]
-    estimated = estimate_model(scores.statistics, parents, scores.columns)
+    estimated = estimate_model(scores.scorer.group_statistics, parents, scores.columns)
     free = read_constraints(list(range(m)), max_parents=m - 1)
     certify_network(scores, free, parents, [change(estimated.coef)])
 
@@ -131,7 +131,7 @@ def test_a_faulty_edge_among_many_columns_is_noticed(parents, edge):
     scores = LocalScoreTransformer(penalty=3).fit_transform(rows)
     free = read_constraints(scores.columns, max_parents=m - 1)
     masks = [mask_of(parents.get(x, [])) for x in range(m)]
-    coef = estimate_model(scores.statistics, masks, scores.columns).coef
+    coef = estimate_model(scores.scorer.group_statistics, masks, scores.columns).coef
     if edge is None:
         certify_network(scores, free, masks, [coef])
         return

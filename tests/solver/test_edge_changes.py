@@ -140,7 +140,9 @@ def test_the_best_change_leads_to_the_best_neighbour_until_none_is_better(name):
             continue
         changes = EdgeChanges(table.scorer, constraints, parents)
         while True:
-            coef = estimate_model(table.scores.statistics, parents, table.scores.columns).coef
+            coef = estimate_model(
+                table.scores.scorer.group_statistics, parents, table.scores.columns
+            ).coef
             _, gain = table.best_neighbour(constraints, parents)
             change = changes.best()
             if change is None:
