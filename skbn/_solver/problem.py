@@ -365,7 +365,8 @@ class Problem(ABC):
 
     def score_of(self, columns: Sequence[int], parents: Sequence[int]) -> float:
         """Return the sum of the columns' local scores in a network, without their offsets."""
-        *terms, _ = self.network_terms(parents)
+        with one_blas_thread():
+            *terms, _ = self.network_terms(parents)
         return float(sum(terms)[list(columns)].sum())
 
     @abstractmethod

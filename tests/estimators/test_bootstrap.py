@@ -20,6 +20,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from threadpoolctl import threadpool_info
 
 from skbn import (
     BGe,
@@ -269,8 +270,9 @@ def test_pipelines_need_routing(wine):
     assert [*bootstrap.dag_] == [*wine.columns]  # the scaler hands on an array
 
 
+@pytest.mark.usefixtures("two_blas_threads")
 def test_a_learner_within_takes_one_thread_unless_told(wine):
-    numbers = []
+    numbers, of_blas = [], set()
 
     class Recording(Wrapped):
         def __init__(self, learner=None, n_jobs=None):
@@ -279,11 +281,15 @@ def test_a_learner_within_takes_one_thread_unless_told(wine):
 
         def fit(self, X, sample_weight=None):
             numbers.append((self.n_jobs, self.learner.n_jobs))
+            if self.n_jobs == 1:
+                pools = threadpool_info()
+                of_blas.update(p["num_threads"] for p in pools if p["user_api"] == "blas")
             return super().fit(X, sample_weight)
 
     learner = Recording(GaussianBNLearner(n_jobs=2))
     BootstrapBNLearner(learner, n_resamples=3, n_jobs=2).fit(wine)
     assert numbers == [(None, 2)] + 3 * [(1, 2)]
+    assert of_blas <= {1}  # more would wait for each other
     assert (learner.n_jobs, learner.learner.n_jobs) == (None, 2)
 
 
