@@ -15,6 +15,7 @@ import pytest
 from agreement import raises
 
 import skbn
+from skbn.datasets import make_gaussian_network
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -112,23 +113,6 @@ def check_networks(names):
     }
 
 
-def check_coming_from(names):
-    """What the tables put beside another library's names exists."""
-    text = (DOCS / "guide/coming-from.md").read_text(encoding="utf-8")
-    rows = [row for row in text.splitlines() if row.startswith("|")]
-    ours = re.sub(r"\(\S+\.md\S*\)", "", " ".join(row.split("|")[3] for row in rows))
-    owners = {"a": names["fitted"], "network": names["fitted"], "dag": names["learner"].dag_}
-    owners |= {"learner": names["learner"], "scores": names["scores"], "networkx": networkx}
-    owners |= {"posterior": skbn.GaussianBNPosterior, "bootstrap": names["bootstrap"]}
-    owners |= {"skbn": skbn}
-    attributes = set(re.findall(r"\b([a-z]\w*)\.([a-z]\w*)", ours))
-    assert len(attributes) > 20
-    assert not [f"{a}.{b}" for a, b in attributes if not hasattr(owners[a], b)]
-    assert set(re.findall(r"skbn\.io\.(\w+)", ours)) <= set(skbn.io.__all__)
-    classes = set(re.findall(r"\b((?:Bootstrap|Gaussian|Local|Network)\w+)", ours))
-    assert classes <= set(skbn.__all__)
-
-
 def check_quick_start(names):
     assert names["learner"].network_score_ == pytest.approx(-3490.95528398)
     assert names["ordered"].network_score_ < names["learner"].network_score_
@@ -207,7 +191,6 @@ CHECKS = {
     "guide/scores": check_scores,
     "guide/constraints": check_constraints,
     "guide/scikit-learn": check_scikit_learn,
-    "guide/coming-from": check_coming_from,
     "guide/networks": check_networks,
     "guide/quick-start": check_quick_start,
     "guide/missing": check_missing,
@@ -237,6 +220,26 @@ NEEDS["guide/scikit-learn"] += [pytest.mark.needs_sklearn("1.9", "has callbacks"
 def test_pages(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     CHECKS.get(page, dict)(run_blocks(DOCS / f"{page}.md"))
+
+
+def test_names_beside_those_of_other_libraries():
+    """What the tables put beside another library's names exists."""
+    text = (DOCS / "guide/coming-from.md").read_text(encoding="utf-8")
+    rows = [row for row in text.splitlines() if row.startswith("|")]
+    ours = re.sub(r"\(\S+\.md\S*\)", "", " ".join(row.split("|")[3] for row in rows))
+    X, _ = make_gaussian_network(3, n_samples=50, random_state=0)
+    learner = skbn.GaussianBNLearner().fit(X)
+    owners = {"a": learner.network_, "network": learner.network_, "dag": learner.dag_}
+    owners |= {"learner": learner, "networkx": networkx}
+    owners["scores"] = skbn.LocalScoreTransformer().fit_transform(X)
+    owners |= {"posterior": skbn.GaussianBNPosterior, "skbn": skbn}
+    owners["bootstrap"] = skbn.BootstrapBNLearner(learner, n_resamples=2, random_state=0).fit(X)
+    attributes = set(re.findall(r"\b([a-z]\w*)\.([a-z]\w*)", ours))
+    assert len(attributes) > 20
+    assert not [f"{a}.{b}" for a, b in attributes if not hasattr(owners[a], b)]
+    assert set(re.findall(r"skbn\.io\.(\w+)", ours)) <= set(skbn.io.__all__)
+    classes = set(re.findall(r"\b((?:Bootstrap|Gaussian|Local|Network)\w+)", ours))
+    assert classes <= set(skbn.__all__)
 
 
 def test_all_pages_with_checks_are_run():
