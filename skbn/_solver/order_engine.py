@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from skbn._core.resources import Resources, count_threads
+from skbn._core.resources import Resources, count_threads, one_blas_thread
 from skbn._core.subsets import mask_of, members_of
 from skbn._core.text import readable_value
 from skbn._exact.plan import TooLargeError
@@ -147,6 +147,7 @@ class OrderGroupSearch(GroupSearch):
             start_losses=_losses(starts, score),
         )
 
+    @one_blas_thread()
     def _settled(
         self, problem: Problem, search: OrderSearch, masks: list[int]
     ) -> tuple[list[int], float, bool]:

@@ -365,8 +365,7 @@ class Problem(ABC):
 
     def score_of(self, columns: Sequence[int], parents: Sequence[int]) -> float:
         """Return the sum of the columns' local scores in a network, without their offsets."""
-        with one_blas_thread():
-            *terms, _ = self.network_terms(parents)
+        *terms, _ = self.network_terms(parents)
         return float(sum(terms)[list(columns)].sum())
 
     @abstractmethod
