@@ -24,7 +24,7 @@ from skbn._scores.reprs import ScoredParents, ScoresSummary, TopParents
 class BaseScores(ABC):
     """The local scores of families, each a child with a set of parents."""
 
-    _nodes: Nodes | None = None  # which columns of a table are behind the scores' columns
+    _nodes: Nodes | None = None  # which columns of a table make up each column here
 
     @property
     @abstractmethod

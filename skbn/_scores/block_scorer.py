@@ -1,11 +1,11 @@
 """BlockScorer: the local scores of nodes that have several columns each.
 
-The score of a node x with the parents P is ``F[P + x] - F[P]``, where the set function of nodes
-with d columns in all is that of these columns, ``F[S] = C[d] + a1[d - 1] * L[S]``, less what is
-paid for edges. It is the sum of the local scores of x's columns, each of which has the columns of
-P and those before it as parents, in whatever order they are. An information criterion's F changes
-by a constant for each node if a node's columns are replaced by another basis of their span; for
-other criteria each node's columns are whitened first, which makes F the same for all bases.
+The score of a node x with the parents P is ``F[P + x] - F[P]``. For nodes S with d columns in all,
+``F[S] = C[d] + a1[d - 1] * L[S]``, less the cost of their edges. This is the sum of the local
+scores of x's columns, in any order, each with the columns of P and those before it as parents. An
+information criterion's F changes by a constant for each node if a node's columns are replaced by
+another basis of their span; for other criteria each node's columns are whitened first, which makes
+F the same for all bases.
 
 References
 ----------
@@ -44,15 +44,15 @@ from skbn._scores.families import AllFamilies, SmallFamilies
 from skbn._scores.scorer import FamilyScorer
 from skbn.exceptions import DegenerateColumnsError
 
-# A column that leaves a smaller share of its norm on the others of its node adds nothing to them.
+# A column depends on the others of its node if its residual on them is a smaller share of its norm.
 _LEAST_SHARE = 1e-10
 
 
 class BlockScorer(FamilyScorer):
-    """Scores the families of nodes. What it has computed, it keeps.
+    """Scores the families of nodes, and keeps what it has computed.
 
-    The sets of nodes have values of F where `FamilyScorer` has log-determinants, so that its tables
-    are those of a difference. F leaves out what is in `score_offsets`.
+    Sets of nodes have values of F in place of log-determinants, so that `tables` only take a
+    difference. F leaves out what is in `score_offsets`.
 
     Parameters
     ----------
@@ -62,8 +62,8 @@ class BlockScorer(FamilyScorer):
     Attributes
     ----------
     nodes : Nodes
-        With those columns that are independent of the others of their node in these rows: a level
-        without rows, for one, has no indicator.
+        With the columns that are independent within their node in these rows: a level without rows,
+        for example, has no indicator.
     """
 
     why_listed = "of nodes of several columns"
@@ -126,7 +126,7 @@ class BlockScorer(FamilyScorer):
             tables = criterion.tables(n, k)
         most = self._most_columns
         tables = check_tables(tables, name, n, k, most - 1)
-        tables[0, most:] = 0.0  # no family has so many columns
+        tables[0, most:] = 0.0  # no family has this many columns
         if not (
             np.isfinite(tables[0]).all() and (tables[1, 1:most] == -tables[2, : most - 1]).all()
         ):
@@ -184,9 +184,9 @@ class BlockScorer(FamilyScorer):
 
     @cached_property
     def _factors_within(self) -> list[Floats]:
-        """The factor of each node's columns, in their own units, by which they are whitened.
+        """The factor that whitens each node's columns, in their own units.
 
-        That of a single column is 1: its unit is the user's choice.
+        A single column's factor is 1: its unit is the user's choice.
         """
         summary, nodes = self.summary, self.nodes
         factors = []
@@ -277,7 +277,7 @@ class BlockScorer(FamilyScorer):
         self._check(families, log_det, own, columns)
 
     def _value(self, n_columns: Integers, n_nodes: Integers, log_det: Floats) -> Floats:
-        """Return F of sets of so many columns and nodes, without the offsets."""
+        """Return F of sets with these numbers of columns and nodes, without the offsets."""
         constants, factors = self._weights.of_family[:, n_columns]
         return np.asarray(constants + self._weights.node_terms[n_nodes] + factors * log_det)
 
@@ -391,7 +391,7 @@ def independent_columns(
 def too_many_columns(
     nodes: Nodes, most: int, n_rows: int, n_samples: float, *, holes: bool = False
 ) -> ValueError:
-    """Return the error that a family's columns, at most so many, are no fewer than the rows."""
+    """Return the error that a family may have as many columns as there are rows, or more."""
     widest = int(np.argmax(nodes.widths))
     what = "levels" if nodes.names[widest] in nodes.levels else "columns"
     n_parts = nodes.widths[widest] + (what == "levels")
@@ -408,7 +408,7 @@ def too_many_columns(
 def _nodes_error(
     summary: RowSummary, nodes: Nodes, kept: list[int], constant: Mapping[int, str]
 ) -> DegenerateColumnsError:
-    """Return the error about nodes that do not vary, and about the columns kept of others."""
+    """Return the error about nodes that do not vary, and about degenerate columns of the others."""
     labels, names = labels_of(nodes.column_names, nodes), nodes.column_names
     message = " ".join(constant.values())
     error = DegenerateColumnsError(message, [labels[j] for j in nodes.columns_of(constant)])

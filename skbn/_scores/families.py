@@ -1,7 +1,7 @@
-"""Families: which families have scores, as the planner of a search asks.
+"""Families: which families have scores, for the planner of a search.
 
-`AllFamilies` and `SmallFamilies` are those of a table, whose scores follow from regressions;
-`GivenFamilies` stand in a user's list.
+`AllFamilies` and `SmallFamilies` belong to a table, and their scores follow from regressions;
+`GivenFamilies` are in a user's list.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ class Families(ABC):
     max_parents : int
         The largest number of parents.
     are_listed : bool
-        Whether they are few enough to be gone through one by one.
+        Whether they are few enough to visit one by one.
     are_given : bool
         Whether they were listed by the user, so that the scores may rule out any others.
     work : int
         About how long it takes to compute what their scores need, in units of one local score.
     kernels : tuple of kernel
-        Those that compute it.
+        The kernels that compute it.
     numbers_while_listed : int
         How many numbers are in memory while the families of a child are listed.
     """
@@ -88,7 +88,7 @@ class GivenFamilies(Families):
     ----------
     m : int
     n_families : int
-        In the lists of all columns together.
+        Summed over the lists of all columns.
     max_parents : int
     """
 

@@ -1,10 +1,10 @@
 """GroupedScorer: the local scores of families whose children have rows of their own.
 
 Where an experimenter set some columns in some rows, a child's families are scored by the rows in
-which it was not set. Where several tables have one structure, and parameters each for itself, the
-scores of a family in the tables are added up, since the tables' likelihoods multiply. Each group of
-rows has one scorer, and so one walk and one set function: a difference of sums of set functions is
-the sum of the differences.
+which it was not set. Where several tables share a structure but not its parameters, a family's
+scores in the tables are added up, since likelihoods multiply. Each group of rows has its own
+scorer, walk and set function. Set functions can be added up too: the difference of the sums is the
+sum of the differences.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -31,7 +31,7 @@ Computed = TypeVar("Computed")
 
 
 def sum_of_scorers(parts: Sequence[FamilyScorer]) -> FamilyScorer:
-    """Return what adds up the scores of tables with the same columns and the same criterion."""
+    """Return a scorer that adds up the scores of tables with the same columns and criterion."""
     if len(parts) == 1:
         return parts[0]
     groups: list[TableGroup] = []
@@ -48,9 +48,9 @@ class TableGroup(NamedTuple):
     ----------
     nodes : list of int
     scorer : FamilyScorer
-        That of these rows.
+        The scorer of these rows.
     whole : FamilyScorer
-        That of all rows of the table, which knows its columns.
+        The scorer of all rows of the table, which knows its columns.
     """
 
     nodes: list[int]
@@ -120,7 +120,7 @@ class GroupedScorer(FamilyScorer):
         Raises
         ------
         ValueError
-            If its rows are too few, or their columns not independent, naming it.
+            Naming the child, if its rows are too few or their columns not independent.
         """
         return [self._checked(i) for i in self._groups_of[child]]
 
@@ -344,7 +344,7 @@ class GroupedScorer(FamilyScorer):
         compute: Callable[[FamilyScorer], Computed],
         add: Callable[[Sequence[Computed]], Computed],
     ) -> list[Computed]:
-        """Return what is computed from the groups of each child and added up, each once."""
+        """Return, for each child, the sum over its groups; each group is computed once."""
         of_groups: dict[int, Computed] = {}
         sums: dict[tuple[int, ...], Computed] = {}
         for child in children:
@@ -358,7 +358,7 @@ class GroupedScorer(FamilyScorer):
 
 
 def _require_same_columns(whole: FamilyScorer, scorer: FamilyScorer) -> None:
-    """Raise if levels of a category have no rows among those of a group."""
+    """Raise if a group has no rows of some level of a category."""
     own = scorer.nodes.column_names
     if missing := [each for each in whole.nodes.column_names if each not in own]:
         raise ValueError(
@@ -375,7 +375,7 @@ def _sum_of_functions(parts: Sequence[SetFunctions]) -> SetFunctions:
 
 
 def _sum_of_small_sets(parts: Sequence[tuple[Any, Floats, Floats]]) -> tuple[Any, Floats, Floats]:
-    """Return the sum of scores as the difference of one function of sets: its values."""
+    """Return the function of sets whose differences are the summed scores."""
     return parts[0][0], np.sum([_values(*each) for each in parts], axis=0), parts[0][2]
 
 
@@ -386,7 +386,7 @@ def _values(families: AllFamilies | SmallFamilies, weighed: Floats, tables: Floa
     else:
         subsets = families.subsets
         n_columns = np.repeat(np.arange(subsets.most + 1), np.diff(subsets.starts))
-    # Numbers of parents that are ruled out are so by the tables of the sum.
+    # The tables of the sum rule out numbers of parents; infinities here would spoil the sums.
     c = np.where(np.isfinite(tables[0]), tables[0], 0.0)
     constants, factors = np.append(0.0, np.cumsum(c)), np.append(0.0, tables[2])
     return np.asarray(constants[n_columns] + factors[n_columns] * weighed)

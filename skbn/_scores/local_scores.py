@@ -165,7 +165,7 @@ class LocalScores(TableMixin, BaseScores):
         Parameters
         ----------
         other : LocalScores or SummedScores
-            Of other rows with the same columns.
+            Scores of other rows with the same columns.
 
         Returns
         -------
@@ -303,7 +303,7 @@ class LocalScores(TableMixin, BaseScores):
     def _of_rows(
         self, change: Callable[[Sample], Sample], max_parents: int | None = None
     ) -> LocalScores:
-        """Return the scores of changed rows, those of each table by itself."""
+        """Return the scores of changed rows, each table on its own."""
         sample = change(self.sample)
         is_same = sample is self.sample and max_parents is None
         return self if is_same else self._with_sample(sample, max_parents=max_parents)
@@ -545,16 +545,16 @@ class LocalScores(TableMixin, BaseScores):
 class SummedScores(LocalScores):
     """The local scores of several tables with the same columns, added up.
 
-    The score of a network is then that of one structure whose parameters each table has for
-    itself: the sum of the network's scores in all tables, or the logarithm of the product of their
-    marginal likelihoods. The sum of `LocalScores`, ``scores_a + scores_b`` or
-    ``sum(list_of_scores)``, makes these objects; learners and posteriors take them in the place of
-    a table. The networks that they find have no parameters: fit these to a table.
+    They score one structure whose parameters differ between tables: a network's score is the sum of
+    its scores in all tables, or the logarithm of the product of their marginal likelihoods. The sum
+    of `LocalScores`, ``scores_a + scores_b`` or ``sum(list_of_scores)``, makes these objects;
+    learners and posteriors take them in the place of a table. The networks that they find have no
+    parameters: fit these to a table.
 
     Attributes
     ----------
     tables : list of LocalScores
-        Those that were added up.
+        The scores that were added up.
     feature_names_in_ : ndarray of shape (m,) of str
         Only if the columns have names.
 
@@ -589,7 +589,7 @@ class SummedScores(LocalScores):
         self, first = cls.__new__(cls), tables[0]
         for each in tables:
             _require_summand(first, each)
-        vars(self).update(vars(first))  # they have their settings in common
+        vars(self).update(vars(first))  # their settings are the same
         self.tables = list(tables)
         self.scorer = sum_of_scorers([each.scorer for each in tables])
         return self
@@ -600,7 +600,7 @@ class SummedScores(LocalScores):
 
     @property
     def sample(self) -> NoReturn:
-        """Raise a TypeError, since the rows are those of several tables."""
+        """Raise a TypeError, since the rows belong to several tables."""
         raise TypeError(
             "SummedScores are of several tables, which have their rows: see their attribute "
             "tables. Pass one of these, or a table."

@@ -49,7 +49,7 @@ class ScoresSummary:
     memory_note: str = ""
 
     def line(self) -> str:
-        """Return all but the columns' names on one line."""
+        """Return everything except the columns' names, on one line."""
         rows = "" if self.n_rows is None else f"{self.n_rows:,} rows x "
         parts = [
             f"{readable_count(self.n_families)} families",
@@ -93,7 +93,7 @@ class ScoredParents(NamedTuple):
     score : float
         The family's local score, in nats.
     difference : float
-        The score less that of the best parents; not positive.
+        The score minus the best parents' score; not positive.
     """
 
     parents: list[str | int]

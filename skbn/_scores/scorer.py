@@ -47,7 +47,7 @@ from skbn._scores.families import (
 
 
 class FamilyScorer:
-    """Scores the families of a sample's columns. What it has computed, it keeps.
+    """Scores the families of a sample's columns, and keeps what it has computed.
 
     Parameters
     ----------
@@ -346,7 +346,7 @@ class FamilyScorer:
     ) -> list[tuple[SmallFamilies, Floats]]:
         """Return, for each child, the families of few parents among columns, and what they need.
 
-        The progress is advanced by that of one walk.
+        Advances the progress by the work of one walk.
         """
         small = self.small_sets(columns, max_parents, resources.n_jobs, resources.progress)
         return [small] * len(children)
@@ -417,8 +417,8 @@ class FamilyScorer:
     ) -> SetFunctions:
         """Return what local scores are differences of, for all subsets of columns, in this order.
 
-        If these are all columns, in their order, and families of any size are scored, they are
-        kept, and take the place of log-determinants and of what another search took.
+        If these are all columns, in their order, and families of any size are scored, the functions
+        are kept, and replace the log-determinants and those of an earlier search.
 
         Raises
         ------
@@ -455,12 +455,12 @@ class FamilyScorer:
         children : list of int
         max_parents : int
         resources : Resources
-            Their progress is advanced by that of one walk.
+            Their progress is advanced by the work of one walk.
 
         Returns
         -------
         functions : list of SetFunctions
-            One for each of `columns`; those of the columns that are no children are not used.
+            One for each of `columns`; only those of children are used.
         """
         n_jobs, progress = resources.n_jobs, resources.progress
         sets = self.set_functions_of(columns, max_parents, n_jobs, progress)
@@ -654,5 +654,5 @@ class _SharedByPenalties:
     searched: SearchedSets | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        # It takes longer to store 2**m numbers than to compute them again.
+        # Storing 2**m numbers takes longer than computing them again.
         return {"statistics": self.statistics, "log_determinants": None, "searched": None}
