@@ -162,7 +162,7 @@ def is_series(values: Any) -> bool:
 
 
 def is_labelled(values: Any) -> bool:
-    """Whether values have labels, as those of a dict or a Series do."""
+    """Whether values have labels, as in a dict or a Series."""
     return isinstance(values, Mapping) or is_series(values)
 
 
@@ -193,7 +193,7 @@ def known_values(values: Any, nodes: Sequence[Hashable], parameter: str) -> dict
     TypeError
         If it is neither.
     ValueError
-        If a label comes twice, or that of a missing value is not a node.
+        If a label comes twice, or the label of a missing value is not a node.
     """
     values = by_label(values, parameter, "node")
     reject_unknown([node for node in values if is_missing(values[node])], nodes, parameter)

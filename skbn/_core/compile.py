@@ -15,7 +15,7 @@ from numba.core import event
 
 from skbn._core.resources import say
 
-# Shorter compilations need no words.
+# Shorter compilations are not announced.
 _LONG = 1.0
 _SECONDS = 0.5
 
@@ -38,8 +38,7 @@ def kernel(*signature: Any, seconds: float = _SECONDS) -> Callable[[Callable[...
     *signature : numba type
         The type of each argument: ``float64[::1]`` is a contiguous array that can be written.
     seconds : float
-        About how long it takes to compile; to be given from one second on. Waiting users are told
-        the sum.
+        About how long it takes to compile, if more than a second. Users who wait are told the sum.
     """
 
     def declare(function: Callable[..., Any]) -> Any:
@@ -64,7 +63,7 @@ def inner_kernel(function: Callable[..., Any]) -> Any:
 def inlined_kernel(function: Callable[..., Any]) -> Any:
     """Declare a function that is compiled into each of the kernels that call it.
 
-    To call a short function with a tuple of many arrays takes longer than what it does.
+    Calling a short function with a tuple of many arrays takes longer than running it.
     """
     with _compiler_enabled():
         return _njit(function, no_cpython_wrapper=True, forceinline=True)
@@ -73,15 +72,15 @@ def inlined_kernel(function: Callable[..., Any]) -> Any:
 def pasted_kernel(function: Callable[..., Any]) -> Any:
     """Declare a function that numba pastes into the one kernel that calls it, uncompiled.
 
-    A function that is compiled by itself is optimised once more, with all that it calls, in each
-    kernel. So this is for long functions that call others and are called once.
+    A separately compiled function is optimised again, with all that it calls, in each kernel. So
+    this is for long functions that call others and are called once.
     """
     with _compiler_enabled():
         return _njit(function, no_cpython_wrapper=True, inline="always")
 
 
 def tuple_type(kind: type, *fields: Any) -> Any:
-    """Return the numba type of a named tuple, from those of its fields.
+    """Return the numba type of a named tuple, from its fields' types.
 
     numba has one type for tuples whose fields are of the same type, and another one for others.
     With the wrong type, it recompiles the kernel at its first call.
@@ -97,8 +96,8 @@ def kernels_of(module: str) -> list[Any]:
 def compile_kernels(kernels: Iterable[Any], *, silently: bool = False) -> None:
     """Compile what a computation is about to call, or load it from the cache.
 
-    A line on standard error says so if it will take more than a second; the logger "skbn" is told
-    too, at level INFO. Call it before anything that is timed.
+    A line on standard error, and the logger "skbn" at level INFO, say so if it will take more than
+    a second. Call it before anything that is timed.
 
     Another thread compiles, since Ctrl-C interrupts only the main thread: interrupted halfway,
     numba may be left without an entry that it was about to register. Ctrl-C is answered at once,
@@ -123,14 +122,14 @@ def _compile(kernels: list[Any], silently: bool) -> None:
     with event.install_listener("numba:compile", announcer), _without_garbage_collection():
         for i, each in enumerate(kernels):
             announcer.seconds_left = sum(_seconds[other] for other in kernels[i:])
-            with suppress(OSError):  # the disk is full: compiled all the same, but not cached
+            with suppress(OSError):  # the disk is full: compiled, but not cached
                 each.compile(_signatures[each])
 
 
 class _Announcer(event.Listener):
     """Announces the first kernel that is compiled; those in the cache are not.
 
-    Where one is missing in the cache, so are usually those after it.
+    If one is missing in the cache, the later ones usually are, too.
     """
 
     def __init__(self, is_told: bool) -> None:
@@ -138,7 +137,7 @@ class _Announcer(event.Listener):
         self.seconds_left = 0.0
 
     def on_start(self, event: event.Event) -> None:
-        """Announce that a kernel is compiled, unless it is somebody else's."""
+        """Announce that a kernel is compiled, unless it belongs to another program."""
         is_ours = event.data["dispatcher"] in _signatures
         if is_ours and not self._is_told and self.seconds_left > _LONG:
             self._is_told = True
@@ -153,7 +152,7 @@ class _Announcer(event.Listener):
 
 @contextmanager
 def _without_garbage_collection() -> Iterator[None]:
-    """Do not look for cycles among numba's many objects: a tenth of the time to compile."""
+    """Switch garbage collection off: searching numba's many objects takes a tenth of the time."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

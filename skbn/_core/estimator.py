@@ -1,4 +1,4 @@
-"""What every estimator here does for scikit-learn, whatever it estimates.
+"""What every estimator here does for scikit-learn.
 
 A class lists in ``_allowed_values`` what each of its parameters may be, and `check_parameters`
 compares; the errors are worded like scikit-learn's own. A method decorated by `fit_method` checks
@@ -47,8 +47,8 @@ else:
     class CallbackSupportMixin(SklearnCallbackSupportMixin):  # type: ignore[no-redef]
         """An estimator that knows whether it has callbacks.
 
-        scikit-learn has no public way to ask, and without one every fit would create the tasks
-        that callbacks hear of. These take half a millisecond, 8 % of a fit of 8 columns.
+        scikit-learn has no public way to ask. If we did not know, every fit would create the tasks
+        that callbacks are told of: half a millisecond, 8 % of a fit of 8 columns.
         """
 
         _has_callbacks = False
@@ -284,13 +284,13 @@ def random_generator(random_state: Any) -> Random:
 
 
 class NetworkHintMixin:
-    """Says where a method of the network is that a user asks an estimator for."""
+    """Tells users who ask an estimator for a method of its network where that method is."""
 
     _network_class: type
     _network_name = "network_"
 
     def __getattr__(self, name: str) -> Any:
-        # Only where the usual way fails; again, for its error.
+        # Called only when the usual lookup has failed; that is repeated for its error.
         try:
             return super().__getattribute__(name)
         except AttributeError as error:
@@ -304,7 +304,7 @@ class NetworkHintMixin:
 
 
 def fit_method(method: Method) -> Method:
-    """Decorate a method that fits, so that it has only the fit itself to do.
+    """Decorate a method that fits, so that it only has to fit.
 
     It checks the parameters first, calls the callbacks when the fit begins and when it ends, and
     leaves no fitted attributes if that raises: see `all_or_nothing`.
@@ -338,7 +338,7 @@ def fit_method(method: Method) -> Method:
 def all_or_nothing(estimator: BaseEstimator) -> Iterator[None]:
     """Remove the result of an earlier fit, and all of this one if it fails or is interrupted.
 
-    Underflow is ignored: a user may have told numpy to raise it, and numbers in large units do
+    Underflow is ignored, even if the user has told numpy to raise it: numbers in large units do
     underflow.
 
     Raises

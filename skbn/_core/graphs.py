@@ -174,7 +174,7 @@ def exogenous_nodes(dag: nx.DiGraph) -> list[Hashable]:
 
 
 def keep_confidences(dag: nx.DiGraph, source: nx.DiGraph, *names: str) -> nx.DiGraph:
-    """Give a graph's edges what says how sure the edges of a source are, and other attributes.
+    """Copy the attributes that say how sure edges are, and those named, to a graph's edges.
 
     Examples
     --------
@@ -245,7 +245,7 @@ _OTHERS = "\0skbn: all other columns"
 
 
 def _replaced(value: Any, old: Any, new: Any) -> Any:
-    """Return a value, or the collection of collections that it is, with one thing for another."""
+    """Return a value, or a nested collection, with one thing replaced by another."""
     if type(value) in (list, tuple, set):
         return type(value)(_replaced(each, old, new) for each in value)
     if type(value) is dict:
@@ -305,10 +305,10 @@ class LinearModel:
         The mean is kept beside the intercepts, because differences from it keep all digits
         when it is far from 0.
     fixed : list of m int
-        The masks of those parents whose edges are known to have this direction.
+        The masks of the parents whose edges are known to have this direction.
     exogenous : tuple of int
-        The numbers of the nodes that are not modelled: their mean and their variance only say where
-        and how far they were spread in some table.
+        The numbers of the nodes that are not modelled: their mean and variance only describe some
+        table.
     """
 
     nodes: list[Hashable]

@@ -1,6 +1,6 @@
-"""Resources: what a computation may take, and whom it tells how far it is.
+"""Resources: what a computation may take, and who is told of its progress.
 
-Memory, threads and time, and the progress that listeners are told of.
+That is memory, threads and time, and the progress that listeners are told of.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Progress:
         Each is called as ``listener(percent, seconds_left, note)`` whenever another percent
         of the work is done, or there is a note. An exception that it raises ends the computation.
     has_notes : bool
-        Whether notes are passed on. Those of computations side by side would be mixed.
+        Whether notes are passed on. Notes of simultaneous computations would be mixed up.
     deadline : float
         When the computation must end, by ``time.monotonic()``.
 
@@ -83,7 +83,7 @@ class Progress:
         return Progress, ()  # another process cannot tell this one's listeners
 
     def expect(self, work: float) -> None:
-        """Say how much work there is in all, unless that is known: the work begins now."""
+        """Say how much work there is in all, unless that is known. The work begins now."""
         with self._lock:
             if self._work is None:
                 self._work = work
@@ -179,7 +179,7 @@ Result = TypeVar("Result")
 
 # More threads than processors gain nothing, and each thread of a search takes memory.
 _MOST_THREADS = 64
-# With fewer columns it takes longer to start threads than to do the work.
+# With fewer columns, starting threads takes longer than the work.
 FEWEST_COLUMNS = 18
 
 
@@ -189,7 +189,7 @@ def count_threads(n_jobs: int | None) -> int:
     There are at most 64, or as many as processors if the machine has more.
     """
     if n_jobs is None:
-        n_jobs = Parallel().n_jobs  # that of the user's `parallel_config`
+        n_jobs = Parallel().n_jobs  # the number in the user's `parallel_config`
     # Processes cannot be nested, of which joblib warns; threads can.
     with parallel_config(prefer="threads", require="sharedmem"):
         n_threads = effective_n_jobs(n_jobs)
@@ -199,9 +199,9 @@ def count_threads(n_jobs: int | None) -> int:
 class Threads:
     """A pool of threads for the steps of a search, which hands them work hundreds of times.
 
-    `joblib.Parallel` would take 10 ms each time. At the end, also after an error or Ctrl-C,
-    what has not begun is dropped and what has is waited for, so that no thread writes to
-    memory that its owner has given up.
+    `joblib.Parallel` would take 10 ms each time. At the end, also after an error or Ctrl-C, tasks
+    that have not begun are dropped and the others awaited, so that no thread writes to memory that
+    its owner has given up.
 
     Parameters
     ----------
@@ -229,7 +229,8 @@ class Threads:
     ) -> Iterator[Any]:
         """Return an iterator over the result of `function` for each tuple of arguments, in order.
 
-        Use up the iterator: the calling thread does what it is asked for, if there is one thread.
+        Use up the iterator: with one thread, the calling thread computes each result when asked
+        for.
         """
         arguments = list(arguments)
         if self.n_threads == 1 or len(arguments) == 1:
@@ -252,10 +253,9 @@ def run_all(
 ) -> list[Result]:
     """Return the result of a function for each tuple of arguments, computed in threads.
 
-    `results`, if given, is the list to which they are appended, in order: it has those before the
-    first that failed. The first error stops the calls that advance the same progress, and is raised
-    when they have ended. The locals of the frames that it went through are cleared, because they
-    may hold tables.
+    `results`, if given, is the list to which they are appended, in order, up to the first that
+    failed. The first error stops the calls that advance the same progress, and is raised when they
+    have ended. The locals of its frames are cleared, because they may hold tables.
     """
 
     def run(*given: Any) -> Result:
@@ -281,9 +281,9 @@ def run_all(
 
 
 def explained(call: Callable[[], Result], explain: Callable[[ValueError], str]) -> Result:
-    """Return the result of a call; a ValueError is replaced by one with the message explained.
+    """Return the result of a call; replace a ValueError by one with an explained message.
 
-    A kind of error that has attributes makes the other one itself, by `explained_as`.
+    An error with attributes makes the new one itself, by `explained_as`.
 
     It is raised outside the except block: a chained error's traceback would keep tables alive.
     """
@@ -301,9 +301,9 @@ def explained(call: Callable[[], Result], explain: Callable[[ValueError], str]) 
 def one_blas_thread() -> Iterator[None]:
     """Keep linear algebra in the calling thread for a while.
 
-    Tables are too narrow to gain from more: on 500 rows of 20 columns two threads of
-    OpenBLAS take ten times as long as one, and spin on when the search has begun. The
-    number of threads is the process's, so the last of several fits restores it.
+    Tables are too narrow to gain from more: on 500 rows of 20 columns two threads of OpenBLAS take
+    ten times as long as one, and still spin when the search has begun. The number of threads
+    belongs to the process, so the last of several fits restores it.
     """
     global _n_users, _limit
     with _lock:
@@ -329,7 +329,7 @@ def _controller() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-# Remedies count on this share of what is available: there may be less when they are tried.
+# Remedies count on this share of the available memory: there may be less when they are tried.
 MARGIN = 0.95
 _FOR_OTHERS = 0.05
 # Requests of up to 1 MB are granted: asking the system takes longer than a step of a small fit.
@@ -343,7 +343,7 @@ _CONTROL_GROUP = Path("/sys/fs/cgroup")
 
 
 def available_memory() -> int:
-    """Return the bytes that this process may take without swapping, 5 % being left to others.
+    """Return the bytes that this process may take without swapping; 5 % are left to others.
 
     A limit of the control group (version 2), as containers have, and limits of the process,
     as ``ulimit -v`` sets them, are respected.
@@ -447,7 +447,7 @@ class Workers(Protocol):
 
     @property
     def client(self) -> Any:
-        """What tasks are given to: a distributed.Client."""
+        """The distributed.Client that takes tasks."""
 
     @property
     def n_workers(self) -> int:
@@ -455,17 +455,17 @@ class Workers(Protocol):
 
     @property
     def n_bytes(self) -> int:
-        """How much memory the worker with the least may take."""
+        """How much memory the smallest worker may take."""
 
 
 @dataclass(frozen=True)
 class Resources:
-    """Memory, threads and time that a computation may take, and whom it tells how far it is.
+    """Memory, threads and time that a computation may take, and who is told of its progress.
 
     Parameters
     ----------
     available : int
-        Bytes of memory, beside what is taken already.
+        Bytes of memory, in addition to those already taken.
     allowed : int or None
         Bytes that the user allows for all tables of the computation.
     n_jobs : int or None
@@ -524,11 +524,11 @@ class Resources:
         return replace(self, available=self.available // n, allowed=allowed)
 
     def of_memory(self, n_bytes: int) -> Self:
-        """Return these resources with so much memory of this process, and none elsewhere."""
+        """Return these resources with this much memory of this process, and none elsewhere."""
         return replace(self, available=n_bytes, allowed=None, scratch=None, cluster=None)
 
     def in_process(self) -> Self:
-        """Return these resources without those outside this process's memory."""
+        """Return these resources limited to this process's memory."""
         return replace(self, scratch=None, cluster=None)
 
     # Threads
@@ -555,7 +555,7 @@ class Resources:
         return replace(self, deadline=time.monotonic() + self.time_limit)
 
     def end_of_share(self, share: float) -> float:
-        """Return when a part of the search must end that begins now and has this share of time."""
+        """Return when a part of the search that begins now, with this share of time, must end."""
         now = time.monotonic()
         return now + share * (self.deadline - now)
 

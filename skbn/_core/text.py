@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 _MOST_DIGITS = 15  # longer counts are written as powers of ten: nobody reads them digit by digit
-# A warning is given for the line that called none of these.
+# Warnings point to the innermost line outside of these packages.
 _NOT_USERS = ("skbn.", "sklearn.", "joblib.", "contextlib")
 # Limits that keep an error message to a few lines.
 _FEW = 5
@@ -29,7 +29,7 @@ def readable_count(n: int) -> str:
     >>> readable_count(53248), readable_count(2**100)
     ('53,248', '1.3e+30')
     """
-    # Python refuses to write all digits of 2**m if there are many columns.
+    # Python refuses to write all digits of 2**m for large m.
     return f"{n:,}" if n < 10**_MOST_DIGITS else f"{Decimal(n):.1e}"
 
 

@@ -9,14 +9,14 @@ Its kernels, in the order of the steps:
 - `skbn._core.subsets` turns them into maxima over all subsets of the parent candidates, B;
 - `sink_kernels` has the recursion over sinks, F.
 
-What the search goes through, each a `FamilySource` (stated in `family_sources`):
+Sources of families, each a `FamilySource` (stated in `family_sources`):
 
 - `dense_families`: all families, scored as differences of a set function in memory; it also
-  computes a few entries of B and F once more, without the kernels;
+  checks a few entries of B and F without the kernels;
 - `walked_families`: all families, whose set function is made again, a few pieces at a time;
-- `listed_families`: those in a list.
+- `listed_families`: the families in a list.
 
-Where F is:
+Places for F:
 
 - `file_store`: scores in a file, if memory does not suffice;
 - `cluster`: on the workers of dask.distributed, whose tasks are the slabs.

@@ -25,7 +25,7 @@ from skbn._exact.recurrences import SLAB_KERNELS, SearchResult, Slab, best_netwo
 from skbn._exact.walked_families import WALKING_KERNELS
 
 _SHARE_OF_LIMIT = 0.75
-# A worker with several threads is given several tasks at once; but a task has the threads of all.
+# A worker with several threads is given several tasks at once, but each task may use all threads.
 _one_task = Lock()
 
 
@@ -37,7 +37,7 @@ class Cluster(NamedTuple):
     client : distributed.Client
     n_workers : int
     n_bytes : int
-        How much memory the worker with the least may take.
+        How much memory the smallest worker may take.
     """
 
     client: Any
@@ -98,7 +98,7 @@ def _is_in_task() -> bool:
 
 
 def _memory_of_worker(dask_worker: Any) -> tuple[str, int, float]:
-    """Return the host, the memory available there, and what the worker may take of its own limit.
+    """Return the host, the memory available there, and what is left of the worker's own limit.
 
     dask stops workers that come near their limit.
     """
@@ -129,7 +129,7 @@ def search_on_cluster(
     from distributed import as_completed
 
     client = cluster.client
-    # A task of its own, so that a worker that comes later can be given the families too.
+    # A separate task, so that workers that join later get the families too.
     shared = client.submit(_same, families, pure=False)
     slabs: list[Any] = []
     try:

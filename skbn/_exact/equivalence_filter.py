@@ -2,9 +2,9 @@
 
 An edge y -> x is covered if the other parents of x are those of y; reversing it gives a network of
 the same class (Chickering 1995). A network is left out if one of its covered edges can be reversed
-to give a higher score, or the same score and fewer edges from a later column to an earlier one.
-Among the best networks of a class, one with the fewest such edges is not left out. Others of its
-class may not be either; they are dropped when they come up.
+to give a higher score, or the same score and fewer edges from a later column to an earlier one. Of
+the best networks of a class, one with the fewest such edges is never left out. Others of its class
+may remain as well; they are dropped when they come up.
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,8 +25,9 @@ class EquivalenceFilter:
     tie : float
         Scores that differ by no more tie.
     told_apart : sequence of int
-        For each column, by the numbers that `families` has, the mask of those that experiments tell
-        apart from it: the direction of an edge between the two belongs to the class.
+        For each column, by the numbers that `families` has, the mask of the columns that
+        experiments tell apart from it: the direction of an edge between the two belongs to the
+        class.
     """
 
     def __init__(
@@ -42,7 +43,7 @@ class EquivalenceFilter:
         self._seen: set[Any] = set()
 
     def leave_out(self, step: Step, before: Iterator[Step]) -> bool:
-        """Whether networks with a step are left out because of a covered edge to a sink before."""
+        """Whether a covered edge to an earlier sink leaves out the networks with a step."""
         y, number = step.sink, self._numbers[step.sink]
         bit, apart = 1 << number, self._told_apart[number]
         for of_child in before:
@@ -87,7 +88,7 @@ class EquivalenceFilter:
         return len(self._seen) > n_before
 
     def _bits(self, child: int, parents: int) -> tuple[int, int]:
-        """Return the pairs that a family joins, and those of parents, as masks.
+        """Return the pairs that a family joins, and the pairs of its parents, as masks.
 
         A pair has a bit in the row of each column of the search. Pairs without such a column are
         left out: networks of one search with the same edges to the child agree on them.

@@ -43,10 +43,9 @@ class TableSource(Protocol):
     ) -> Iterator[float]:
         """Fill the children's tables for the outer columns `fixed`; yield each task's share.
 
-        An entry is the best local score over parents that are any of the outer columns in `fixed`
-        and any columns not in the search, together with inner columns: exactly those of the
-        entry's index, except for the lowest ones, in which the sets of a block differ. Of these it
-        may be any that are in the index.
+        An entry is the best local score over parents that are any outer columns in `fixed`, any
+        columns not in the search, and the inner columns of the entry's index: all of them, except
+        for the lowest ones, in which the sets of a block differ, of which it may be any.
 
         Parameters
         ----------
@@ -81,7 +80,7 @@ class FamilySource(TableSource, Protocol):
     """What the search needs to know of score(x, P)."""
 
     def check(self, best_network_scores: BestScores, tables: BlockTables, fixed: int) -> None:
-        """Raise if some of the slab's B, or of F on its sets, are found to be wrong."""
+        """Raise if some entries of the slab's B or F turn out to be wrong."""
 
     def first_sink(
         self, columns: int, thresholds: dict[int, float], threads: Threads

@@ -80,7 +80,7 @@ def _pieces(scores: Floats) -> list[memoryview]:
 
 
 def _take_space(file: Any, n_bytes: int) -> None:
-    """Give a file its size, so that the disk cannot be filled by others meanwhile."""
+    """Give a file its full size, so that others cannot fill the disk meanwhile."""
     if hasattr(os, "posix_fallocate"):
         for start in range(0, n_bytes, 64 * _PIECE):
             os.posix_fallocate(file.fileno(), start, min(64 * _PIECE, n_bytes - start))
@@ -92,7 +92,7 @@ def _take_space(file: Any, n_bytes: int) -> None:
 def file_store(plan: SearchPlan) -> Iterator[FileStore]:
     """Make the file that a plan has chosen.
 
-    It has no name, or goes with the process: nothing is left of it, whatever happens.
+    It has no name, or disappears with the process, so nothing is left of it, whatever happens.
 
     Raises
     ------

@@ -10,9 +10,8 @@ A *state* is a set W of columns and the *blocked* ones among them, which must no
 after x is removed with the parents P, these are the columns behind x that remain, and those blocked
 before, all without P. So each network is one path from the state of all columns to one of none, and
 the best networks are the shortest paths. A heap finds them in order: the shortest path in it is
-followed to its end, and at each state where it might have gone another way, the shortest of the
-other ways enters the heap. How much the networks of a state lose at least is found by recursion,
-and only as far as it is asked for.
+followed to its end, and at each state the shortest alternative enters the heap. The least loss of a
+state's networks is found by recursion, only as far as needed.
 
 If only the best network of each equivalence class is asked for, `equivalence_filter` says which
 networks are left out. The networks of several searches make one stream of their combinations.
@@ -40,7 +39,7 @@ _TIE = 1e-9
 _ROUNDING = 1e-12
 
 
-# What a step, a route, a state or a path takes, about; memory is asked for at each doubling.
+# Rough bytes of a step, route, state or path; memory is checked whenever their number doubles.
 _BYTES = 300
 _FIRST_ROOM = 1 << 12
 
@@ -66,7 +65,7 @@ class NearOptimalNetwork(NamedTuple):
 
 
 class NearOptimalStream(Protocol):
-    """Networks in order of their score, but for rounding, found when they are asked for."""
+    """Networks in order of their score, up to rounding, found on demand."""
 
     def network(self, i: int) -> NearOptimalNetwork | None:
         """Return the i-th best network; None if there are no more."""
@@ -144,7 +143,7 @@ class KBestNetworks:
             self._classes = EquivalenceFilter(families, n_sinks, tie, apart)
         self._n_kept = 0
         self._room = _FIRST_ROOM
-        # Ties go to the path that was put there first: what is behind the count is not compared.
+        # Ties go to the path that was put there first: nothing after the count is compared.
         self._count = itertools.count()
         self._heap: list[tuple[float, int, float, int, int, int]] = []
         if best_network_score.item(every) > -math.inf:
@@ -238,7 +237,7 @@ class KBestNetworks:
         self._keep(len(new))
 
     def _least(self, state: State, depth: float) -> float:
-        """Return how much the networks of a state lose at least, exactly if it is up to `depth`."""
+        """Return the least loss of a state's networks, or a bound of it if it exceeds `depth`."""
         if state.is_exact or state.least > depth:
             return state.least
         least, steps = self._steps(state.columns, depth)
@@ -271,9 +270,9 @@ class KBestNetworks:
         return self._states[number]
 
     def _steps(self, columns: int, depth: float) -> tuple[float, list[Step]]:
-        """Return steps in order of their loss; others lose at least the number before them.
+        """Return a number and steps in order of their loss; the other steps lose at least as much.
 
-        It is larger than `depth`.
+        The number is larger than `depth`.
         """
         listed = self._steps_from.get(columns)
         if listed is not None:
@@ -315,7 +314,7 @@ class KBestNetworks:
             heapq.heappush(self._heap, entry)
 
     def _keep(self, n: int) -> None:
-        """Count steps and routes that are kept, and ask whether there is room for as many again."""
+        """Count steps and routes that are kept, and check that there is room for as many again."""
         self._n_kept += n
         while self._n_kept + len(self._states) + len(self._paths) + len(self._heap) > self._room:
             require_memory(self._room * _BYTES, "The list of networks", _shorter_list)
@@ -331,7 +330,7 @@ class KBestNetworks:
 
 
 def _deeper(loss: float) -> float:
-    """Return the loss down to which to look for paths when some of this loss are asked for."""
+    """Return how deep to search for paths when paths of this loss are needed."""
     return 1.3 * loss + 0.1
 
 

@@ -1,4 +1,4 @@
-"""Parent sets of a child in order of their local score, listed as far as they are asked for."""
+"""Parent sets of a child in order of their local score, listed on demand."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import numpy as np
 
 from skbn._exact.family_sources import RankedFamilies
 
-# Parent sets are listed down to this many nats below the best, at first; twice as far each time
-# that more are needed. Lists this deep hold some tens of parent sets.
+# Parent sets are listed down to this many nats below the best at first, and twice as far each time
+# that more are needed. Lists this deep have dozens of parent sets.
 _FIRST_DEPTH = 6.0
 _LARGEST = float(np.finfo(np.float64).max)
 _LARGEST_FACTOR = 1e150
@@ -20,7 +20,7 @@ class ParentSetList:
 
     The best parents among some candidates are the best among fewer of them too, as long as none of
     these parents is left out. So one search and one list serve many sets of candidates; only if one
-    of the best parents is left out, the list without this column is asked in their place.
+    of the best parents is left out, a list without this column is needed.
     """
 
     def __init__(self, families: RankedFamilies, child: int, candidates: int) -> None:

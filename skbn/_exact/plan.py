@@ -13,20 +13,19 @@ from skbn._core.arrays import BYTES, Integers
 from skbn._core.subsets import members_of
 from skbn._core.text import readable_size, readable_sizes
 
-# A search through all families has at least this many columns, if there are as many. With fewer,
-# a block would have so few sets that going from one subset of the others to the next takes longer
-# than working through them.
+# A search through all families has at least this many columns, if the table does: in smaller
+# blocks, stepping between blocks would cost more than the work within them.
 _FEWEST_COLUMNS = 6
-# A fixed outer column nearly halves the children's tables, but filling them takes half as long
-# again. From 18 columns on, up to three of them take no more time than touching the memory that
-# they save, as measured.
+# An outer column nearly halves the children's tables, but filling them takes half as long again.
+# From 18 columns on, up to three outer columns cost no more time than touching the memory that they
+# save, as measured.
 _FIRST_TO_SPLIT = 18
 _OUTER_COLUMNS = 3
 _MOST_OUTER_COLUMNS = 8
 # Where log-determinants are made again, a seed walks through 2**14 sets of inner columns.
 _FEWEST_INNER_OF_WALK = 14
 _MOST_VARYING = 5
-# With fewer columns, a slab of a worker would have fewer sets than that.
+# With fewer columns, a worker's slab would have fewer sets than that.
 FEWEST_COLUMNS_OF_WORKERS = _FEWEST_INNER_OF_WALK + 1
 # With more columns, a search takes days.
 _MOST_COLUMNS_OF_WALK = 36
@@ -56,9 +55,9 @@ class SearchPlan:
     ----------
     n_columns : int
     n_outer : int
-        How many of the last columns are outer ones: there is one slab for each subset of them.
+        How many of the last columns are outer columns: each subset of these has a slab.
     n_others : int, default=0
-        How many columns may be parents of these and are not in the search themselves.
+        How many columns outside the search may be parents.
     n_log_determinants : int or None, default=None
         How many numbers the families take in memory. None stands for the log-determinants of all
         subsets of the columns and the others.
@@ -175,7 +174,7 @@ class SearchPlan:
 
     @cached_property
     def work_of_walk_back(self) -> int:
-        """About how long the walk back takes; next to nothing with all log-determinants at hand."""
+        """About how long the walk back takes: no time if all log-determinants are in memory."""
         if self.n_varying is None:
             return 0
         return _WORK_OF_WALK_BACK << (self.n_columns + self.n_others)
@@ -197,20 +196,20 @@ class SearchPlan:
         return self._work_of([-(-n // self.n_workers) for n in n_slabs])
 
     def _work_of(self, n_slabs: list[int]) -> int:
-        """Return how long some slabs and the walk back take, one after the other."""
+        """Return how long these slabs and the walk back take, one after the other."""
         works = [n * sum(work) for n, work in zip(n_slabs, self.slab_works, strict=True)]
         return sum(works) + self.work_of_walk_back
 
     @cached_property
     def described_columns(self) -> str:
-        """The columns in words, as users count them: roots are others that may be parents."""
+        """The columns in words. For users, roots are further columns that may be parents."""
         n_columns, n_others = self.n_columns - self.n_roots, self.n_others + self.n_roots
         columns = "1 column" if n_columns == 1 else f"{n_columns} columns"
         others = "1 other as parent" if n_others == 1 else f"{n_others} others as parents"
         return f"{columns} with {others}" if n_others else columns
 
     def children(self, outer: int) -> Integers:
-        """Return the inner columns, and those outer ones that are in the mask `outer`."""
+        """Return the inner columns, and the outer columns in the mask `outer`."""
         of_outer = [self.n_inner + i for i in members_of(outer)]
         return np.array([*range(self.n_inner), *of_outer], dtype=np.int64)
 
@@ -324,7 +323,7 @@ def plan_search(
 
 
 def _leaner_plans(plan: SearchPlan, scratch: str | None, n_free: float) -> Iterator[SearchPlan]:
-    """Yield plans that make log-determinants again, or have the best scores in a folder."""
+    """Yield plans that compute log-determinants again, or keep the best scores in a folder."""
     if plan.n_columns + plan.n_others > _MOST_COLUMNS_OF_WALK:
         return
     has_room = scratch is not None and n_free >= BYTES << plan.n_columns

@@ -11,11 +11,11 @@ With score(x, P) the local score of a column x with the parents P,
 F of all columns is the score sought. Neither sinks nor parents are stored: `best_network`
 walks back from the score to those that attain the maxima.
 
-The tables of B have m * 2**(m - 1) entries in all, which need not all be in memory at once.
-The search goes from one *slab* of sets to the next: the sets whose outer columns, the last ones of
-all, are those in `fixed`. A slab has a table for each inner column and for each outer one in
-`fixed`. It holds B_x of the candidates ``fixed | I``, without x, for all sets I of inner columns.
-For each slab, `solve_slab` calls
+The tables of B have m * 2**(m - 1) entries in all, which need not all be in memory at once. The
+search goes from one *slab* of sets to the next: the sets whose outer columns (the last columns) are
+those in `fixed`. A slab has a table for each inner column and for each outer one in `fixed`. It
+holds B_x of the candidates ``fixed | I``, without x, for all sets I of inner columns. For each
+slab, `solve_slab` calls
 
 1. ``fill``: sets the tables to maxima of local scores over the subsets of `fixed`, with I as it is;
 2. ``transform``: makes them maxima over the subsets of I too, by a zeta transform, so that they
@@ -53,8 +53,8 @@ _TASK = 1 << 28
 # Numbers that threads share are cut into pieces that take about half a millisecond.
 _NUMBERS_OF_TASK = 1 << 18
 _EPS = np.finfo(np.float64).eps
-# How far rounding may put one local score off, in units of its largest term. The score is a sum of
-# three terms; most of this is for the rounding of the log-determinants in them.
+# The largest rounding error of a local score, in units of its largest term. The score is a sum of
+# three terms, and most of the error comes from their log-determinants.
 _ROUNDING_OF_LOCAL_SCORE = 64 * _EPS
 # The same for ``F[W] - F[W - x]``, in units of the two: half an eps for each of the two roundings,
 # of the sum in F[W] and of this difference, and a margin.
@@ -64,9 +64,9 @@ _ROUNDING_OF_DIFFERENCE = 4 * _EPS
 class SearchResult(NamedTuple):
     """The optimum: the mask of each column's parents, and the sum of their local scores.
 
-    The uncertainty is how far rounding may put the score of a network off, in nats, and the
-    rounding the part of it that comes from adding up local scores: no sum of local scores is above
-    the score by more.
+    The uncertainty is the largest rounding error of a network's score, in nats, and the rounding
+    the part of it that comes from adding up local scores: no sum of local scores is above the score
+    by more.
     """
 
     parents: list[int]
@@ -75,8 +75,8 @@ class SearchResult(NamedTuple):
     rounding: float
 
 
-# Where F is while it is found, slab by slab, in the order of the sets' masks. A finished slab is
-# drawn on by later ones, and by the walk back, which reads single scores.
+# A store holds F while it is found, slab by slab, in the order of the sets' masks. Later slabs read
+# finished ones, and the walk back reads single scores.
 
 
 class Store(Protocol):
@@ -102,7 +102,7 @@ class ArrayStore:
     ----------
     plan : SearchPlan
     threads : Threads, optional
-        These touch new memory.
+        Used to touch new memory.
 
     Attributes
     ----------
@@ -129,7 +129,7 @@ class ArrayStore:
 
 @contextmanager
 def open_store(plan: SearchPlan, threads: Threads | None = None) -> Iterator[Store]:
-    """Make the store that a plan has chosen; it raises as `file_store`."""
+    """Make the store that a plan has chosen; raises as `file_store`."""
     if plan.scratch is None:
         yield ArrayStore(plan, threads)
         return
@@ -156,7 +156,7 @@ def exact_search(
     progress : Progress or None
         Advanced by ``plan.work`` in all.
     tied : float
-        The most that networks that are called tied may differ by, in nats.
+        The largest difference between scores that are called tied, in nats.
 
     Returns
     -------
@@ -231,7 +231,7 @@ class Slab:
     block_tables : BlockTables
         Both, as families fill them.
     with_any_parents : ndarray of shape (m,), float64
-        After the last slab, the last entry of each B: the best local score with any parents.
+        After the last slab, the last entry of each B: a column's best local score with any parents.
     """
 
     def __init__(
@@ -281,7 +281,7 @@ class Slab:
             self._zeta(table, self.plan.row_bits[x], self.plan.table_bits[x])
 
     def extend(self, F: Floats, store: Store, fixed: int) -> None:
-        """Set F on the slab's sets, from that of slabs with an outer column less."""
+        """Set F on the slab's sets, from F of the slabs with one outer column less."""
         plan = self.plan
         if fixed == 0:
             fill_array(F, -np.inf, self._threads)
@@ -332,7 +332,7 @@ def best_network(
     progress : Progress
         Advanced by ``plan.work_of_walk_back``.
     tied : float
-        The most that networks that are called tied may differ by, in nats.
+        The largest difference between scores that are called tied, in nats.
     """
     m = len(best_local_score)
     score = float(best_network_scores(np.array([(1 << m) - 1]))[0])

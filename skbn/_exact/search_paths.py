@@ -17,7 +17,7 @@ class Step(NamedTuple):
     loss : float
     sink : int
     inside : int
-        The mask of those of its parents that are columns of the search.
+        The mask of its parents that are columns of the search.
     parents : int
         The mask of its parents by their numbers in the user's table.
     score : float
@@ -32,7 +32,7 @@ class Step(NamedTuple):
 
 
 class Route(NamedTuple):
-    """A step, and how much it loses together with the best continuation from the state after it."""
+    """A step, and its loss together with that of the best continuation from the next state."""
 
     loss: float
     step: Step
@@ -57,7 +57,7 @@ class State:
     routes : list of Route
         In order of their loss.
     depth : float
-        Routes that are not listed lose at least so much.
+        Routes that are not listed lose at least this much.
     """
 
     __slots__ = ("blocked", "columns", "depth", "is_exact", "least", "number", "routes")
@@ -75,8 +75,8 @@ class State:
 class Paths:
     """Paths from the first state, each by its number: a last step, and the path before it.
 
-    They are not tuples, and paths in the heap are tuples of numbers only, because such tuples cost
-    Python's garbage collector nothing. 0 is the path without steps.
+    Paths are numbers, so that the heap's entries are tuples of numbers only, which cost Python's
+    garbage collector nothing. 0 is the path without steps.
     """
 
     def __init__(self) -> None:

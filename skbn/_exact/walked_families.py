@@ -1,14 +1,14 @@
-"""All families of some columns, whose set function is made again where it does not fit.
+"""All families of some columns, whose set function is computed piece by piece.
 
 A *piece* has all sets of inner columns, each joined with the same outer columns; its numbers follow
 from a factor with these projected out. A slab with the outer columns T takes the pieces of all
-subsets of T. Those that differ in a few columns of T only are at hand together, so that a slab's
-tables are gone through once for many pieces.
+subsets of T. Pieces that differ in only a few columns of T are in memory together, so that one pass
+through a slab's tables serves many pieces.
 
-The family of an inner child is in the piece of its parents. That of an outer child x is in the
-piece with x: both are at hand if x is one of the columns in which the pieces differ. So the columns
-of T are divided into groups, and there are pieces for each group: those of the first group serve
-its own columns and all inner ones, the others their own columns.
+The family of an inner child is in the piece of its parents. The family of an outer child x is in
+the piece with x as well: both pieces are in memory if x is one of the columns in which they differ.
+So the columns of T are divided into groups, with pieces for each group: those of the first group
+serve its own columns and all inner ones, the others their own columns.
 """
 
 from collections.abc import Iterator, Sequence
@@ -57,19 +57,20 @@ WALKING_KERNELS = (
 _SEEDS_OF_TASK = 1 << 8
 # A walk through fewer columns than this has no vectors of four sets.
 _FEWEST_COLUMNS = 3
-# Parents are looked for by as many tasks as these inner columns have subsets. They come after
-# those in which neighbouring sets of a row differ.
+# Each subset of these inner columns is a task of the search for parents. They come after the
+# columns in which neighbouring sets of a row differ.
 _SHARED_COLUMNS = 3
 _COLUMNS_OF_ROW = 9
 
 
 class WalkedFamilies:
-    """A `FamilySource` of all families, with some pieces of what scores follow from at a time.
+    """A `FamilySource` of all families that has a few pieces of its set function at a time.
 
     Parameters
     ----------
     factor : ndarray of shape (n_columns, n_columns), float64
-        The columns' triangular factor, not singular; the weights say how many each node has.
+        The columns' triangular factor, not singular; the weights have each node's number of
+        columns.
     offsets : ndarray of shape (m,), float64, or None
         What each node adds to the log-determinants of all sets that it is in.
     weights : SetWeights
@@ -114,7 +115,7 @@ class WalkedFamilies:
         check_slab(self._columns, maxima, best_network_scores, tables, fixed)
 
     def functions_of(self, sets: Integers) -> SetFunctions:
-        """Return what local scores are differences of, for some sets of columns, which are few."""
+        """Return what local scores are differences of, for a few sets of columns."""
         found, where = np.unique(sets, return_inverse=True)
         of_found = np.array([self._log_determinant(members_of(mask)) for mask in found.tolist()])
         return self._weights.at(sets, of_found[where].reshape(sets.shape))
@@ -162,7 +163,7 @@ class WalkedFamilies:
                 yield Part(pieces, of_part, k == 0, k == len(bases) - 1, share)
 
     def _steps_within(self, varying: int) -> Integers:
-        """Return how far it is from a parent set to the family of each child, among some pieces."""
+        """Return the distance from a parent set to each child's family, among some pieces."""
         n_inner = self.plan.n_inner
         steps = np.int64(1) << np.arange(self.plan.n_columns)
         for i, x in enumerate(members_of(varying)):
@@ -171,7 +172,7 @@ class WalkedFamilies:
         return steps
 
     def _walk_pieces(self, pieces: list[int], threads: Threads, inner: int | None = None) -> None:
-        """Walk through some pieces, one after the other, or only to some sets of them.
+        """Walk through some pieces, or only to some of their sets, one after the other.
 
         `inner` is the mask of the inner columns that the sets may have beside those that each
         seed walks through.
@@ -204,7 +205,7 @@ class WalkedFamilies:
     ) -> tuple[int, int] | None:
         """Look for the parents in a walk through the subsets of these columns only.
 
-        Its log-determinants are rounded in other ways. Parents that may reach the threshold are
+        Its log-determinants are rounded differently. Parents that may reach the threshold are
         scored once more, as they were when the tables were filled.
         """
         self._memory = None  # these take its place
@@ -238,7 +239,7 @@ class WalkedFamilies:
         return None
 
     def _scores_of(self, child: int, parents: Integers) -> Floats:
-        """Return local scores with the rounding of those that filled the tables."""
+        """Return local scores, rounded as when the tables were filled."""
         of_family, of_parents = self._walked(child, parents)
         return ruled_out(of_family - of_parents)
 
@@ -293,7 +294,7 @@ class WalkedFamilies:
     def _tasks(
         self, sinks: list[int], piece: int, inner: int, thresholds: dict[int, float]
     ) -> list[tuple[Any, ...]]:
-        """Return the arguments with which parents are looked for that have a piece's columns."""
+        """Return the arguments of tasks that look for parents with a piece's columns."""
         outer = piece << self.plan.n_inner
         tasks = []
         for sink in sinks:
@@ -312,7 +313,7 @@ class WalkedFamilies:
     def _look(
         self, tasks: list[tuple[Any, ...]], found: dict[int, list[int]], threads: Threads
     ) -> None:
-        """Look for parents in the first of the pieces at hand.
+        """Look for parents in the first of the pieces in memory.
 
         The families of a sink that is an outer column are in the second piece.
         """
