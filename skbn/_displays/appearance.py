@@ -12,9 +12,9 @@ from skbn._core.text import readable_value
 
 Edge = tuple[Hashable, Hashable]
 
-_OPACITY = 0.3  # how much of their colour faint nodes and edges keep
+_OPACITY = 0.3  # the share of their colour that faint nodes and edges keep
 READABLE_OPACITY = 0.5  # the same of text that can still be read
-BAND_OPACITY = 0.07  # how much of the text's colour a band has: pale, but paper still shows it
+BAND_OPACITY = 0.07  # the share of the text's colour in a band: pale, but visible in print
 
 
 class Style(NamedTuple):
@@ -155,7 +155,7 @@ class EdgeLook(NamedTuple):
 # How strong edges are, by standardised weights, and how sure, by probability or support
 
 _NAMES = {"probability": "posterior probability", "support": "bootstrap support"}
-_ROUNDING = 1e-9  # a probability may exceed 1 by this: sums of many shares are rounded
+_ROUNDING = 1e-9  # a probability may exceed 1 by this, because sums of many shares are rounded
 
 
 # Weights
@@ -197,7 +197,7 @@ def strengths_of(dag: nx.DiGraph) -> Strengths:
         If a parameter is missing, not a finite number or a negative variance, or if a mean or
         a variance is out of float64's range.
     """
-    if not is_parametrised(dag):  # nodes of several columns have them for some edges
+    if not is_parametrised(dag):  # with nodes of several columns, some edges have weights
         known = dag.edges(data="standardised_weight")
         return Strengths({(a, b): float(w) for a, b, w in known if w is not None}, set())
     model = LinearModel.from_dag(dag)

@@ -1,4 +1,4 @@
-"""The whole of a picture: nodes, edges, labels, titles of bands and legend, made to fit a room."""
+"""A whole picture: nodes, edges, labels, titles of bands and legend, made to fit a given room."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from skbn._displays.layout.coordinates import Point
 from skbn._displays.layout.layered import ASPECT, BAND_PADDING, LayeredGraph, Layout, PlacedGraph
 
 SMALL_TEXT = 0.8  # size of labels, legends and titles of bands, in sizes of names
-LARGEST_SCALE = 1.25  # a picture grows by this at most where there is more room than it needs
+LARGEST_SCALE = 1.25  # the most that a picture grows where there is more room than it needs
 _MARGIN = 6.0  # points around the picture
 _TRIAL = 1.5  # a stretch, tried to see how much a picture grows by it
-_FARTHEST = 4.0  # distances grow by this at most to fill a room
+_FARTHEST = 4.0  # the most that distances grow to fill a room
 _NARROW = 0.7  # width over height to aim at if a picture may be as high as it needs
 _CLEARLY = 1.02  # another layout is taken if its scale is larger by this factor
 # A picture without a given size is stretched by these until its labels hide nothing.
@@ -74,7 +74,7 @@ class Contents(NamedTuple):
 
     @property
     def largest_scale(self) -> float:
-        """By how much the picture may grow in a room that is larger than it needs."""
+        """The most that the picture may grow in a room that is larger than it needs."""
         return max(LARGEST_SCALE, self.min_font_size / self.smallest_font)
 
 
@@ -132,7 +132,7 @@ def compose(
     found = _composed(arranged, contents, 1.0, 1.0)
     aspect = width / height if height < float("inf") else _NARROW
     for scale, is_narrow in ((1.0, False), *_scales(contents, height)):
-        # Where the height is what is missing, a narrow picture is no remedy.
+        # A narrow picture does not help if height is lacking.
         if _scale(found, (width, float("inf")) if is_narrow else room) >= scale:
             continue
         body_width = _body_width(width / scale, contents) if is_narrow else None

@@ -30,7 +30,7 @@ class Display:
             )
 
     def _own_axes(self, ax: Any, figsize: tuple[float, float]) -> Any:
-        """Return the axes to draw on, or those of a new figure of a size in inches."""
+        """Return the axes to draw on, or the axes of a new figure of this size in inches."""
         check_axes(ax)
         return new_panels(1, 1, figsize)[0, 0] if ax is None else ax
 
@@ -93,7 +93,7 @@ def fitted_graph(estimator: Any) -> nx.DiGraph:
 
 
 def fitted_class(estimator: Any) -> nx.DiGraph:
-    """Return the graph of a fitted estimator, with the edges `undirected` that its CPDAG has so.
+    """Return the graph of a fitted estimator, with edges marked `undirected` as in its CPDAG.
 
     Raises
     ------

@@ -267,8 +267,8 @@ class EdgeProbabilitiesDisplay(_HeatMapDisplay):
 
     A row is a parent, a column a child. The more probable an edge is, the bluer is its cell. Nodes
     are in an order in which probable parents come before their children, so that most probable
-    edges are above the diagonal. A cell below it that is not empty, opposite one that is not empty
-    either, shows a direction that the data leave open.
+    edges are above the diagonal. Two filled cells opposite each other show a direction that the
+    data leave open.
 
     Use `from_estimator` or `from_probabilities` to make one. Needs matplotlib (``pip install
     -e ".[plot]"``).
@@ -468,7 +468,7 @@ class EdgeProbabilitiesDisplay(_HeatMapDisplay):
 
 
 def _text(probability: float) -> str:
-    """Return the number in a cell; most are almost 0 and stay empty, so that others stand out."""
+    """Return the number in a cell. Numbers near 0 stay empty, so that the others stand out."""
     text = appearance.readable_probability(probability)
     return "" if text == "0.00" else text
 

@@ -1,4 +1,4 @@
-"""What is written in a picture: the names of nodes, in lines, and labels at edges.
+"""The text in a picture: the names of nodes, in lines, and labels at edges.
 
 Labels stand on their edges, where nothing else passes.
 """
@@ -65,8 +65,8 @@ class NodeNames(NamedTuple):
 def broken_into_lines(name: str, length: int = LINE_LENGTH) -> list[str]:
     """Break a name after spaces and punctuation, into lines of about a length in characters.
 
-    There are no more lines than that takes, about equally long. Only spaces at the end of a line
-    are lost.
+    There are as few lines as possible, about equally long. Only spaces at the end of a line are
+    lost.
 
     Examples
     --------
@@ -113,7 +113,7 @@ def printable(text: str) -> str:
 def _printable(character: str) -> str:
     if character.isspace():
         return " "
-    # Some scripts need joiners to spell a word.
+    # some scripts need joiners within words
     is_drawn = character.isprintable() or character in "\u200c\u200d"
     return character if is_drawn else ascii(character)[1:-1]
 
@@ -205,7 +205,7 @@ _FLOATING = 40.0  # not touching the edge, which counts as hiding something
 _OFF_MIDDLE = 8.0  # standing at the end of the edge
 # Where a label stands across its edge, as a share of the distance at which it is clear of it.
 _OFFSETS = (0.0, 0.3, -0.3, 0.6, -0.6, 1.0, -1.0)
-_ROUNDS = 3  # each round places every label again, with all others where they are
+_ROUNDS = 3  # each round places every label again, with the others fixed
 
 
 class Labels(NamedTuple):

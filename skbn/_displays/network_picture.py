@@ -82,7 +82,7 @@ class NetworkPicture:
         Both of the whole network.
     texts : dict of edge to str
     labels : dict of node to str
-        What nodes are called, if not by themselves.
+        Names that replace the nodes' own.
     colours : NodeColours
     emphasis : Emphasis
     places : dict of node to (x, y), or None
@@ -221,9 +221,9 @@ class NetworkPicture:
         return names._replace(sizes=_with_room_for_edges(self.dag, names.sizes))
 
     def arrange(self, aspect: float, width: float | None) -> Arranged:
-        """Place nodes and edges, with a width over height to aim at, and perhaps in a width."""
+        """Place nodes and edges, aiming at a ratio of width to height, perhaps within a width."""
         key = aspect, width
-        if key not in self._arranged:  # to find a good one takes the longest
+        if key not in self._arranged:  # finding a good one takes the longest
             self._arranged[key] = (
                 PlacedGraph(self.dag, self.names.sizes, self.places)
                 if self.places is not None
@@ -242,8 +242,9 @@ class NetworkPicture:
     def compose_in(self, room: tuple[float, float]) -> tuple[Composition, float]:
         """Put the picture together to fill a room; return it, and its scale in that room.
 
-        Where small text would be too small it is as large as names. If they are too small, too,
-        they are broken into shorter lines. If that does not help, warn, and say what size it takes.
+        If small text would be too small, it is drawn as large as names. If names are too small as
+        well, they are broken into shorter lines. If that does not help, warn, and say what size
+        would.
         """
         small_text = self.contents.small_text
         tries = [(self.names, small_text), (self.names, 1.0)]

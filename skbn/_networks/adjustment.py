@@ -15,7 +15,7 @@ equivalence classes of ancestral graphs"; with knowledge, Perković, Kalisch & M
 "Interpreting and using CPDAGs with background knowledge". The minimal sets are the minimal
 separators of a moral graph (van der Zander, Liśkiewicz & Textor 2019, "Separators and adjustment
 sets in causal graphs"), listed as by Kloks & Kratsch (1998), "Listing all minimal separators of a
-graph". The optimal set is that of Henckel, Perković & Maathuis (2022), "Graphical criteria for
+graph". The optimal set is due to Henckel, Perković & Maathuis (2022), "Graphical criteria for
 efficient total effect estimation via adjustment in causal linear models".
 
 Exogenous nodes may depend on each other in any way. So they get a hidden common cause, of number
@@ -59,8 +59,8 @@ class AdjustmentSets(Sequence[list[Hashable]]):
         The set whose regression estimates the effect with the smallest asymptotic variance; None if
         there is no such set.
     biasing : list of nodes
-        The nodes that no set may have: what is on a directed path from the cause to the effect, and
-        what that may act on.
+        The nodes that no set may have: those on a directed path from the cause to the effect, and
+        those that these may act on.
     reason : str
         Why there are no minimal sets, or no optimal one; empty if there are both.
     is_complete : bool
@@ -108,7 +108,7 @@ def _set_text(nodes: Iterable[Hashable]) -> str:
 
 @dataclass(frozen=True)
 class Adjustment:
-    """What decides on the sets, with nodes as numbers.
+    """The graphs and nodes that decide which sets adjust, with nodes as numbers.
 
     Parameters
     ----------
@@ -197,7 +197,7 @@ def adjustment_sets(adjustment: Adjustment, unobserved: Any, forbidden: Any) -> 
 def read_adjustment(
     graph: nx.DiGraph, fixed: list[int] | None, exogenous: list[Hashable], cause: Any, effect: Any
 ) -> Adjustment:
-    """Return what decides on the sets.
+    """Read the graphs and nodes that decide which sets adjust.
 
     Parameters
     ----------
@@ -295,7 +295,7 @@ def _minimal_sets(adjustment: Adjustment, barred: set[int]) -> tuple[list[set[in
     ends = adjustment.causes | adjustment.effects
     graph, relevant = adjustment.back_door, _ancestors(adjustment.back_door, ends)
     moral = nx.moral_graph(graph.subgraph(relevant))
-    # Paths lead through what cannot be adjusted for as if its neighbours were joined.
+    # Paths may pass nodes that cannot be adjusted for, as if their neighbours were joined.
     for v in relevant & ((adjustment.biasing | barred | {_HIDDEN}) - ends):
         moral.add_edges_from(combinations([*moral[v]], 2))
         moral.remove_node(v)
@@ -351,7 +351,7 @@ def _why_not_amenable(adjustment: Adjustment, edge: tuple[int, int]) -> str:
 
 
 def _why_open(adjustment: Adjustment, barred: set[int]) -> str:
-    """Say which path stays open if everything is adjusted for that may help."""
+    """Say which path stays open even if all nodes that may help are adjusted for."""
     ends = adjustment.causes | adjustment.effects
     allowed = _ancestors(adjustment.back_door, ends) - ends - adjustment.biasing - barred
     path = _open_path(adjustment, allowed - {_HIDDEN})

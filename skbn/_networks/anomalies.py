@@ -41,17 +41,17 @@ class Anomalies:
     Parameters
     ----------
     p_values : ndarray or pandas.DataFrame of shape (n, m)
-        Of each cell, given its parents, and adjusted for the number of cells: in a table that
-        follows the network, the smallest is below 0.05 with a probability of 5 %.
+        For each cell, given its parents, adjusted for the number of cells: in a table that follows
+        the network, the smallest is below 0.05 with a probability of 5 %.
     unadjusted_p_values : of the same shape
-        Of each cell on its own.
+        For each cell on its own.
     residuals : of the same shape
         The differences from what the parents predict, in their standard deviations.
     given_others : of the same shape
         The differences from what all other values of the row predict, in their standard deviations
         by the network's parameters. In exogenous columns, too; NaN if the row lacks values.
     row_p_values : ndarray or pandas.Series of shape (n,)
-        Of each row, from the sum of its squared residuals, and adjusted for the number of rows.
+        For each row, from the sum of its squared residuals, adjusted for the number of rows.
     log_density : ndarray or pandas.Series of shape (n,)
         As `logpdf`, in nats.
     values, expected : of shape (n, m)
@@ -140,7 +140,7 @@ def anomalies(
     X : object
         The table, in whose container the results are.
     groups : sequence of GroupStatistics or None
-        What the model was estimated from by least squares, if that is known.
+        The statistics from which least squares estimated the model, if known.
     in_fit : bool
         Whether it was estimated from these rows.
     left_out : collection of int

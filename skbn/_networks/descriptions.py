@@ -1,4 +1,4 @@
-"""A network in text and equations, and as a table of its edges with what each is worth."""
+"""A network in text and equations, and as a table of its edges and their worth."""
 
 import json
 import re
@@ -106,7 +106,7 @@ def _first(texts: list[str], prefix: str) -> list[str]:
 
 
 def _symbol(node: Hashable) -> str:
-    """Return the name of a node, such that a number is not taken for a value."""
+    """Return the name of a node, marked so that a number is not read as a value."""
     return readable_name(node) if isinstance(node, str) else f"x[{readable_name(node)}]"
 
 
@@ -143,7 +143,7 @@ def edge_columns(
     losses : ndarray of shape (m, m), or None
         How much the score loses without each edge, if that is known, as `score_losses` returns it.
     groups : sequence of GroupStatistics, or None
-        What the model was estimated from; with it, there are standard errors.
+        The statistics from which the model was estimated; with them, there are standard errors.
     confidence : float or None
         The level of the intervals; None leaves them and the standard errors out.
     """
@@ -424,7 +424,7 @@ class _Edges:
 
 
 def describe(dag: nx.DiGraph, blocks: Nodes, model: LinearGaussianModel) -> nx.DiGraph:
-    """Set the attributes of a graph's nodes and edges that say what the parameters are."""
+    """Write the parameters into the attributes of a graph's nodes and edges."""
     columns = [blocks.columns_of([v]) for v in range(len(blocks.names))]
     names, standardised = blocks.column_names, model.standardised_weights()
     number = {node: v for v, node in enumerate(dag)}

@@ -1,4 +1,4 @@
-"""Warnings about a network that was found: that the model may not suit the rows, or the limit.
+"""Warnings about a network that was found: the model may not suit the rows, or the limit is low.
 
 Three things contradict linear effects with Gaussian noise: children with few different values,
 strongly skewed residuals, and edges between the dummies of one category.
@@ -44,7 +44,7 @@ _FEWEST_ROWS_PER_LEVEL = 5
 _LARGEST_SKEWNESS = 2.0
 # 72 of a million simulated Gaussian columns of 30 rows exceed that; with more rows, fewer do.
 _FEWEST_ROWS = 30
-# From here on a column itself counts as skewed: Bulmer (1979), "Principles of Statistics".
+# A column with a larger skewness counts as skewed: Bulmer (1979), "Principles of Statistics".
 _HIGH_SKEWNESS = 1.0
 
 # Fewer columns at the limit, or a smaller share of all, do not warn.
@@ -57,8 +57,8 @@ _SMALLEST_GAIN = 3.0
 # leaves about 1e-16.
 _SMALLEST_RESIDUAL = 1e-12
 
-# OpenBLAS itself keeps a product of matrices with this many multiplications in one thread. To tell
-# it so takes as long as all else here does for such a table.
+# Up to this many multiplications OpenBLAS itself keeps to one thread. Telling it to would take as
+# long as everything else here for such a table.
 _LARGEST_IN_ONE_THREAD = 1 << 16
 _ROWS_PER_BLOCK = 1024  # temporary arrays stay small
 _FIRST_ROWS = 64  # most columns of many values show more than four of them in these
@@ -79,7 +79,7 @@ def warn_about_data(
         Knows the rows in which the network was found. If they were not kept, there are no warnings.
         Columns of nodes that have several are skipped: they are not meant to be Gaussian.
     observed : Sample, optional
-        The model's columns with holes, in place of the scorer's rows. A residual is known where the
+        The model's columns with holes, instead of the scorer's rows. A residual is known where the
         column and its parents are observed.
     """
     sample = scorer.sample if observed is None else observed
@@ -109,7 +109,7 @@ def warn_about_data(
     if n_samples < _FEWEST_ROWS:
         return
     skewness = _residual_skewness(model, rows, weight)
-    if sample.is_set is not None:  # where a column was set, its residual says nothing
+    if sample.is_set is not None:  # residuals of values that were set say nothing
         for nodes, counts in sample.groups:
             at = scorer.nodes.columns_of(nodes)
             skewness[at] = 0

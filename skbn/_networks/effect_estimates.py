@@ -1,10 +1,9 @@
 """Effects with their uncertainty, from one network or from several.
 
-What one network says of an effect has a standard error by the delta method. The effect is linear in
-the coefficients of each family, and those of different families are independent. If r is by how
-much the intervention moves each column, and g how much the outcome follows each column, then the
-variance is the sum over the columns c of ``g[c]**2`` times that of ``r[parents] @ coef[parents,
-c]``.
+An effect in one network has a standard error by the delta method. The effect is linear in the
+coefficients of each family, and the coefficients of different families are independent. If the
+intervention moves the columns by r, and the outcome moves by g with each column, the variance is
+the sum over the columns c of ``g[c]**2`` times the variance of ``r[parents] @ coef[parents, c]``.
 
 Several networks make a mixture: each counts with its weight, and says 0 if no path leads to the
 outcome.
@@ -49,7 +48,7 @@ def ends_of(level: float) -> tuple[float, float]:
 
 
 class EffectSummary:
-    """What all effects with an uncertainty can be asked. Derived classes say how it is spread."""
+    """The methods of all effects with an uncertainty. Derived classes have the distribution."""
 
     cause: Any
     outcome: Any
@@ -179,8 +178,8 @@ class EffectEstimate(EffectSummary):
         The effect that each network has, its standard error given this network, how much the
         network counts (the weights sum to 1), and the degrees of freedom of the error.
     source : str
-        What the uncertainty is about. Only those of a posterior are probabilities: given one graph
-        it leaves out that the graph may be wrong, and resamples give shares.
+        What the uncertainty is about. Only a posterior gives probabilities: one graph ignores that
+        it may be wrong, and resamples give shares.
 
     See Also
     --------
@@ -273,7 +272,7 @@ class EffectEstimate(EffectSummary):
         return found if q.ndim else float(found)
 
     def _quantile(self, q: float) -> float:
-        # That of the mixture lies between those of its parts.
+        # The mixture's quantile lies between those of its parts.
         known = self.errors == 0
         apart = np.where(known, 0.0, stdtrit(self.freedom, q) * np.where(known, 1.0, self.errors))
         low, high = (self.values + apart).min(), (self.values + apart).max()
@@ -426,7 +425,7 @@ def effect_parts(
 ) -> EffectParts:
     """Return the effect in a network as it is.
 
-    Without what the parameters were estimated from, the error is NaN. It is 0 without a path.
+    The error is NaN if the statistics behind the parameters are unknown, and 0 without a path.
     """
     coef, parents = model.without_parents(asked.held)
     reach = propagate(asked.shift, coef, parents)
@@ -467,7 +466,7 @@ def class_effects(
 
 
 def mixture(asked: Intervention, parts: Sequence[EffectParts], source: str) -> EffectEstimate:
-    """Return what networks say of an effect."""
+    """Return an effect over networks."""
     values, errors, weights, freedom = (np.concatenate(each) for each in zip(*parts, strict=True))
     return EffectEstimate(*asked.shown, values, errors, weights / weights.sum(), freedom, source)
 

@@ -47,7 +47,7 @@ _MOST_PATHS = 100_000
 
 
 class Combination(NamedTuple):
-    """A linear combination of a node's columns: a change of a cause, or what an outcome is read by.
+    """A linear combination of a node's columns: a change of a cause, or a reading of an outcome.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def all_changes(nodes: Nodes) -> list[Combination]:
 
 
 def all_readings(nodes: Nodes) -> list[Combination]:
-    """Return what each column is as an outcome."""
+    """Return a reading of each column."""
     return [reading_of(nodes, column.name) for column in nodes.columns]
 
 
@@ -154,7 +154,7 @@ def matrix_of(combinations: Sequence[Combination], n_columns: int) -> Floats:
 def change_and_reading(
     nodes: Nodes, cause: Any, outcome: Any, number_of: Callable[[Any], int] | None = None
 ) -> tuple[Combination, Combination]:
-    """Return what two different nodes stand for; raise a ValueError if they are one."""
+    """Return a change and a reading; raise a ValueError if they are of one node."""
     change, reading = change_of(nodes, cause, number_of), reading_of(nodes, outcome, number_of)
     if change.node == reading.node:
         raise ValueError(
@@ -228,7 +228,7 @@ def _total_effects(
 
 
 def between_nodes(model: LinearGaussianModel, nodes: Nodes) -> tuple[Floats, list[int]]:
-    """Return coefficients of columns on those of other nodes alone, and the masks of these.
+    """Return coefficients without those within nodes, and the masks of the parents in other nodes.
 
     A change of some columns of a node leaves the node's others as they are.
     """
@@ -249,7 +249,7 @@ def effect_columns(model: LinearGaussianModel, nodes: Nodes) -> dict[str, Any]:
         if a != b and n_paths[a][b]:
             pairs.append((i, j))
             counts.append(n_paths[a][b])
-            # Where no other path leads there, the difference would be rounding.
+            # Without another path, the difference would be mere rounding.
             is_mediated.append(n_paths[a][b] > (parents[b] >> a & 1))
     total, direct = (np.array([of_all[pair] for pair in pairs]) for of_all in (effects, edges))
     return {
@@ -380,7 +380,7 @@ def counterfactual(
 ) -> Any:
     """Return a table as it would have been with nodes set to one value, or to one for each row."""
     rows = encoded_rows(nodes, Table(X), may_miss=True)
-    if np.isnan(rows).any():  # in linear equations, expected values have the expected outcome
+    if np.isnan(rows).any():  # by linearity, expected values suffice
         rows = filled(model, rows)
     values = _values_of_rows(do, nodes, len(rows), row_labels(X))
     held = list(values)

@@ -232,7 +232,7 @@ def _is_forced(parent: int, child: int, compelled: list[int], joined: list[int])
 
 
 def told_apart(targets: Iterable[int], m: int) -> list[int]:
-    """Return, for each of m columns, the mask of those that interventions tell apart from it.
+    """Return, for each of m columns, the mask of the columns that interventions tell apart from it.
 
     An intervention, given by the mask of its targets, tells its targets apart from all other
     columns. An edge between columns that are told apart is directed in the interventional essential
@@ -622,7 +622,7 @@ class NetworkComparison:
         is_of_two_tables: bool = False,
     ) -> None:
         self.is_of_two_tables = is_of_two_tables
-        # The other is what the network should be.
+        # The other network is taken for the truth.
         self._display = NetworkComparisonDisplay(other, network)
         self.common, self.missing = self._display.common, self._display.missing
         self.extra, self.reversed = self._display.extra, self._display.reversed

@@ -1,4 +1,4 @@
-"""How well a network fits a table, against the network of all edges and the one of none.
+"""How well a network fits a table, compared with the models of all edges and of none.
 
 Formulas as in lavaan (Rosseel 2012, "lavaan: an R package for structural equation
 modeling") for a model without latent variables, estimated by maximum likelihood, whose nodes
@@ -35,7 +35,7 @@ from skbn._regressions.least_squares import triangular_factor
 _HEADER = ("measure", "value")
 _LEAST_P_VALUE = 1e-300  # below it, the logarithm is computed by itself
 _MOST_CHI2 = 1e9  # scipy's noncentral distribution function is NaN from 5e9 on
-# A set column that leaves a smaller share of its spread on others says nothing more.
+# A set column counts as determined by others if a smaller share of its spread is left.
 _LEAST_SHARE = 1e-9
 _OF_TESTS = ("a", "b", "given", "partial_correlation", "p_value", "log_p_value")
 _OF_FISHER = ("fisher_c", "fisher_df", "fisher_p_value")
@@ -67,7 +67,7 @@ class FitIndices:
     test_separations : callable
         Returns the columns of `d_separations`.
     n_groups : int, default=1
-        Of rows with the same nodes set, by whose mean size the RMSEA is computed.
+        Groups of rows with the same nodes set, by whose mean size the RMSEA is computed.
 
     Attributes
     ----------
@@ -199,7 +199,7 @@ def fit_indices(
     Parameters
     ----------
     statistics : SampleStatistics
-        Of the columns, without the rows of a prior.
+        Statistics of the columns, without the rows of a prior.
     parents : list of m int
         The masks of each column's parents.
     names : sequence of m hashables
@@ -258,7 +258,7 @@ def indices_of_rows(sample: Sample, is_set: Booleans | None, graph: GraphOfColum
 
 
 def _number_of_pairs(m: int, n_outside: int) -> int:
-    """Return how many pairs of columns an edge may join, but for those outside the model."""
+    """Return how many pairs of columns an edge may join, without those outside the model."""
     return m * (m - 1) // 2 - n_outside * (n_outside - 1) // 2
 
 
@@ -328,7 +328,7 @@ def _likelihood_ratios(
 def _by_groups(sample: Sample, is_set: Booleans, graph: GraphOfColumns) -> FitIndices:
     """Return the indices of rows in groups with the same nodes set.
 
-    In each group the models are of the columns that were not set, given those that were.
+    In each group the models are of the columns that were not set, given the columns that were.
     """
     names = graph.blocks.column_names
     parents = estimation.joined_outside(graph.parents, graph.exogenous)
@@ -422,7 +422,7 @@ def _unknown_tests(parents: list[int], names: Sequence[Hashable]) -> dict[str, A
 
 
 def _varying(columns: list[int], deviations: Floats) -> list[int]:
-    """Return the columns that vary, and are no combinations of those before them."""
+    """Return the columns that vary and are not combinations of earlier ones."""
     found: list[int] = []
     for v in columns:
         corner = triangular_factor(deviations[:, [*found, v]])

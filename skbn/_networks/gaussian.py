@@ -1,9 +1,9 @@
 """The joint Gaussian of a network, in arrays: estimates, density, conditioning, interventions.
 
 If nodes are exogenous, it is the distribution of the other nodes, given these. They have no parents
-among the others, so that nothing depends on how they are distributed once all of them have values.
-In their place stand Gaussians with the means and variances that they had in some table; their share
-of a density is taken out again.
+among the others, so once all of them have values, nothing depends on their distribution. They are
+treated as Gaussians with the means and variances that they had in some table, and their share of a
+density is removed again.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def estimate_model(
         The masks of each node's parents.
     nodes : sequence of m hashables
     fixed : list of m int, optional
-        The masks of those parents whose edges are known to have this direction; by default none.
+        The masks of the parents whose edges are known to have this direction; by default none.
     exogenous : sequence of int, default=()
     divisors : sequence of ndarray of shape (m,), optional
         For each group: the variance of the noise of a child with l parents is its residual sum
@@ -111,7 +111,7 @@ def estimate_model(
 
 
 def scaled_regressions(statistics: SampleStatistics, is_parent: Booleans) -> tuple[Floats, Floats]:
-    """Return the coefficients of columns of unit norm, (m, m), and the norms of what they leave."""
+    """Return the coefficients of columns of unit norm, (m, m), and the norms of their residuals."""
     m = len(is_parent)
     coef, left = np.zeros((m, m)), np.empty(m)
     for families in statistics.families_of(is_parent):
@@ -223,7 +223,7 @@ class LinearGaussianModel(LinearModel):
     def conditional_factor(
         self, given: list[int], values: Floats, others: list[int]
     ) -> tuple[Floats, Floats]:
-        """Return the same, with a triangular factor in place of the covariance.
+        """Return the same with a triangular factor instead of the covariance.
 
         Its product with rows of standard noise has the conditional distribution about the mean.
         """

@@ -1,4 +1,4 @@
-"""What a network says of its nodes when some are seen: samples, conditionals and predictions.
+"""Samples of a network, and distributions and predictions of its nodes when some are known.
 
 Each function takes the network's model, and what users give to the method of the same name.
 """
@@ -162,7 +162,7 @@ def predict(
 ) -> Any:
     """Return the conditional means of nodes, given the values of others in each row of a table.
 
-    By default those are given that have a variance, are in the table, and are no targets.
+    By default the given nodes are all others in the table that have a variance.
     """
     table = Table(X)
     names: list[Any] = nodes.names
@@ -455,7 +455,7 @@ class GaussianDistribution(TableRepr):
     nodes : list of m hashables
     mean : ndarray of shape (m,), or (k, m) for k scenarios
     covariance : ndarray of shape (m, m)
-        Of the nodes in each scenario.
+        The nodes' covariance, the same in each scenario.
     columns : mapping of hashable to list of hashables, optional
         If the distribution is of columns, the columns of each node. A node can be looked up if all
         its columns are there.

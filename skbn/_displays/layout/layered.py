@@ -19,10 +19,10 @@ Extent = tuple[float, float, float, float]  # left, right, bottom, top
 # Lengths in points, chosen by looking at pictures.
 _WIDEST = 520.0  # a layer's width, unless the picture is narrow or large
 ASPECT = 1.6  # width over height that pictures aim at
-_NODE_ROOM = 16.0  # a box takes this beside its width
+_NODE_ROOM = 16.0  # added to the width of a box
 _PASSING_ROOM = 7.0  # an edge takes this in a layer, in a picture of a given width
 _LAYER_ROOM = 77.0  # about the height of a layer and the gap below it
-_USUAL_HEIGHT = 24.0  # the height of a box that _LAYER_ROOM counts with
+_USUAL_HEIGHT = 24.0  # the height of a box that _LAYER_ROOM assumes
 _PART_GAP = 24.0  # gap between parts that no edge connects
 BAND_PADDING = 14.0  # gap between the boxes of a band and the end of the picture
 _BAND_BORDER = 5.0  # gap between two bands
@@ -111,7 +111,7 @@ class LayeredGraph:
     def layout(self, stretch: tuple[float, float] = (1.0, 1.0)) -> Layout:
         """Return the layout, stretched by factors of 1 or more in x and in y.
 
-        What is stretched are distances: boxes keep their sizes.
+        Distances are stretched; boxes keep their sizes.
         """
         if stretch not in self._layouts:
             self._layouts[stretch] = self._layout(stretch)
@@ -259,7 +259,7 @@ def with_extent(
     return Layout(positions, routes, (left, right, bottom, top))
 
 
-# Boxes where the caller wants them, and edges between them that pass other boxes by
+# Boxes where the caller wants them, and edges that avoid other boxes
 
 _GAP = 18.0  # between two boxes, in points: room for an arrowhead
 _CLEARANCE = 4.0  # between an edge and a box, in points

@@ -23,7 +23,7 @@ Order = tuple[int, ...]
 # How long to search: chosen by the crossings in tests/benchmarks/crossings.py.
 _STEPS = 40  # for each node
 _MOST_STEPS = 1200  # in all
-_MANY_EDGES = 80  # with more edges a step takes longer, so there are fewer of them
+_MANY_EDGES = 80  # with more edges a step takes longer, so there are fewer steps
 # A step moves at most this share of a node's neighbours, and at most this many nodes.
 _NEIGHBOURS, _LARGEST_BATCH = 0.3, 4
 
@@ -65,10 +65,10 @@ def order_layers(
 ) -> tuple[int, list[int], list[Order]]:
     """Order the layers of a graph so that few edges cross.
 
-    Nodes may move to other layers of their band, and do where the nodes of a layer, and the edges
-    that pass it, of a width of `passing` each, are wider together than `widest`. Return the cost,
-    the layer of each node, and the items of each layer from left to right: node v is item v, and
-    edge number e is item n + e in every layer that it passes through.
+    Nodes may move to other layers of their band, and do if a layer's nodes and passing edges (each
+    of the width `passing`) are wider together than `widest`. Return the cost, the layer of each
+    node, and the items of each layer from left to right: node v is item v, and edge number e is
+    item n + e in every layer that it passes through.
     """
     n = len(layers)
     incident = [[e for e, edge in enumerate(edges) if v in edge] for v in range(n)]
@@ -109,8 +109,8 @@ def order_by_lanes(
 ) -> list[Order]:
     """Order the nodes of each layer by lanes, and the edges that pass it by the straight lines.
 
-    Items are numbered as in `order_layers`. An edge passes a node on its line on the left. So do
-    edges pass others on the same line that begin in later layers.
+    Items are numbered as in `order_layers`. An edge passes a node on its line on the left, and also
+    edges on the same line that begin in later layers.
 
     Examples
     --------
@@ -172,7 +172,7 @@ def _batches(edges: Sequence[Edge], incident: Sequence[Sequence[int]]) -> Intege
 
     The first batch has all nodes, in the order in which they are inserted.
     """
-    random = np.random.RandomState(0)  # the same numbers in all versions of NumPy
+    random = np.random.RandomState(0)  # draws the same numbers in all versions of NumPy
     n = len(incident)
     n_steps = min(_STEPS * n, _MOST_STEPS)
     n_steps = n_steps * _MANY_EDGES**2 // max(len(edges), _MANY_EDGES) ** 2
