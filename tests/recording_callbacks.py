@@ -1,10 +1,15 @@
-"""Callbacks of scikit-learn that record, stop or interrupt a fit."""
+"""Ctrl-C, and callbacks of scikit-learn that record, stop or interrupt a fit."""
 
 import signal
 
 import pytest
 
 needs_callbacks = pytest.mark.needs_sklearn("1.9", "has callbacks")
+
+
+def interrupt(*_):
+    """Press Ctrl-C."""
+    signal.raise_signal(signal.SIGINT)
 
 
 class Recorder:
@@ -32,7 +37,7 @@ class Interrupter(Recorder):
     def on_fit_task_end(self, estimator, context):
         super().on_fit_task_end(estimator, context)
         if len(self.ended) == 40:
-            signal.raise_signal(signal.SIGINT)
+            interrupt()
 
 
 class Stopper(Recorder):

@@ -5,6 +5,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+from agreement import raises
 from packaging.requirements import Requirement
 
 import skbn
@@ -25,8 +26,7 @@ def test_the_module_of_data_sets_is_there_without_an_import_of_its_own(monkeypat
 
 
 def test_there_is_no_other_name():
-    with pytest.raises(AttributeError, match="GaussianLearner"):
-        skbn.GaussianLearner  # noqa: B018
+    raises("GaussianLearner", lambda: skbn.GaussianLearner, kind=AttributeError)
 
 
 def test_the_import_alone_loads_no_library():

@@ -4,15 +4,28 @@ Seeds are fixed. A count is held against the binomial distribution of the derive
 would lie with probability 1 - 1e-6 were the seed drawn anew.
 """
 
+import json
+from pathlib import Path
+
+import calibration
 import networkx as nx
 import numpy as np
 import pytest
 import reference
 import sparse_networks as sparse
 from scipy.special import digamma
-from scipy.stats import binom, chi2, kstest, multivariate_normal, t
+from scipy.stats import binom, chi2, multivariate_normal, multivariate_t
 
-from skbn import AIC, BIC, EBIC, GaussianBayesianNetwork, GaussianBNLearner, LocalScoreTransformer
+from skbn import (
+    AIC,
+    BIC,
+    EBIC,
+    BGe,
+    GaussianBayesianNetwork,
+    GaussianBNLearner,
+    GaussianBNPosterior,
+    LocalScoreTransformer,
+)
 from skbn.datasets import make_gaussian_network
 
 ALPHA = 1e-6
@@ -28,7 +41,9 @@ def within(count, trials, lowest, highest):
 # The structure
 
 
-def check_many_rows(sample):
+# The few rows that have these moments are not Gaussian.
+@pytest.mark.filterwarnings("ignore::skbn.exceptions.DataWarning")
+def test_moments_of_many_rows_give_the_class_of_the_network():
     """20 networks of 8 to 12 columns with no weak dependence, at 100,000 rows.
 
     The smallest partial correlation gains n r^2 / 2 = 45 nats and more, against a price of 6:
@@ -41,23 +56,12 @@ def check_many_rows(sample):
         network, _ = sparse.draw_faithful(rng, m=8 + i % 5)
         parents = sparse.parents_of(network)
         chances.append(sparse.chance_of_false_edges(parents, n))
-        rows, row_weights = sample(rng, network, n)
+        rows, row_weights = sparse.sample_moments(rng, network, n)
         learner = GaussianBNLearner().fit(rows, sample_weight=row_weights)
         found = sparse.parents_of(learner.network_)
         n_wrong += reference.equivalence_class(found) != reference.equivalence_class(parents)
     print(f"{n_wrong} of {len(chances)} wrong, at most {sum(chances):.2f} expected")
     assert n_wrong <= binom.isf(ALPHA, len(chances), np.mean(chances))
-
-
-@pytest.mark.slow
-def test_many_rows_give_the_class_of_the_network():
-    check_many_rows(lambda rng, network, n: (network.sample(n, rng), None))
-
-
-# The few rows that have these moments are not Gaussian.
-@pytest.mark.filterwarnings("ignore::skbn.exceptions.DataWarning")
-def test_moments_of_many_rows_give_the_class_of_the_network():
-    check_many_rows(sparse.sample_moments)
 
 
 N_PAIRS, N_TABLES, N_ROWS = 6, 50, 20
@@ -160,26 +164,51 @@ def standard_error(values):
     return np.std(values, ddof=1) / np.sqrt(len(values))
 
 
-def test_estimates_have_the_distributions_of_regression():
-    """Residual sums of squares a chi-squared, and coefficients Student's; 4 copies a table."""
-    rng = np.random.default_rng(4)
-    n, copies, parents = 12, 4, [(), (0,), (0, 1), ()]
-    noise = np.tile([0.5, 1.0, 1.5, 2.0], copies)
-    dag = nx.DiGraph()
-    for column, deviation in enumerate(noise):
-        dag.add_node(column, intercept=0, noise_variance=deviation**2)
-    for a in range(0, 4 * copies, 4):
-        dag.add_weighted_edges_from([(a, a + 1, 1.5), (a, a + 2, -0.7), (a + 1, a + 2, 0.4)])
-    true, network = GaussianBayesianNetwork(dag), GaussianBayesianNetwork(dag)
-    first, second = 4 * np.arange(copies), 4 * np.arange(copies) + 1
-    coefficients, rss = [], []
-    for _ in range(50):
-        rows = true.sample(n, rng)
-        network.fit(rows)
-        squares = n * network.noise_variance_
-        rss.append((squares / noise**2).reshape(copies, 4))
-        error = network.coef_[first, second] - true.coef_[first, second]
-        coefficients += list(error * np.sqrt(n * rows[:, first].var(0) / squares[second] * (n - 2)))
-    for own, squares in zip(parents, np.concatenate(rss).T, strict=True):
-        assert kstest(squares, chi2(n - len(own) - 1).cdf).pvalue > ALPHA
-    assert kstest(coefficients, t(n - 2).cdf).pvalue > ALPHA
+# Posterior probabilities are shares: of tables drawn from the prior, as many have the edge
+
+
+FIGURES = Path(__file__).parents[1] / "docs" / "theory" / "figures"
+
+
+@pytest.mark.parametrize(("alpha_mu", "alpha_w"), [(1.0, 7), (0.3, 9.5)])
+@pytest.mark.parametrize("parents", [[], [3], [0, 1, 3, 4]])
+def test_local_scores_are_densities_of_rows_from_the_prior(alpha_mu, alpha_w, parents):
+    """With coefficients and intercept integrated out, a child's rows have a t distribution."""
+    rng = np.random.default_rng(0)
+    n, m = 7, 5
+    rows = rng.normal(1, 2, size=(n, m))
+    scores = LocalScoreTransformer(BGe(alpha_mu, alpha_w, nu=np.zeros(m))).fit_transform(rows)
+    t = alpha_mu * (alpha_w - m - 1) / (alpha_mu + 1)
+    freedom = alpha_w - m + len(parents) + 1
+    of_parents = rows[:, parents]
+    per_variance = np.eye(n) + 1 / alpha_mu + of_parents @ of_parents.T / t
+    density = multivariate_t(np.zeros(n), t / freedom * per_variance, df=freedom)
+    assert scores.local_score(2, parents) == pytest.approx(density.logpdf(rows[:, 2]), rel=1e-12)
+
+
+def bins_of_the_uniform_prior():
+    edges, paths = [], []
+    for network, rows in calibration.data_sets():
+        posterior = GaussianBNPosterior(calibration.CRITERION, structure_prior="uniform").fit(rows)
+        there, path_there = calibration.edges_and_paths(network)
+        edges.append(calibration.bins_of(there, posterior.edge_probabilities_))
+        paths.append(calibration.bins_of(path_there, posterior.path_probabilities_))
+    return np.array(edges), np.array(paths)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::skbn.exceptions.DataWarning")
+def test_probabilities_of_edges_and_paths_are_calibrated():
+    edges, paths = bins_of_the_uniform_prior()
+    for bins in edges, paths:
+        distance = calibration.distance_from_calibration(bins)
+        chance = chi2.sf(distance, calibration.N_BINS)
+        print(f"chi-squared {distance:.1f}, exceeded with probability {chance:.2g}")
+        assert chance > ALPHA
+    # A wrong answer would be seen: probabilities less sure by a tenth of their distance from 1/4.
+    number, total, _ = edges.transpose(1, 0, 2)
+    duller = edges.copy()
+    duller[:, 1] = 0.9 * total + 0.1 * number / 4
+    assert chi2.sf(calibration.distance_from_calibration(duller), calibration.N_BINS) < 0.05
+    stored = json.loads((FIGURES / "calibration.json").read_text(encoding="utf-8"))
+    np.testing.assert_allclose(np.array(stored["uniform"])[:3], edges.sum(axis=0), atol=1e-6)

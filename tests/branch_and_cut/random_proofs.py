@@ -5,8 +5,8 @@ from functools import cache
 from itertools import combinations
 
 import numpy as np
-import pytest
 import reference
+from agreement import raises
 from scipy.optimize import linprog
 
 from skbn._branch_and_cut.proof import Branch, ClusterCut, FamilyCosts, LocalCut, Node, Proof, Step
@@ -145,8 +145,7 @@ def random_proof(seed, share_of_clusters=1.0, noise=0.0, depth=3, cutoff=None):
 
 
 def assert_refused(families, proof, match=None):
-    with pytest.raises(ProofError, match=match):
-        certified_bound(as_arrays(families), proof)
+    raises(match, certified_bound, as_arrays(families), proof, kind=ProofError)
 
 
 def nodes_of(node):

@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 import reference
+from agreement import raises
 from random_proofs import plain
 
 from skbn._branch_and_cut import pricing
@@ -282,8 +283,7 @@ def test_defects_are_refused():
         check(children, cuts, multipliers, thresholds, dear)
     with pytest.raises(ProofError, match="lacks the parents"):
         check(children, cuts, multipliers, thresholds + 4.0, listed)
-    with pytest.raises(ProofError, match="negative"):
-        check(children, cuts, -multipliers, thresholds, listed)
+    raises("negative", check, children, cuts, -multipliers, thresholds, listed, kind=ProofError)
     raised = [cuts[0]._replace(bound=cuts[0].bound + 1e-6), *cuts[1:]]
     with pytest.raises(ProofError, match="cut 0 has a bound"):
         check(children, raised, multipliers, thresholds, listed)
@@ -301,8 +301,7 @@ def test_a_diagonal_that_is_not_below_the_products_is_refused():
         changed = [
             c._replace(costs=c.costs._replace(diagonal=change(c.costs.diagonal))) for c in children
         ]
-        with pytest.raises(ProofError, match="the diagonal is not below"):
-            check(changed, *claim)
+        raises("the diagonal is not below", check, changed, *claim, kind=ProofError)
 
 
 def test_singular_products_are_refused():

@@ -144,13 +144,6 @@ def test_progress_bar_of_a_pipeline(screen, learner):
 
 
 @needs_callbacks
-def test_progress_bar_goes_to_the_pipeline_and_not_to_its_step():
-    pipeline = make_pipeline(GaussianBNLearner().set_callbacks(ProgressBar()))
-    with pytest.raises(TypeError, match="Register them directly on the meta-estimator"):
-        pipeline.fit(table(5))
-
-
-@needs_callbacks
 def test_callbacks_hear_of_networks_that_are_fitted():
     rows = table(3)
     recorder = Recorder()

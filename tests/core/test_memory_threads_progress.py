@@ -2,7 +2,6 @@ import pickle
 import re
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import joblib
@@ -238,17 +237,6 @@ def test_linear_algebra_in_one_thread_until_the_last_leaves():
     assert set(blas_threads()) == {1}
     second.__exit__(None, None, None)
     assert blas_threads() == before
-
-
-@pytest.mark.usefixtures("two_blas_threads")
-def test_two_fits_at_once():
-    tables = [make_gaussian_network(18, n_samples=200, random_state=i)[0] for i in range(4)]
-    expected = [GaussianBNLearner().fit(rows) for rows in tables]
-    with ThreadPoolExecutor(4) as pool:
-        fitted = list(pool.map(lambda rows: GaussianBNLearner(n_jobs=2).fit(rows), tables))
-    for one, other in zip(expected, fitted, strict=True):
-        assert one.network_score_ == other.network_score_
-        np.testing.assert_array_equal(one.network_.coef_, other.network_.coef_)
 
 
 # Progress

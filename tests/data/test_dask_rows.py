@@ -4,6 +4,10 @@ import subprocess
 import sys
 from functools import cache
 
+import dask
+import dask.array as da
+import dask.dataframe as dd
+import distributed
 import networkx as nx
 import numpy as np
 import pandas as pd
@@ -22,10 +26,6 @@ from skbn import (
     GaussianBNPosterior,
     LocalScoreTransformer,
 )
-
-dask = pytest.importorskip("dask")
-da = pytest.importorskip("dask.array")
-dd = pytest.importorskip("dask.dataframe")
 
 NAMES = ["a", "b", "c"]
 
@@ -226,7 +226,6 @@ def test_linear_algebra_stays_in_the_threads_of_the_blocks():
 
 @pytest.mark.slow
 def test_a_cluster_gives_the_same_bits():
-    distributed = pytest.importorskip("distributed")
     X, table = da.from_array(rows(2000), chunks=(90, 3)), frame()
     expected = [LocalScoreTransformer().fit(each).local_scores_ for each in (X, table)]
     settings = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
@@ -412,13 +411,6 @@ def test_what_needs_rows_refuses_and_says_what_to_do(reader):
     of_array, of_frame = readers_of_rows()[reader]
     for read, X in ((of_array, arrays()["many blocks"]), (of_frame, frame())):
         raises(rf"X is a dask {type(X).__name__}, .*X\.compute\(\)", read, X, kind=TypeError)
-
-
-def test_methods_that_go_by_rows_can_be_mapped_over_blocks():
-    learner = GaussianBNLearner().fit(rows())
-    X = arrays()["many blocks"]
-    mapped = X.map_blocks(learner.score_samples, drop_axis=1, dtype=float)
-    np.testing.assert_array_equal(mapped.compute(), learner.score_samples(rows()))
 
 
 def test_predict_does_not_read_rows():

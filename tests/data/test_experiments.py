@@ -1,13 +1,11 @@
 """What users give as interventions, and how it is read."""
 
-import hypothesis.strategies as st
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 from agreement import raises
 from experiment_tables import experiment
-from hypothesis import given
 from numpy.testing import assert_array_equal
 
 from skbn._data.experiments import read_interventions
@@ -185,14 +183,3 @@ def test_columns_that_were_never_set():
     assert type(sample().never_set([0, 1, 2])) is Sample
     only = sample(IS_SET & [True, False, False])
     assert only.never_set([1, 2]) is only
-
-
-@given(st.permutations(range(N)), st.integers(0, 3))
-def test_a_permutation_of_rows_permutes_what_is_read(order, form):
-    forms = (
-        IS_SET[order],
-        [NAMED[i] for i in order],
-        pd.DataFrame(IS_SET, columns=NAMES).iloc[order].reset_index(drop=True),
-        pl.DataFrame(IS_SET, schema=NAMES)[order],
-    )
-    assert_array_equal(read(forms[form]), IS_SET[order])

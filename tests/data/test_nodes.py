@@ -1,8 +1,13 @@
 """Which columns stand for a node, and the numbers of categories."""
 
+import re
 from decimal import Decimal
+from functools import partial
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from agreement import raises
 from numpy.testing import assert_array_equal
@@ -10,8 +15,7 @@ from numpy.testing import assert_array_equal
 from skbn._data.encoding import encoded_rows, learn_nodes
 from skbn._data.row_values import read_row_groups
 from skbn._data.table import Table
-
-pd = pytest.importorskip("pandas")
+from skbn.exceptions import NumericTextWarning
 
 SITE = ["west", "north", "south", "north", "west", "south"]
 AGE = [31.0, 44.0, 52.0, 28.0, 61.0, 39.0]
@@ -23,11 +27,10 @@ def frame():
 
 
 def as_polars():
-    return pytest.importorskip("polars").DataFrame({"site": SITE, "age": AGE, "smokes": SMOKES})
+    return pl.DataFrame({"site": SITE, "age": AGE, "smokes": SMOKES})
 
 
 def as_arrow():
-    pa = pytest.importorskip("pyarrow")
     site = pa.array(SITE).dictionary_encode()
     return pa.table({"site": site, "age": AGE, "smokes": SMOKES})
 
@@ -145,8 +148,6 @@ def test_values_that_are_no_levels_are_named(value, message):
 
 
 def levels_with_holes():
-    pa = pytest.importorskip("pyarrow")
-    pl = pytest.importorskip("polars")
     given = ["a", None, "b", "a"]
     plain = pa.array(given)
     whole = plain.dictionary_encode()
@@ -182,7 +183,6 @@ def test_holes_are_seen_in_every_container():
 
 
 def test_holes_of_groups_and_of_numbers_are_seen():
-    pa = pytest.importorskip("pyarrow")
     whole = pa.array(["a", None, "b", "a"]).dictionary_encode()
     for groups in (whole, pa.chunked_array([whole])):
         raises("has a missing value for row 1", read_row_groups, groups, None, 4, "stratify")
@@ -192,7 +192,6 @@ def test_holes_of_groups_and_of_numbers_are_seen():
 
 
 def test_whole_numbers_of_a_dictionary_stay_whole():
-    pa = pytest.importorskip("pyarrow")
     codes = [2**60 + 1, None, 2**60 + 2]  # as floats they would be the same
     table = pa.table({"g": pa.array(codes).dictionary_encode(), "y": [1.0, 2.0, 3.0]})
     for X in (table, *table.to_batches()):
@@ -200,3 +199,107 @@ def test_whole_numbers_of_a_dictionary_stay_whole():
         assert nodes.levels["g"] == [2**60 + 1, 2**60 + 2]
         rows = encoded_rows(nodes, Table(X), may_miss=True)
         assert_array_equal(rows[:, 0], [0.0, np.nan, 1.0])
+
+
+# Text that is a number is refused with a call that mends it; text that is a category is not
+
+
+NUMBERS = np.arange(1, 41) * 1.5 - 20
+FORMS = {
+    "plain": str,
+    "padded": lambda v: f" {v:.2f} ",
+    "exponent": lambda v: f"{v:e}",
+    "mixed": lambda v: v,
+    "decimal comma": lambda v: str(v).replace(".", ","),
+    "thousands": lambda v: f"{1e4 * abs(v):,.0f}",
+    "German": lambda v: f"{1e4 * abs(v):,.1f}".translate(str.maketrans(",.", ".,")),
+    "Swiss": lambda v: f"{1e4 * abs(v):,.1f}".replace(",", "\u2019"),
+    "unit": lambda v: f"{v} mg/dL",
+    "percent": lambda v: f"{v}%",
+    "no-break space": lambda v: f"\u00a0{v:.2f}\u00a0",
+    "minus": lambda v: f"{v}".replace("-", "\u2212"),
+    "accounts": lambda v: f"({-v} %)" if v < 0 else f"{v} %",
+    "debit": lambda v: f"{v:.2f}".replace("-", "-$ ") if v < 0 else f"$ {v:.2f}",
+    "currency": lambda v: f"${1e4 * abs(v):,.2f}",
+    "bytes": lambda v: str(v).encode(),
+}
+SCALED = "thousands", "German", "Swiss", "currency"
+
+
+def as_polars_of_text_numbers(cells):
+    return pl.DataFrame({"a": NUMBERS, "b": cells})
+
+
+def as_arrow_of_text_numbers(cells):
+    return pa.table({"a": NUMBERS, "b": cells})
+
+
+def as_pandas(cells):
+    return pd.DataFrame({"a": NUMBERS, "b": pd.Series(cells, dtype=object)})
+
+
+def as_array(cells):
+    return np.array([*zip(NUMBERS, cells, strict=True)], dtype=object)
+
+
+MAKERS = as_pandas, as_polars_of_text_numbers, as_arrow_of_text_numbers, as_array
+
+
+@pytest.mark.parametrize("odd", [None, "n.d.", "*", "<0.05"])
+@pytest.mark.parametrize("form", FORMS)
+def test_numbers_in_text_are_refused_and_the_advice_mends_them(form, odd):
+    cells = [FORMS[form](v) for v in NUMBERS.tolist()]
+    right = 1e4 * abs(NUMBERS) if form in SCALED else NUMBERS.copy()
+    if odd or form == "mixed":
+        cells[7] = (odd or "n.d.").encode() if form == "bytes" else odd or "n.d."
+        right[7] = np.nan
+    for make in MAKERS[:1] + MAKERS[3:] if form in ("mixed", "bytes") else MAKERS:
+        table = make(cells)
+        label = 1 if make is as_array else "b"
+        for read in (partial(learn_nodes, "auto"), Table.rows):
+            with pytest.raises(ValueError, match=f"Column {label!r} holds text") as error:
+                read(Table(table))
+        message = str(error.value)
+        if odd:
+            assert "39 of its 40 values read as numbers" in message
+            assert f"{cells[7]!r} in row 7" in message
+            assert 'missing="em"' in message
+        call = re.search(r"call (.*?)(, which leaves| \(or read|\. If they are cat)", message)[1]
+        names = {"X": table, "pandas": pd}
+        if make is as_polars_of_text_numbers:
+            names["polars"] = pl
+        exec(call, names)
+        mended = np.asarray(names["X"][label], dtype=float)
+        np.testing.assert_allclose(mended, right)
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["12345"[i % 5] for i in range(40)],
+        [str(2001 + i % 20) for i in range(80)],
+        [f"0{2100 + i % 30}" for i in range(90)],
+        [("0.5", "1.0", "2.5", "*")[i % 4] for i in range(40)],
+        [f"{5 * i}-{5 * i + 4}" for i in range(40)],
+        [f"{i}th" for i in range(40)],
+        [f"gene{i}" for i in range(40)],
+        [f"2020-01-{i:02}" for i in range(40)],
+    ],
+)
+def test_texts_that_may_be_categories_stay_so_without_a_word(cells):
+    table = Table(pd.DataFrame({"b": cells}))
+    assert learn_nodes("auto", table).levels["b"] == sorted(set(cells))
+
+
+def test_what_the_user_calls_a_category_is_one():
+    cells = [FORMS["plain"](v) for v in NUMBERS]
+    declared = pd.DataFrame({"b": pd.Categorical(cells)})
+    for spec, table in (("auto", declared), ({"b": ["b"]}, as_pandas(cells))):
+        assert len(learn_nodes(spec, Table(table)).levels["b"]) == 40
+
+
+def test_many_whole_numbers_are_taken_for_a_category_with_a_warning():
+    cells = [str(10000 + i % 40) for i in range(120)]
+    with pytest.warns(NumericTextWarning, match="Column 'b' holds text, and 120 of its 120"):
+        assert len(learn_nodes("auto", Table(pd.DataFrame({"b": cells}))).levels["b"]) == 40
+    learn_nodes({"b": "b"}, Table(pd.DataFrame({"b": cells})))

@@ -4,6 +4,8 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
+import pyarrow.interchange
 import pytest
 from agreement import raises
 
@@ -23,21 +25,20 @@ def columns(n=40, **others):
 
 
 def pyarrow_table(columns):
-    return pytest.importorskip("pyarrow").table(columns)
+    return pa.table(columns)
 
 
 def chunked_table(columns):
     table = pyarrow_table(columns)
     parts = [table.slice(0, 1), table.slice(1, 0), table.slice(1)]
-    return pytest.importorskip("pyarrow").concat_tables(parts)
+    return pa.concat_tables(parts)
 
 
 def pyarrow_batch(columns):
-    return pytest.importorskip("pyarrow").RecordBatch.from_pydict(columns)
+    return pa.RecordBatch.from_pydict(columns)
 
 
 def arrow_frame(columns):
-    pytest.importorskip("pyarrow")
     return pd.DataFrame(columns).astype("float64[pyarrow]")
 
 
@@ -136,7 +137,6 @@ def hole(row):
 @arrow
 @pytest.mark.parametrize("kind", ODD_COLUMNS)
 def test_columns_of_arrow_that_are_no_numbers_are_named(frame, kind):
-    pa = pytest.importorskip("pyarrow")
     values, message = ODD_COLUMNS[kind]
     table = frame({"a": A, "b": pa.array(values, pa.type_for_alias(kind))})
     check_refused(table, f"Column 'b' {message}, which is not")
@@ -173,7 +173,6 @@ def test_columns_of_frames_that_are_no_numbers_are_named(values, message):
 
 
 def test_nulls_among_codes_are_missing_values():
-    pa = pytest.importorskip("pyarrow")
 
     class Codes(pa.ExtensionType):
         def __init__(self):
@@ -196,7 +195,6 @@ def test_nulls_among_codes_are_missing_values():
 @arrow
 def test_dictionaries_are_refused_as_their_nulls_are_lost(frame):
     """Numpy is given the last of the dictionary's values for a null."""
-    pa = pytest.importorskip("pyarrow")
     for values in (["red", "red", "blue"], [5, 6, 5], [5, None, 6]):
         codes = pa.array(values).dictionary_encode()
         table = frame({"a": A, "b": codes})
@@ -210,7 +208,6 @@ def test_dictionaries_are_refused_as_their_nulls_are_lost(frame):
 
 @arrow
 def test_numbers_of_any_type_are_read(frame):
-    pa = pytest.importorskip("pyarrow")
     whole = [1, 5, 2, 8, 4]
     expected = GaussianBNLearner().fit(np.c_[np.arange(5.0) ** 2, whole]).network_score_
     kinds = ["int8", "uint64", "float", "halffloat", "double"]
@@ -240,7 +237,6 @@ def test_tables_without_rows(frame):
 
 @arrow
 def test_names_that_are_given_twice(frame):
-    pa = pytest.importorskip("pyarrow")
     kind = pa.RecordBatch if frame is pyarrow_batch else pa.Table
     table = kind.from_arrays([pa.array([1.0, 2.0, 4.0])] * 3, ["a", "b", "a"])
     check_refused(table, r"\['a'\] are given more than once\. Rename")
@@ -252,13 +248,10 @@ def test_relations_of_duckdb_can_be_converted_as_advised():
     relation = connection.sql("SELECT i * i AS a, i % 3 AS b FROM range(9) t(i)")
     check_refused(relation, r"DuckDBPyRelation.*call X\.df\(\) .*X\.to_arrow_table\(\)")
     assert list(GaussianBNLearner().fit(relation.df()).dag_) == ["a", "b"]
-    pytest.importorskip("pyarrow")
     assert list(GaussianBNLearner().fit(relation.to_arrow_table()).dag_) == ["a", "b"]
 
 
 def test_tables_without_values_can_be_converted_as_advised():
-    pa = pytest.importorskip("pyarrow")
-    pytest.importorskip("pyarrow.interchange")
     table = pa.table(columns())
     read_later = pl.LazyFrame(columns())
 
@@ -282,8 +275,6 @@ def test_tables_without_values_can_be_converted_as_advised():
 
 @pytest.mark.parametrize("kind", ["Int64", "Float64", "boolean", "int64[pyarrow]", "bool[pyarrow]"])
 def test_nullable_columns_of_pandas(kind):
-    if "pyarrow" in kind:
-        pytest.importorskip("pyarrow")
     values = [1, 0, 0, 1, 1]
     frame = pd.DataFrame({"a": np.arange(5.0) ** 2, "b": pd.array(values, dtype=kind)})
     expected = GaussianBNLearner().fit(np.c_[np.arange(5.0) ** 2, values])
@@ -294,7 +285,6 @@ def test_nullable_columns_of_pandas(kind):
 
 
 def test_weights_of_pyarrow():
-    pa = pytest.importorskip("pyarrow")
     weight = np.arange(40.0) % 11
     expected = GaussianBNLearner().fit(rows(), sample_weight=weight).network_score_
     for given in (pa.array(weight), pa.chunked_array([weight[:3], weight[3:]]), pl.Series(weight)):

@@ -251,16 +251,6 @@ def test_picture_has_names_and_numbers():
     display.figure_.draw_without_rendering()
 
 
-def test_network_without_edges_and_given_axes():
-    from matplotlib.figure import Figure
-
-    ax = Figure().subplots()
-    display = EdgeWeightsDisplay.from_graph(weighted("ab"), ax=ax)
-    assert display.ax_ is ax
-    assert np.isnan(display.weights).all()
-    display.figure_.draw_without_rendering()
-
-
 def test_picture_does_not_depend_on_styles_for_other_plots():
     import matplotlib
 

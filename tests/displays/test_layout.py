@@ -130,12 +130,6 @@ def test_regular_networks(dag):
     laid_out(dag)
 
 
-def test_one_node():
-    layout = LayeredGraph(nx.empty_graph(1, nx.DiGraph), {0: (40.0, 22.0)}).layout()
-    left, right, bottom, top = layout.extent
-    assert (right - left, top - bottom) == (40.0, 22.0)
-
-
 def test_isolated_nodes_are_packed():
     dag = nx.empty_graph(12, nx.DiGraph)
     left, right, bottom, top = laid_out(dag, dict.fromkeys(dag, (80.0, 22.0))).extent

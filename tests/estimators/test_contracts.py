@@ -1,6 +1,7 @@
 """What holds for every estimator: weights, kinds of tables, what is told, and fits that fail."""
 
 import re
+from collections import Counter
 from itertools import product
 
 import networkx as nx
@@ -10,9 +11,11 @@ import polars as pl
 import pytest
 from recording_callbacks import Recorder, needs_callbacks
 from sklearn.exceptions import NotFittedError
+from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import check_is_fitted
 
 import skbn
+from skbn import BootstrapBNLearner, GaussianBNLearner, GaussianBNLearnerCV, GaussianBNPosterior
 from skbn.datasets import make_gaussian_network
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -192,3 +195,175 @@ def test_a_failed_refit_leaves_all_or_nothing(name, failure, monkeypatch):
         assert vars(estimator).keys() == before.keys()
         assert all(vars(estimator)[key] is value for key, value in before.items())
         np.testing.assert_array_equal(numbers(estimator), old)
+
+
+# scikit-learn's own checks of every estimator
+
+
+CONFIGURATIONS = [
+    skbn.LocalScoreTransformer(),
+    skbn.GaussianBNLearner(),
+    skbn.GaussianBNLearnerCV([1, 3], cv=3, rule="one-standard-error", criterion="aic", n_jobs=2),
+    skbn.GaussianBNPosterior(),
+    skbn.BootstrapBNLearner(n_resamples=3, random_state=0),
+    skbn.GaussianBNImputer(),
+    skbn.MarkovBlanketSelector(),
+]
+SLOW_CONFIGURATIONS = [
+    skbn.LocalScoreTransformer("aic", penalty=2.0, n_jobs=2),
+    skbn.LocalScoreTransformer("bge", max_parents=2),
+    skbn.GaussianBNLearner("loglik", penalty=0.5, n_jobs=2),
+    skbn.GaussianBNLearner(skbn.BGe(alpha_mu=0.1), tol=1e-3, time_limit=60.0, max_memory=1e9),
+    skbn.GaussianBNLearner(search="order", random_state=0),
+    skbn.GaussianBNLearner(nodes="auto"),
+    skbn.LocalScoreTransformer(nodes="auto"),
+    skbn.GaussianBNLearner(missing="em", n_candidates=3),
+    skbn.LocalScoreTransformer(missing="em"),
+    skbn.MarkovBlanketSelector(skbn.GaussianBNLearner("bge"), n_features=1),
+    skbn.GaussianBNLearnerCV(),
+    skbn.GaussianBNLearnerCV([1, 3], cv=3, search="order", time_limit=5.0, random_state=0),
+]
+RETURNS_A_GRAPH = "predict returns one graph, and not a value for each row"
+UNBOUNDED = "the check's table has 15 rows of 30 columns, on which the likelihood is unbounded"
+TOO_MANY = "the check's table has 30 columns, whose search takes more than 8 GB"
+
+
+def expected_failures(estimator):
+    if isinstance(estimator, skbn.LocalScoreTransformer):
+        no_rows = "expected rows are a summary, which is no array"
+        name = "check_estimators_pickle"
+        return {name: no_rows} if estimator.missing == "em" else {}
+    if isinstance(estimator, skbn.GaussianBNImputer):
+        return {"check_sample_weight_equivalence_on_dense_data": UNBOUNDED}
+    if isinstance(estimator, skbn.MarkovBlanketSelector):
+        return {}
+    criterion = getattr(estimator, "criterion", None)
+    is_bge = isinstance(criterion, skbn.BGe) or isinstance(estimator, skbn.GaussianBNPosterior)
+    return {
+        "check_methods_sample_order_invariance": RETURNS_A_GRAPH,
+        "check_methods_subset_invariance": RETURNS_A_GRAPH,
+        "check_sample_weight_equivalence_on_dense_data": TOO_MANY if is_bge else UNBOUNDED,
+    }
+
+
+def checks_of(configurations):
+    return parametrize_with_checks(configurations, expected_failed_checks=expected_failures)
+
+
+@pytest.mark.filterwarnings("ignore::skbn.exceptions.DataWarning")
+@pytest.mark.filterwarnings("ignore:No features were selected:UserWarning")
+@checks_of(CONFIGURATIONS)
+def test_common_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::skbn.exceptions.DataWarning")
+@pytest.mark.filterwarnings("ignore:No features were selected:UserWarning")
+@checks_of(SLOW_CONFIGURATIONS)
+def test_common_checks_of_more_settings(estimator, check):
+    check(estimator)
+
+
+def check_that_none_is_lost(request, test, configurations):
+    items = [item for item in request.session.items if item.path == request.node.path]
+    collected = [item for item in items if item.originalname == test.__name__]
+    if not collected:
+        pytest.skip("the checks themselves were not asked for")
+    counts = Counter(repr(item.callspec.params["estimator"]) for item in collected)
+    for configuration in configurations:
+        assert counts[repr(configuration)] >= 45, configuration
+
+
+def test_no_common_check_is_lost(request):
+    check_that_none_is_lost(request, test_common_checks, CONFIGURATIONS)
+
+
+@pytest.mark.slow
+def test_no_common_check_of_more_settings_is_lost(request):
+    check_that_none_is_lost(request, test_common_checks_of_more_settings, SLOW_CONFIGURATIONS)
+
+
+def test_every_estimator_is_checked():
+    public = [getattr(skbn, name) for name in skbn.__all__]
+    estimators = {each for each in public if isinstance(each, type) and hasattr(each, "fit")}
+    # The graph that it is made with fixes the columns, and the checks bring others.
+    estimators -= {skbn.GaussianBayesianNetwork}
+    assert estimators == {type(configuration) for configuration in CONFIGURATIONS}
+
+
+@pytest.mark.parametrize("estimator", CONFIGURATIONS, ids=lambda each: type(each).__name__)
+def test_what_an_estimator_has_besides_its_parameters_is_fitted_or_a_method(estimator):
+    own = {name for name in dir(estimator) if name[0] != "_" and name[-1] != "_"}
+    values = {name for name in own if not callable(getattr(type(estimator), name, None))}
+    assert values == set(estimator.get_params(deep=False))
+
+
+# A random_state means the same wherever one is taken
+
+
+ROWS = np.random.default_rng(0).normal(size=(60, 3))
+ROWS[:, 2] += ROWS[:, 0]
+POSTERIOR = GaussianBNPosterior().fit(ROWS)
+
+# What each draws, as something to compare.
+DRAWS = {
+    "order search": lambda state: (
+        GaussianBNLearner(search="order", random_state=state).fit(ROWS).start_scores_
+    ),
+    "exact search": lambda state: GaussianBNLearner(random_state=state).fit(ROWS).network_score_,
+    "folds": lambda state: (
+        GaussianBNLearnerCV((1, 2), cv=2, search="order", random_state=state).fit(ROWS).penalty_
+    ),
+    "bootstrap": lambda state: (
+        BootstrapBNLearner(n_resamples=9, random_state=state).fit(ROWS).edge_support_
+    ),
+    "chains": lambda state: (
+        GaussianBNPosterior(method="sampling", n_samples=100, n_chains=2, random_state=state)
+        .fit(ROWS)
+        .edge_probabilities_
+    ),
+    "holes": lambda state: (
+        GaussianBNPosterior(missing="augment", n_imputations=2, random_state=state)
+        .fit(np.where(np.arange(180).reshape(60, 3) % 31, ROWS, np.nan))
+        .edge_probabilities_
+    ),
+    "networks": lambda state: [list(dag.edges) for dag in POSTERIOR.sample_dags(20, state)],
+    "parameters": lambda state: [network.coef_ for network in POSTERIOR.sample_networks(20, state)],
+    "feature": lambda state: POSTERIOR.probability(lambda dag: dag.has_edge(0, 2), 50, state).value,
+    "effect": lambda state: POSTERIOR.effect(0, 2, n_samples=50, random_state=state).mean,
+    "effects": lambda state: POSTERIOR.effects(n_samples=50, random_state=state).mean,
+    "rows": lambda state: POSTERIOR.median_network_.sample(5, state),
+    "missing values": lambda state: POSTERIOR.median_network_.sample_missing(
+        [[1, np.nan, 1]], state
+    ),
+    "network": lambda state: make_gaussian_network(4, n_samples=3, random_state=state)[0],
+}
+each_draw = pytest.mark.parametrize("draw", DRAWS.values(), ids=DRAWS)
+
+
+@each_draw
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_seeds_and_both_kinds_of_generators_are_taken(draw):
+    as_seed = draw(0)
+    np.testing.assert_equal(draw(np.int64(0)), as_seed)
+    np.testing.assert_equal(draw(np.random.RandomState(0)), as_seed)
+    np.testing.assert_equal(draw(np.random.default_rng(1)), draw(np.random.default_rng(1)))
+    draw(None)
+
+
+@each_draw
+@pytest.mark.parametrize("wrong", [-1, 2**32, 2.5, "a", [1]], ids=str)
+def test_what_else_is_refused_with_its_value(draw, wrong):
+    with pytest.raises(
+        ValueError, match=r"random_state.* must be None, an integer from 0 to"
+    ) as error:
+        draw(wrong)
+    # An estimator's parameter is refused in scikit-learn's words: "Got 'a' instead."
+    assert f"ot {wrong!r}" in str(error.value).partition("RandomState of numpy.random")[2]
+
+
+@pytest.mark.parametrize("name", ["bootstrap", "parameters", "rows", "network"])
+def test_a_generator_goes_on(name):
+    rng = np.random.default_rng(0)
+    assert not np.array_equal(DRAWS[name](rng), DRAWS[name](rng))

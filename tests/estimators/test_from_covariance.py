@@ -65,7 +65,6 @@ def test_learners(kind, rows, table):
 
 
 def test_branch_and_cut():
-    pytest.importorskip("highspy")
     X, _ = make_gaussian_network(33, mean_degree=1.0, n_samples=200, random_state=0)
     table = from_covariance(np.cov(X, rowvar=False), len(X), X.mean(axis=0))
     ours, theirs = (GaussianBNLearner(max_parents=1).fit(each) for each in (table, X))

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from agreement import raises
 from reference.networks import all_dags
 from scipy.special import logsumexp
 from scipy.stats import t
@@ -150,16 +151,10 @@ def test_groups_of_categories(wines):
 
 def test_what_cannot_be_compared_is_refused(wines):
     table, target = wines
-    with pytest.raises(ValueError, match="value for each of the 178 rows"):
-        compare_groups(table, [0, 1])
-    with pytest.raises(ValueError, match="two groups or more"):
-        compare_groups(table, np.zeros(178))
-    with pytest.raises(ValueError, match="missing value for row 0"):
-        compare_groups(table, [None, *target[1:]])
-    with pytest.raises(TypeError, match="must be a GaussianBNPosterior"):
-        compare_groups(table, target, BGe())
-    with pytest.raises(ValueError, match="level must be"):
-        compare_groups(table, target, level=95)
+    raises("value for each of the 178 rows", compare_groups, table, [0, 1])
+    raises("two groups or more", compare_groups, table, np.zeros(178))
+    raises("missing value for row 0", compare_groups, table, [None, *target[1:]])
+    raises("must be a GaussianBNPosterior", compare_groups, table, target, BGe(), kind=TypeError)
+    raises("level must be", compare_groups, table, target, level=95)
     labels = np.where(np.arange(178) < 3, "few", "many")
-    with pytest.raises(ValueError, match="rows of group 'few'"):
-        compare_groups(table, labels, GaussianBNLearner())
+    raises("rows of group 'few'", compare_groups, table, labels, GaussianBNLearner())

@@ -12,6 +12,7 @@ import reference
 from agreement import raises
 from hypothesis import given
 from hypothesis import strategies as st
+from statsmodels.tsa import stattools
 
 from skbn import GaussianBNLearner, LocalScoreTransformer, lagged
 from skbn._data.lags import _CRITICAL, dickey_fuller
@@ -285,11 +286,10 @@ def test_random_walks_are_named():
 
 
 def test_dickey_fuller_is_that_of_statsmodels():
-    tools = pytest.importorskip("statsmodels.tsa.stattools")
     x = np.random.default_rng(0).normal(size=200).cumsum()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of a change of what is returned
-        t, _, _, n, critical, *_ = tools.adfuller(x, maxlag=1, autolag=None)
+        t, _, _, n, critical, *_ = stattools.adfuller(x, maxlag=1, autolag=None)
     assert dickey_fuller(x[2:], x[1:-1], x[:-2])[1] == pytest.approx(t)
     assert np.polyval(_CRITICAL[::-1], 1 / n) == pytest.approx(critical["5%"])
 

@@ -76,9 +76,6 @@ def test_a_reversible_edge_points_to_the_later_column():
         assert list(GaussianBNLearner().fit(rows[:, ::-1]).dag_.edges) == [(0, 1)]
 
 
-# What must hold for all data
-
-
 # Hard numbers and kinds of tables
 
 
@@ -166,13 +163,6 @@ def test_a_graph_that_is_changed_changes_nothing_else(wine, learner):
     fitted.predict().clear()
     assert fitted.score(wine) == learner.score(wine)
     assert list(fitted.predict().edges) == list(learner.dag_.edges)
-
-
-def test_the_graph_is_a_copy_that_carries_names(wine, learner):
-    dag = learner.predict()
-    assert list(dag) == list(wine.columns) == list(learner.feature_names_in_)
-    assert dag is not learner.dag_
-    assert nx.utils.graphs_equal(dag, learner.dag_)
 
 
 def test_network_score_is_likelihood_less_complexity(wine, learner):

@@ -2,6 +2,8 @@
 
 import networkx as nx
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from agreement import raises
 from numpy.testing import assert_allclose
@@ -18,7 +20,6 @@ from skbn import (
     MarkovBlanketSelector,
 )
 
-pd = pytest.importorskip("pandas")
 pytestmark = pytest.mark.filterwarnings("ignore::skbn.exceptions.DataWarning")
 
 BLANKET = ["parent", "child", "spouse"]
@@ -58,7 +59,7 @@ def test_the_blanket_of_a_target(estimator):
 def test_containers_agree():
     X, y = table()
     expected = MarkovBlanketSelector().fit(X, y)
-    polars = pytest.importorskip("polars").from_pandas(X)
+    polars = pl.from_pandas(X)
     for found, target in (
         (MarkovBlanketSelector().fit(X.to_numpy(), y.to_numpy()), 5),
         (MarkovBlanketSelector().fit(X, y.sample(frac=1, random_state=0)), "target"),  # by labels

@@ -301,12 +301,6 @@ def test_odds_of_0_forbid(wine):
     assert found.log_evidence_ == pytest.approx(expected.log_evidence_, rel=1e-13)
 
 
-def test_odds_of_0_for_all_edges_leave_none(wine):
-    posterior = GaussianBNPosterior(edge_prior=0).fit(wine)
-    assert (posterior.edge_probabilities_ == 0).all()
-    assert posterior.log_probability(posterior.predict()) == pytest.approx(0, abs=1e-12)
-
-
 @pytest.mark.parametrize("tiers", [[NAMES[:2], NAMES[2:]], [NAMES[:1], NAMES[1:4], NAMES[4:]]])
 def test_edge_priors_of_groups(wine, tiers, monkeypatch):
     odds = np.random.default_rng(0).uniform(0.1, 2, size=(5, 5))

@@ -11,6 +11,7 @@ import pytest
 from agreement import raises
 from branch_and_cut_alone import result, unfinished, without_dynamic_programs
 from problems import problem, resources
+from recording_callbacks import interrupt
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold
@@ -172,9 +173,6 @@ def test_ctrl_c_keeps_the_best_network_only_with_a_limit(rows, monkeypatch):
 
 
 def test_ctrl_c_in_the_order_search_ends_the_proof_too(rows, monkeypatch):
-    def interrupt(*_):
-        signal.raise_signal(signal.SIGINT)
-
     def search(families, incumbent, *, deadline, **_):
         assert deadline <= time.monotonic()
         return unfinished(families, incumbent)

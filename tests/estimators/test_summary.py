@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from agreement import raises
 from sklearn.exceptions import NotFittedError
 
 from skbn import GaussianBNLearner, GaussianBNLearnerCV, LocalScoreTransformer, ParentSetScores
@@ -101,5 +102,4 @@ def test_max_rows_limits_the_regressions(wine):
         assert "\n".join(lines[:-1]) in whole
     assert learner.summary(max_rows=m) == whole
     for wrong, error in ((0, ValueError), (1.5, TypeError), ("3", TypeError)):
-        with pytest.raises(error, match="max_rows"):
-            learner.summary(max_rows=wrong)
+        raises("max_rows", learner.summary, max_rows=wrong, kind=error)

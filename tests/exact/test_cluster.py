@@ -5,6 +5,7 @@ import re
 import signal
 import sys
 
+import distributed
 import numpy as np
 import pytest
 from agreement import raises
@@ -14,8 +15,6 @@ from skbn import GaussianBNLearner
 from skbn._core.resources import Progress
 from skbn._exact.cluster import current_cluster, search_on_cluster
 from skbn.datasets import make_gaussian_network
-
-distributed = pytest.importorskip("distributed")
 
 pytestmark = pytest.mark.filterwarnings("ignore:Sending large graph")
 

@@ -4,6 +4,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from agreement import raises
 from families_of_factors import Case, network_of, random_case, search_of, table_of_bic
 
 from skbn._core.resources import Threads
@@ -233,5 +234,4 @@ def shifted(pieces):
 def test_windows_of_other_pieces_are_noticed(owner, name, fault, monkeypatch):
     plan, families = random_case(16).walked(2, 2)
     monkeypatch.setattr(owner, name, fault(getattr(owner, name)))
-    with pytest.raises(RuntimeError, match="are not those of its families"):
-        network_of(plan, families)
+    raises("are not those of its families", network_of, plan, families, kind=RuntimeError)

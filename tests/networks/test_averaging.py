@@ -123,11 +123,6 @@ def test_the_weakest_edge_of_a_cycle_is_left_out():
     assert edges_of(averaged_parents(support_of(3, shares), 0.5)) == {(0, 1), (1, 2)}
 
 
-def test_only_the_weakest_edge_of_two_cycles_is_left_out():
-    shares = {(0, 1): 0.6, (1, 2): 0.9, (2, 0): 0.8, (1, 3): 0.95, (3, 0): 0.7}
-    assert edges_of(averaged_parents(support_of(4, shares), 0.5)) == {*shares} - {(0, 1)}
-
-
 def test_ties_make_no_new_collider():
     """0 - 2 - 1, of equal support either way: 0 -> 2 <- 1 would state another independence."""
     support = support_of(3, {(0, 2): 0.5, (2, 0): 0.5, (1, 2): 0.4, (2, 1): 0.4})

@@ -7,16 +7,20 @@ from random import Random
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 import reference
+import statsmodels.api as sm
 from agreement import raises
+from numpy.testing import assert_allclose
+from scipy.stats import t
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes
 
 import skbn
+from skbn import BGe, GaussianBayesianNetwork, GaussianBNLearner
 from skbn.datasets import make_gaussian_network
 
-pytest.importorskip("pandas")
 # fit warns of the two values of sex, and of skewed residuals.
 pytestmark = pytest.mark.filterwarnings("ignore::skbn.exceptions.DataWarning")
 
@@ -166,11 +170,6 @@ def test_many_columns_with_few_parents():
     assert losses_of(learner.network_) == pytest.approx(expected, abs=1e-8)
 
 
-def test_a_required_edge_may_be_better_left_out(diabetes):
-    learner = skbn.GaussianBNLearner(required_edges=[("age", "s1"), ("sex", "s1")]).fit(diabetes)
-    assert min(losses_of(learner.network_).values()) < 0
-
-
 def test_the_bic_is_the_default_for_tables_in_any_order(learner, diabetes):
     expected = pytest.approx(losses_of(learner.network_), abs=1e-8)
     other_order = diabetes[list(diabetes)[::-1]].assign(note="a column of text")
@@ -232,3 +231,145 @@ def test_scores_that_do_not_fit_are_refused(learner, diabetes, arguments, error,
     scores = skbn.LocalScoreTransformer().fit_transform(diabetes)
     given, settings = arguments(diabetes, scores)
     raises(message, learner.network_.to_frame, *given, kind=error, **settings)
+
+
+# Standard errors, p-values and intervals of coefficients, given the structure
+
+
+COLUMNS = ["std_err", "t", "p_value", "ci_low", "ci_high"]
+DAG = nx.DiGraph()
+DAG.add_nodes_from(range(5))
+DAG.add_edges_from([(0, 3), (1, 3), (2, 3), (3, 4), (0, 4)])
+
+
+def table(n=40, seed=0):
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(n, 5)) * [1, 1e3, 1e-3, 1, 1] + [0, 1e4, 5, 0, 0]
+    rows[:, 3] += rows[:, 0] + 2e-3 * rows[:, 1]
+    rows[:, 4] += rows[:, 3] / 2
+    return rows
+
+
+@pytest.mark.parametrize("weight", [None, np.arange(40) % 4])
+def test_errors_of_statsmodels(weight):
+    rows = table()
+    frame = GaussianBayesianNetwork(DAG).fit(rows, sample_weight=weight).to_frame(confidence=0.9)
+    repeated = rows if weight is None else np.repeat(rows, weight, axis=0)
+    for child, of_child in frame.groupby("child"):
+        design = sm.add_constant(repeated[:, of_child["parent"]])
+        fitted = sm.OLS(repeated[:, child], design).fit()
+        expected = np.column_stack(
+            [fitted.bse, fitted.tvalues, fitted.pvalues, fitted.conf_int(alpha=0.1)]
+        )
+        assert_allclose(of_child[COLUMNS], expected[1:], rtol=1e-8)
+
+
+def test_a_learner_knows_the_errors_until_its_graph_changes():
+    frame = pd.DataFrame(table(), columns=list("abcde"))
+    network = GaussianBNLearner().fit(frame).network_
+    expected = GaussianBayesianNetwork(network.dag).fit(frame).to_frame()
+    pd.testing.assert_frame_equal(network.to_frame()[COLUMNS], expected[COLUMNS])
+    stored = pickle.loads(pickle.dumps(network)).to_frame()
+    pd.testing.assert_frame_equal(stored, network.to_frame())
+    assert "std_err" not in network.to_frame(confidence=None)
+    near = GaussianBNLearner().fit(frame).near_optimal(2)[1].to_frame()
+    assert np.isfinite(near["std_err"]).all()
+    network.dag.remove_edge(*next(iter(network.dag.edges)))
+    assert "std_err" not in network.to_frame()
+
+
+def test_with_interventions_each_child_has_the_errors_of_its_own_rows():
+    rows, is_set = table(60), np.zeros((60, 5), dtype=bool)
+    is_set[:20, 3] = is_set[20:30, 4] = is_set[25:40, 0] = True
+    learner = GaussianBNLearner(required_edges=list(DAG.edges)).fit(rows, interventions=is_set)
+    for row in learner.network_.to_frame().to_dict("records"):
+        parents, counts = sorted(learner.dag_.predecessors(row["child"])), ~is_set[:, row["child"]]
+        errors = reference.standard_errors(rows[counts], row["child"], parents)
+        assert row["std_err"] == pytest.approx(errors[parents.index(row["parent"])], rel=1e-9)
+        quantile = t.ppf(0.975, counts.sum() - len(parents) - 1)
+        assert row["ci_high"] - row["weight"] == pytest.approx(quantile * row["std_err"])
+
+
+def test_no_errors_with_a_prior_or_holes_or_parameters_of_a_graph():
+    rows = table(60)
+    learned = GaussianBNLearner(BGe(), max_parents=2).fit(rows).network_
+    assert "std_err" not in learned.to_frame()
+    assert "std_err" in learned.fit(rows).to_frame()
+    assert "std_err" not in GaussianBayesianNetwork(learned.dag_).to_frame()
+    assert "std_err" not in learned.do({0: 1.0}).to_frame()
+    rows[0, 0] = np.nan
+    missing = GaussianBNLearner(missing="em", n_candidates=2, max_parents=1).fit(rows)
+    assert "std_err" not in missing.network_.to_frame()
+
+
+@pytest.mark.parametrize("level", [0, 1, -0.5, 95, np.nan])
+def test_a_level_outside_of_0_to_1_is_refused(level):
+    raises("confidence", GaussianBayesianNetwork(nx.DiGraph([(0, 1)])).to_frame, confidence=level)
+
+
+# What `print` shows of a network
+
+
+def lines(network):
+    return str(network).split("\n")
+
+
+def test_regressions():
+    dag = nx.DiGraph()
+    dag.add_node("dose, mg", intercept=-12.3456, noise_variance=0.0)
+    dag.add_node("b", intercept=0.0, noise_variance=4.0)
+    dag.add_node("c\nd", intercept=-0.0, noise_variance=1e12)
+    dag.add_weighted_edges_from([("dose, mg", "b", 1234.0), ("dose, mg", "c\nd", -2.5e-7)])
+    dag.add_edge("b", "c\nd", weight=3)
+    assert lines(GaussianBayesianNetwork(dag)) == [
+        "GaussianBayesianNetwork of 3 nodes and 3 edges (3 reversible)",
+        "dose, mg = -12.3, no noise",
+        "b = 1230 dose, mg, noise sd 2",
+        "'c\\nd' = -2.5e-07 dose, mg + 3 b, noise sd 1e+06",
+    ]
+
+
+def test_nodes_that_are_numbers_are_not_taken_for_values():
+    rows = np.random.default_rng(0).normal(size=(50, 2)) @ [[2.0, 6.0], [0.0, 1.0]] + [0, 1]
+    network = GaussianBayesianNetwork(nx.DiGraph([(0, 1)])).fit(rows)
+    (intercept, slope), deviation = (
+        np.polynomial.Polynomial.fit(*rows.T, 1).convert().coef,
+        np.sqrt(network.noise_variance_[1]),
+    )
+    assert (
+        lines(network)[2] == f"x[1] = {intercept:.3g} + {slope:.3g} x[0], noise sd {deviation:.3g}"
+    )
+
+
+def test_without_parameters_only_the_structure():
+    dag = nx.DiGraph([("a", "c"), ("b", "c"), ("c", "d")])
+    dag.add_node("e")
+    dag.nodes["a"]["intercept"] = 1.0  # which is not all that is needed
+    network = GaussianBayesianNetwork(dag)
+    assert lines(network) == [
+        "GaussianBayesianNetwork of 5 nodes and 3 edges (0 reversible)",
+        "c <- a, b",
+        "d <- c",
+    ]
+    dag.remove_edge("a", "c")
+    assert lines(network)[0].endswith("5 nodes and 2 edges (2 reversible)")
+    dag.edges["b", "c"]["fixed"] = True  # and so c -> d too
+    assert lines(network)[0].endswith("(0 reversible)")
+
+
+def test_large_networks_are_cut():
+    names = [f"n{v}" for v in range(30)]
+    dag = nx.DiGraph()
+    dag.add_nodes_from(names)
+    dag.add_edges_from((name, "n3") for name in names if name != "n3")
+    dag.add_edges_from((name, "n29") for name in names[4:29])
+    network = GaussianBayesianNetwork(dag)
+    assert lines(network)[1:] == [
+        "n3 <- n0, n1, n2, n4, n5, 24 more parents",
+        "n29 <- n4, n5, n6, n7, n8, 20 more parents",
+    ]
+    found = lines(network.fit(np.random.default_rng(0).normal(size=(100, 30))))
+    assert len(found) == 1 + 15
+    assert found[1].startswith("n0 = ")
+    assert " n5 + 24 more parents, noise sd " in found[4]
+    assert found[-1] == "... and 16 more nodes"

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from agreement import raises
 from scipy.stats import t
 
 from skbn import (
@@ -114,10 +115,8 @@ def test_categories_are_contrasts(table):
         network.effect(("c", "low", "high"), "e").mean
         == network.effect({"c": ("low", "high")}, "e").mean
     )
-    with pytest.raises(ValueError, match="is a category"):
-        network.effect("c", "e")
-    with pytest.raises(ValueError, match="is a category"):
-        network.effect("a", "c")
+    raises("is a category", network.effect, "c", "e")
+    raises("is a category", network.effect, "a", "c")
 
 
 def test_lists_of_classes_and_of_networks_agree(table):
@@ -181,8 +180,7 @@ def test_mixture():
     assert effect.probability_negative == pytest.approx(0.5 * t.cdf(-4, 10))
     display = ForestDisplay.from_effects([effect, effect], 0.5)
     assert display.labels == ["do(x) on y"] * 2
-    with pytest.raises(ValueError, match="from 0 to 1"):
-        effect.interval(90)
+    raises("from 0 to 1", effect.interval, 90)
 
 
 def test_errors_are_unknown_without_rows(network):
@@ -201,5 +199,53 @@ def test_what_is_no_effect_is_refused(network):
         ({"a": 1, "b": 2}, "b", "both are 'b'"),
         ({}, "b", "is empty"),
     ]:
-        with pytest.raises(ValueError, match=message):
-            network.effect(cause, outcome)
+        raises(message, network.effect, cause, outcome)
+
+
+# Effects along paths over sampled networks: against the table of paths of each network
+
+
+@pytest.fixture(scope="module")
+def posterior(small_wine):
+    return GaussianBNPosterior().fit((small_wine - small_wine.mean()) / small_wine.std())
+
+
+def test_paths_are_those_of_each_network(posterior):
+    effects = posterior.path_effects("alcohol", "ash", n_samples=200, random_state=0)
+    networks = posterior.sample_networks(200, random_state=0)
+    tables = [network.path_effects("alcohol", "ash") for network in networks]
+    for path, values in effects.paths.items():
+        expected = [
+            sum(e for p, e in zip(table["path"], table["effect"], strict=True) if p == [*path])
+            for table in tables
+        ]
+        np.testing.assert_allclose(values, expected, atol=1e-14)
+    totals = [network.total_effect("alcohol", "ash") for network in networks]
+    np.testing.assert_allclose(effects.total.values, totals, atol=1e-14)
+    direct = [network.coef_[0, 3] for network in networks]
+    np.testing.assert_allclose(effects.direct.values, direct, atol=1e-14)
+    assert effects.direct.mean + effects.indirect.mean == pytest.approx(effects.total.mean)
+    assert effects.mediated_share == pytest.approx(effects.indirect.mean / np.mean(totals))
+
+    frame = effects.to_frame(0.9)
+    assert frame["share"].sum() == pytest.approx(1)
+    assert frame["path"][0][0] == "alcohol"
+    between = effects.mediators()
+    for node in ("proline", "hue"):
+        expected = np.mean([x for p, x in effects.paths.items() if node in p[1:-1]], axis=1).sum()
+        assert between[between["mediator"] == node]["mean"].item() == pytest.approx(expected)
+    held = [n.do({"proline": 0.0}).total_effect("alcohol", "ash") for n in networks]
+    row = between[between["mediator"] == "proline"]
+    assert row["mean"].item() == pytest.approx(np.mean(totals) - np.mean(held))
+    assert len(effects.plot(n=2).labels) == 2
+
+
+def test_no_path(small_wine):
+    posterior = GaussianBNPosterior(tiers=[["ash"], ["alcohol", "hue", "proline"]]).fit(
+        (small_wine - small_wine.mean()) / small_wine.std()
+    )
+    effects = posterior.path_effects("alcohol", "ash", n_samples=20, random_state=0)
+    assert effects.paths == {}
+    assert effects.total.mean == 0
+    assert np.isnan(effects.mediated_share)
+    assert "0 paths" in repr(effects)

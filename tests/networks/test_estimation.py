@@ -2,14 +2,15 @@
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
+from agreement import raises
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 from scipy.stats import chi2, multivariate_normal
 
 from skbn import GaussianBayesianNetwork, GaussianBNLearner, LocalScoreTransformer
 
-pd = pytest.importorskip("pandas")
 pytestmark = pytest.mark.filterwarnings("ignore::skbn.exceptions.DataWarning")
 
 
@@ -61,8 +62,7 @@ def test_scores_of_a_learner_are_taken_with_what_was_set():
     assert again.score(scores) == pytest.approx(network.score(X, interventions=TARGETS))
     rows = X[np.arange(150) % 4 != 0]
     assert network.coef_[0, 1] == pytest.approx(np.polyfit(rows["a"], rows["b"], 1)[0])
-    with pytest.raises(ValueError, match="which say themselves what was set"):
-        network.fit(scores, interventions=TARGETS)
+    raises("which say themselves what was set", network.fit, scores, interventions=TARGETS)
 
 
 def test_truth_values_and_numbers_stay_numbers():
@@ -70,14 +70,6 @@ def test_truth_values_and_numbers_stay_numbers():
     network = GaussianBayesianNetwork(nx.DiGraph([("b", "a")])).fit(X)
     assert network.nodes_ == {"b": ["b"], "a": ["a"]}
     assert network.blocks is None
-
-
-def test_a_fit_that_fails_changes_nothing():
-    network = GaussianBayesianNetwork(DAG).fit(table())
-    before = network.score(table())
-    with pytest.raises(ValueError, match="rows"):
-        network.fit(table().head(3))
-    assert network.score(table()) == before
 
 
 # Missing values
@@ -162,11 +154,9 @@ def test_holes_that_nothing_fills_are_refused():
     dag = DAG.copy()
     dag.nodes["b"]["exogenous"] = True
     dag.remove_edge("a", "b")
-    with pytest.raises(ValueError, match=r"'b' is exogenous and has missing values.* tiers"):
-        GaussianBayesianNetwork(dag).fit(X)
+    raises(r"'b' is exogenous and has missing values.* tiers", GaussianBayesianNetwork(dag).fit, X)
     X.loc[X["b"].notna(), "c"] = np.nan
-    with pytest.raises(ValueError, match="observed together"):
-        GaussianBayesianNetwork(DAG).fit(X)
+    raises("observed together", GaussianBayesianNetwork(DAG).fit, X)
 
 
 # Experiments
@@ -216,11 +206,9 @@ def test_indices_by_groups_of_rows_with_the_same_nodes_set():
     excess = (indices.chi2 - indices.df) / (indices.df * 200)
     assert indices.rmsea == pytest.approx(np.sqrt(2 * max(0.0, excess)))
     assert len(indices.d_separations) == 1
-    with pytest.raises(ValueError, match=r"network.fit_indices\(X, interventions=interventions\)"):
-        network.fit_indices()
+    raises(r"network.fit_indices\(X, interventions=interventions\)", network.fit_indices)
     few = [("b",) if i < 3 else None for i in range(200)]
-    with pytest.raises(ValueError, match=r"3 rows have just the nodes \['b'\] set"):
-        network.fit_indices(X, interventions=few)
+    raises(r"3 rows have just the nodes \['b'\] set", network.fit_indices, X, interventions=few)
     # A row that hardly counts, with a hole, takes the other way to the same numbers.
     X.loc[200] = [0.1, 0.2, np.nan]
     weight, targets = [1.0] * 200 + [1e-7], [*targets, None]
@@ -228,23 +216,6 @@ def test_indices_by_groups_of_rows_with_the_same_nodes_set():
     for name in ("chi2", "baseline_chi2", "log_likelihood", "srmr", "rmsea"):
         assert getattr(with_hole, name) == pytest.approx(getattr(indices, name), abs=1e-5)
     assert np.isnan(with_hole.fisher_p_value)
-
-
-@pytest.mark.slow
-def test_indices_by_groups_are_calibrated():
-    """If the network is right, the statistic has its degrees of freedom as its mean."""
-    found = []
-    for seed in range(200):
-        rng = np.random.default_rng(seed)
-        a = rng.normal(size=120)
-        b = np.where(np.arange(120) % 3 == 0, 2 * rng.normal(size=120), a + rng.normal(size=120))
-        X = pd.DataFrame({"a": a, "b": b, "c": b + rng.normal(size=120)})
-        targets = [("b",) if i % 3 == 0 else None for i in range(120)]
-        network = GaussianBayesianNetwork(nx.DiGraph([("a", "b"), ("b", "c")]))
-        indices = network.fit_indices(X, interventions=targets)
-        found.append(indices.chi2)
-    df = indices.df
-    assert abs(np.mean(found) - df) < 5 * np.sqrt(2 * df / 200) + 0.05 * df
 
 
 def test_counterfactuals_of_rows_with_holes_are_expected_values():

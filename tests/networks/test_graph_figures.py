@@ -106,13 +106,6 @@ def test_standardised_weights_are_those_of_the_table():
         assert edge == network.dag.edges[row.parent, row.child]
 
 
-def test_only_what_varies_has_a_standardised_weight():
-    network = GaussianBNLearner().fit(numbers()).network_
-    (parent, child), *_ = network.dag.edges
-    held = network.do({parent: 0.0}).dag_.edges[parent, child]
-    assert held == {"weight": network.dag.edges[parent, child]["weight"]}
-
-
 def test_figures_follow_the_parameters_and_stay_out_of_json():
     network = GaussianBNLearner().fit(numbers()).network_
     edge = next(iter(network.dag.edges))

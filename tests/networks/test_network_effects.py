@@ -6,6 +6,8 @@ from types import SimpleNamespace
 
 import networkx as nx
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 import reference
 from agreement import raises
@@ -17,7 +19,6 @@ from skbn import GaussianBayesianNetwork, GaussianBNLearner
 from skbn._networks.equivalence import parent_set_counts
 from skbn.datasets import make_gaussian_network
 
-pd = pytest.importorskip("pandas")
 pytestmark = pytest.mark.filterwarnings("ignore::skbn.exceptions.DataWarning")
 
 
@@ -303,8 +304,7 @@ def test_frames_keep_their_columns_and_labels():
     pd.testing.assert_frame_equal(found[["id", "a"]], X[["id", "a"]])
     assert_allclose(found["b"], [1, 3, 2])
     assert_allclose(found["c"], X["c"] + weights[1] * (found["b"] - X["b"]))
-    polars = pytest.importorskip("polars")
-    frame = network.counterfactual(polars.from_pandas(X), {"b": [1.0, 3.0, 2.0]})
+    frame = network.counterfactual(pl.from_pandas(X), {"b": [1.0, 3.0, 2.0]})
     assert frame["c"].to_list() == found["c"].to_list()
 
 

@@ -3,11 +3,14 @@
 import numpy as np
 import pytest
 import reference
-from regressions_of_tables import Table
+from listed_families import Table, bic_tables, products_of
 
 from skbn._core.resources import Threads
 from skbn._orders.family_lists import FamilyLists
 from skbn._orders.growth import FamilyGrowth
+from skbn._orders.growth_kernels import Found, Growth, grow_for_insertions
+from skbn._orders.insertion_kernels import choose_families, state_of
+from skbn._orders.regression_kernels import Regressions, score_subsets, select_forward
 
 LEAST = 1e-6
 
@@ -130,3 +133,280 @@ def test_once_it_is_over_nothing_grows():
         while growth.grow(lists, lists.arrays(), order, threads, never, grown_for):
             pass
         assert growth.grow(lists, lists.arrays(), order, threads, never, {}) == 0
+
+
+# Families that grow, against log-determinants by numpy and growth in plain Python
+
+ROUNDING = 1e-10
+
+KINDS = {
+    "bic": {},
+    "units": {"has_units": True},
+    "bge": {"is_bge": True},
+    "bge, units": {"is_bge": True, "has_units": True},
+    "few rows": {"n": 6},
+}
+
+
+# All subsets
+
+
+def scored_subsets(regressions, x, fixed, free, max_parents, least=LEAST):
+    """Return the scores, as a dict, of the families that the kernel leaves."""
+    k = len(free)
+    scores, best = np.empty(1 << k), np.empty(1 << k)
+    stack = np.full((k + 1, k + 1, k + 1), np.nan)
+    columns = np.array([*free, x, *fixed], dtype=np.int64)
+    score_subsets(regressions, columns, k, max_parents, least, scores, best, stack)
+    families = {}
+    for mask, score in enumerate(scores.tolist()):
+        if score > -np.inf:
+            families[frozenset(y for bit, y in enumerate(free) if mask >> bit & 1)] = score
+    assert not np.isnan(scores).any()
+    return families
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("n_fixed", [0, 1, 3])
+def test_subsets_score_as_their_determinants_say(kind, n_fixed):
+    rng = np.random.default_rng(n_fixed)
+    table = Table(rng, 9, **KINDS[kind])
+    for n_free, max_parents in ((5, 8), (5, 3), (1, 8), (0, 8), (4, n_fixed)):
+        columns = rng.permutation(9).tolist()
+        x, fixed, free = columns[0], columns[1 : 1 + n_fixed], columns[4 : 4 + n_free]
+        expected = reference.undominated(
+            reference.all_subset_scores(
+                table.products, table.offsets, table.tables, x, fixed, free, max_parents
+            ),
+            LEAST,
+        )
+        found = scored_subsets(table.regressions, x, fixed, free, max_parents)
+        assert found == pytest.approx(expected, abs=1e-7)
+        assert frozenset() in found
+
+
+def test_a_limit_below_the_fixed_parents_leaves_no_family():
+    table = Table(np.random.default_rng(0), 6)
+    assert scored_subsets(table.regressions, 0, [1, 2], [3, 4], 1) == {}
+
+
+def test_differences_below_the_least_are_ties():
+    table = Table(np.random.default_rng(1), 7)
+    every = scored_subsets(table.regressions, 0, [], [1, 2, 3, 4, 5, 6], 6, 0.0)
+    fewer = scored_subsets(table.regressions, 0, [], [1, 2, 3, 4, 5, 6], 6, 5.0)
+    scores = reference.all_subset_scores(
+        table.products, table.offsets, table.tables, 0, [], [1, 2, 3, 4, 5, 6], 6
+    )
+    assert fewer == pytest.approx(reference.undominated(scores, 5.0))
+    assert len(fewer) < len(every)
+
+
+def nearly_dependent(residual, n=50):
+    """Column 3 is the sum of columns 0 and 1, but for a share of itself."""
+    rows = np.random.default_rng(0).normal(size=(n, 6))
+    rows[:, 3] = rows[:, 0] + rows[:, 1] + residual * rows[:, 3]
+    products, _ = products_of(rows)
+    may = ~np.eye(6, dtype=bool)
+    return Regressions(products, np.zeros(6), bic_tables(n, 6), may, np.zeros((6, 6), dtype=bool))
+
+
+def test_nearly_dependent_columns_are_no_parents_together():
+    """Nor is one of them a child of the others."""
+    for residual in (0.0, 1e-7):
+        regressions = nearly_dependent(residual)
+        for fixed, free in (([], [0, 1, 3, 4]), ([0], [4, 3, 1]), ([1, 0], [3, 4])):
+            found = scored_subsets(regressions, 2, fixed, free, 5)
+            assert found
+            assert not any({0, 1, 3} <= parents | {*fixed} for parents in found)
+        found = scored_subsets(regressions, 3, [], [0, 1, 2, 4], 5)
+        assert found
+        assert not any({0, 1} <= parents for parents in found)
+        assert scored_subsets(regressions, 2, [0, 1, 3], [4, 5], 5) == {}
+        assert scored_subsets(regressions, 3, [0, 1], [4, 5], 5) == {}
+    # With more of its own the column is a parent like others.
+    found = scored_subsets(nearly_dependent(1e-4), 3, [], [0, 1, 2, 4], 5)
+    assert max(found, key=found.get) == {0, 1}
+
+
+# Forward selection
+
+
+def selected_by(table, x, n):
+    selected = np.full(table.m, -1, dtype=np.int64)
+    n_selected = select_forward(table.regressions, table.family(), x, n, selected)
+    return selected[:n_selected].tolist()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_columns_are_selected_that_leave_least_of_the_child(kind):
+    rng = np.random.default_rng(2)
+    table = Table(rng, 9, share_required=0.1, share_forbidden=0.2, **KINDS[kind])
+    n_selected = 0
+    for x in range(9):
+        required, allowed = table.required(x), table.allowed(x)
+        n = len(required) + 4
+        selected = selected_by(table, x, n)
+        assert selected[: len(required)] == sorted(required)
+        assert len({*selected}) == len(selected)
+        assert {*selected} <= allowed
+        for k in range(len(required), n):
+            before = selected[:k]
+            left = {
+                y: reference.left_of(table.products, x, [*before, y])
+                for y in allowed - {*before}
+                if reference.left_of(table.products, y, before) > ROUNDING
+            }
+            # Rounding decides what explains most of nothing, and which of two that tie.
+            if reference.left_of(table.products, x, before) < ROUNDING or not left:
+                break
+            assert len(selected) > k
+            assert left[selected[k]] <= min(left.values()) + ROUNDING
+        n_selected += len(selected) - len(required)
+    assert n_selected > 20
+
+
+def test_nothing_is_selected_that_explains_nothing():
+    table = Table(np.random.default_rng(0), 5)
+    table.products = np.eye(5)
+    assert selected_by(table, 0, 4) == []
+    table.products[0, 3] = table.products[3, 0] = 0.5
+    assert selected_by(table, 0, 4) == [3]
+
+
+# Growth
+
+
+def drawn_lists(table, rng, n):
+    """Lists with a few families of each column, scored by the reference."""
+    listed = FamilyLists(table.m, -1e6)
+    families = []
+    for x in range(table.m):
+        required = table.required(x)
+        free = rng.permutation(sorted(table.allowed(x) - required)).tolist()
+        drawn = {frozenset(required)}
+        for _ in range(n):
+            drawn.add(frozenset(required | {*free[: rng.integers(0, 3)]}))
+            rng.shuffle(free)
+        columns = sorted(set().union(*drawn))
+        sets = np.array([[y in parents for y in columns] for parents in drawn], dtype=bool)
+        scores = np.array([table.score(x, parents) for parents in drawn])
+        listed.add(x, columns, sets.reshape(len(drawn), len(columns)), scores)
+        pairs = zip(drawn, scores.tolist(), strict=True)
+        families.append(sorted(pairs, key=lambda pair: pair[1], reverse=True))
+    return listed, families
+
+
+def grown(table, lists, order, x, max_parents, most=500):
+    state = state_of(np.array(order), lists)
+    choose_families(lists, state)
+    found = np.full((most, max(max_parents, 1)), -7, dtype=np.int16)
+    scores = np.empty(most)
+    growth = Growth(
+        *(table.regressions, table.family(), np.empty(table.m, dtype=bool)),
+        *(np.empty(table.m, dtype=np.int64) for _ in range(2)),
+        *(max_parents, LEAST),
+    )
+    available = np.empty((1, lists.sets.shape[1]), dtype=np.int64)
+    n = grow_for_insertions(lists, state, growth, Found(found, scores, available), x)
+    families = []
+    for row, score in zip(found[:n].tolist(), scores[:n].tolist(), strict=True):
+        parents = [y for y in row if y >= 0]
+        assert row == parents + [-1] * (len(row) - len(parents))
+        assert len({*parents}) == len(parents)
+        families.append((frozenset(parents), score))
+    return families
+
+
+GROWN = {
+    **KINDS,
+    "required": {"share_required": 0.04},
+    "forbidden": {"share_forbidden": 0.3},
+    "required, bge, units": {"share_required": 0.04, "is_bge": True, "has_units": True},
+}
+del GROWN["few rows"]
+
+
+@pytest.mark.parametrize("kind", GROWN)
+@pytest.mark.parametrize("max_parents", [1, 3, 9])
+def test_growth_finds_what_plain_growth_finds(kind, max_parents):
+    rng = np.random.default_rng(max_parents)
+    n_found = n_known = 0
+    for _ in range(2):
+        table = Table(rng, 10, **GROWN[kind])
+        listed, families = drawn_lists(table, rng, 3)
+        lists = listed.arrays()
+        order = rng.permutation(10).tolist()
+        for x in range(10):
+            where, required = order.index(x), table.required(x)
+            if len(required) > max_parents:
+                continue
+            _, members = reference.best_family(families, x, {*order[:where]}, -1e6)
+            if len(members) > max_parents:
+                continue
+            growing = reference.Growing(
+                lambda parents, x=x, table=table: table.score(x, parents),
+                required,
+                max_parents,
+                LEAST,
+            )
+            expected = set()
+            for parents, is_open in growing.grow_about(order, x, table.allowed(x), members):
+                known, _ = reference.best_family(families, x, is_open, -1e6)
+                if growing.score(parents) > known + LEAST:
+                    expected.add(parents)
+                else:
+                    n_known += 1
+            found = grown(table, lists, order, x, max_parents)
+            assert {parents for parents, _ in found} == expected
+            for parents, score in found:
+                assert score == pytest.approx(table.score(x, parents), abs=1e-7)
+                assert required <= parents <= table.allowed(x)
+                assert len(parents) <= max_parents
+            n_found += len(found)
+    assert n_found > 10
+    assert n_known > 0
+
+
+def test_no_more_families_are_found_than_there_is_room_for():
+    rng = np.random.default_rng(1)
+    table = Table(rng, 10)
+    lists = drawn_lists(table, rng, 0)[0].arrays()
+    order = list(range(10))
+    every = grown(table, lists, order, 5, 9)
+    assert len(every) > 2
+    assert grown(table, lists, order, 5, 9, most=2) == every[:2]
+
+
+def test_a_column_in_front_of_its_required_parent_does_not_grow():
+    table = Table(np.random.default_rng(3), 6)
+    lists = drawn_lists(table, np.random.default_rng(3), 0)[0].arrays()
+    order = [0, 1, 2, 3, 4, 5]
+    assert any(grown(table, lists, order, x, 5) for x in range(3))
+    table.must[:3, 5] = True
+    for x in range(3):
+        assert grown(table, lists, order, x, 5) == []
+
+
+@pytest.mark.parametrize("residual", [0.0, 1e-7])
+def test_growth_leaves_out_what_rounding_would_decide(residual):
+    regressions = nearly_dependent(residual)
+    table = Table(np.random.default_rng(0), 6)
+    table.products, table.tables = regressions.products, regressions.tables
+    listed = FamilyLists(6, -1e6)
+    for x in range(6):
+        score = table.score(x, [])
+        listed.add(x, [], np.zeros((1, 0), dtype=bool), np.array([score]))
+    rng, n_found = np.random.default_rng(1), 0
+    for _ in range(10):
+        order = rng.permutation(6).tolist()
+        for x in range(6):
+            for parents, score in grown(table, listed.arrays(), order, x, 5):
+                assert not {0, 1, 3} <= parents | {x}
+                assert score == pytest.approx(table.score(x, parents), abs=1e-4)
+                n_found += 1
+    assert n_found > 0
+    # Even if they are required.
+    table.must[3, [0, 1]] = True
+    listed.add(3, [0, 1], np.ones((1, 2), dtype=bool), np.array([1000.0]))
+    assert grown(table, listed.arrays(), [0, 1, 2, 4, 5, 3], 3, 5) == []
+    assert grown(table, listed.arrays(), [0, 1, 3, 2, 4, 5], 3, 5) == []

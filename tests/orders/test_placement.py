@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 import reference
 from kernels import callable_from_python
-from listed_families import random_states
-from regressions_of_tables import Table
+from listed_families import Table, random_states
 
 from skbn._orders import regression_kernels
 from skbn._orders.placement import PlacementSearch

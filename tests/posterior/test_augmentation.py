@@ -101,18 +101,6 @@ def test_draws_repeat_with_a_seed_and_any_number_of_jobs():
     assert (one.edge_probabilities_ != other.edge_probabilities_).any()
 
 
-def test_observed_values_are_kept():
-    rows = table(4)
-    posterior = augmented(rows, n_imputations=3)
-    assert len(posterior.imputed_tables_) == 3
-    seen = ~np.isnan(rows)
-    for complete in posterior.imputed_tables_:
-        np.testing.assert_array_equal(complete[seen], rows[seen])
-        assert np.isfinite(complete).all()
-    one, other, _ = posterior.imputed_tables_
-    assert (one[~seen] != other[~seen]).all()
-
-
 def test_knowledge_and_limits_hold():
     rows = table(6)
     posterior = augmented(

@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pytest
 import reference
+from agreement import raises
 from enumerated import rows_of, scores_of
 from hypothesis import given
 from hypothesis import strategies as st
@@ -234,8 +235,7 @@ def test_dependent_columns_of_a_family_are_named():
     rows[:, 5] = rows[:, 2]
     tiers = [[0, 1, 2, 3], [4, 5, 6, 7]]
     posterior = GaussianBNPosterior("bic", max_parents=1, tiers=tiers)
-    with pytest.raises(ValueError, match="Column 5 is collinear"):
-        posterior.fit(rows)
+    raises("Column 5 is collinear", posterior.fit, rows)
 
 
 def planned(m, n_bytes, prior="auto", **knowledge):

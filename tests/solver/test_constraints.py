@@ -374,5 +374,4 @@ def test_columns_of_nodes_are_named_by_their_node(setting, message):
     X = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 3)), columns=[*"ade"])
     X["c"] = pd.Categorical(["low", "high"] * 20, categories=["low", "high"])
     nodes = {"a": "a", "pair": ["d", "e"], "c": "c"}
-    with pytest.raises(ValueError, match=message):
-        GaussianBNLearner(nodes=nodes, **setting).fit(X)
+    raises(message, GaussianBNLearner(nodes=nodes, **setting).fit, X)

@@ -264,14 +264,3 @@ def test_resamples_and_folds():
         fold = learner(["a", "c"], penalty=3.0).fit(TABLE.iloc[train])
         expected = fold.score(TABLE.iloc[test])
         assert cv.cv_results_[f"split{i}_test_score"][1] == pytest.approx(expected)
-    assert_array_equal(
-        bootstrap.edge_support_,
-        BootstrapBNLearner(learner(["a", "c"]), n_resamples=8, random_state=0, n_jobs=2)
-        .fit(TABLE)
-        .edge_support_,
-    )
-
-
-def test_the_penalty_of_few_parents_is_about_modelled_columns():
-    fitted = learner(["a", "b", "c"], max_parents=2).fit(TABLE)
-    assert fitted.dag_.in_degree("d") <= 2

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from problems import problem, resources
 from random_constraints import is_allowed, random_constraints
+from recording_callbacks import interrupt
 
 from skbn import BIC, BGe, GaussianBNLearner, LocalScoreTransformer, ParentSetScores
 from skbn._core.subsets import members_of
@@ -334,9 +335,6 @@ def test_an_interrupted_search_with_a_limit_has_a_network(n):
 
 
 def test_an_interrupted_learner_is_not_fitted(monkeypatch):
-    def interrupt(*_):
-        signal.raise_signal(signal.SIGINT)
-
     monkeypatch.setattr(order_engine.OrderSearch, "_iterate", interrupt)
     learner = GaussianBNLearner(search="order", random_state=0)
     with pytest.raises(KeyboardInterrupt):
@@ -348,9 +346,6 @@ def test_an_interrupted_learner_is_not_fitted(monkeypatch):
 
 
 def test_an_early_interruption_leaves_no_network_even_with_a_limit(monkeypatch):
-    def interrupt(*_):
-        signal.raise_signal(signal.SIGINT)
-
     monkeypatch.setattr("skbn._orders.placement.PlacementSearch.begin", interrupt)
     with pytest.raises(KeyboardInterrupt):
         fitted(drawn_rows(8), time_limit=1000.0)
@@ -358,9 +353,6 @@ def test_an_early_interruption_leaves_no_network_even_with_a_limit(monkeypatch):
 
 @pytest.mark.parametrize("name", ["climb", "perturb"])
 def test_an_interruption_of_the_first_phase_leaves_the_network_that_it_has(monkeypatch, name):
-    def interrupt(*_):
-        signal.raise_signal(signal.SIGINT)
-
     monkeypatch.setattr(f"skbn._orders.placement.PlacementSearch.{name}", interrupt)
     rows = drawn_rows(8)
     learner = fitted(rows, time_limit=1000.0, required_edges=[(7, 0)])
@@ -431,6 +423,3 @@ def test_a_search_that_does_not_fit_says_how_many_columns_would():
         else:
             with pytest.raises(ValueError, match="columns needs"):
                 plan_searches(shape, resources(1 << 30, 1_000_000), by_orders())
-
-
-# Many columns
