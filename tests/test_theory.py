@@ -13,7 +13,7 @@ from reference import follow
 from test_documents import run_blocks
 
 from skbn import GaussianBNLearner, greedy_swaps, seed_path
-from skbn._exact.plan import SearchPlan, plan_search
+from skbn._exact.plan import SearchPlan
 
 THEORY = Path(__file__).parents[1] / "docs" / "theory"
 
@@ -82,15 +82,6 @@ def test_local_scores_of_the_three_columns():
             assert f"{score:.2f}" == value.replace("\N{MINUS SIGN}", "-")
             n_checked += 1
     assert n_checked == 12
-
-
-def test_planned_memory():
-    for cells in table_rows("search", "columns"):
-        m, n_outer, gigabytes = int(cells[0]), int(cells[1]), cells[2]
-        plan = plan_search(m, int(0.95 * 24e9))
-        assert plan.n_outer == n_outer
-        digits = len(gigabytes.partition(".")[2])
-        assert f"{plan.n_bytes / 1e9:.{digits}f}" == gigabytes
 
 
 @pytest.mark.parametrize("n_outer", range(9))
