@@ -4,8 +4,6 @@ The state of a generator is one number of an array. What a kernel draws depends 
 alone, and not on the thread that runs it.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from skbn._core.compile import inner_kernel
@@ -31,3 +29,15 @@ def uniform(states, i):
 def random_below(states, i, n):
     """Return a random whole number from 0 to below n, which is below 2**53."""
     return np.int64(uniform(states, i) * n)
+
+
+@inner_kernel
+def first_above(cumulative, first, last, target):
+    """Return the first place of ascending numbers with one above the target, or the last place."""
+    while first < last:
+        middle = (first + last) >> 1
+        if cumulative[middle] > target:
+            last = middle
+        else:
+            first = middle + 1
+    return first

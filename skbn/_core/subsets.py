@@ -14,8 +14,6 @@ than joining them. The join is an argument that is known when a kernel is compil
 nothing when it runs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from math import comb

@@ -24,8 +24,7 @@ Places for F:
 Around it:
 
 - `plan` lays out the memory, and chooses between these ways;
-- `k_best` yields further networks, by `parent_set_lists`, along the paths of `search_paths`;
-- `equivalence_filter` keeps one of each equivalence class.
+- `k_best` yields further networks, or one of each equivalence class.
 
 The kernels take the join of alternatives and the product of columns as arguments: here they are
 maximum and sum, and in `skbn._posterior` sum and product.

@@ -15,8 +15,6 @@ Sums are of extended floats, so that these functions also take their format `wid
 network's are given None.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any, NamedTuple
 

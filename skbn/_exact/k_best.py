@@ -13,26 +13,292 @@ the best networks are the shortest paths. A heap finds them in order: the shorte
 followed to its end, and at each state the shortest alternative enters the heap. The least loss of a
 state's networks is found by recursion, only as far as needed.
 
-If only the best network of each equivalence class is asked for, `equivalence_filter` says which
-networks are left out. The networks of several searches make one stream of their combinations.
+If only the best network of each equivalence class is asked for, networks are left out. An edge
+y -> x is covered if the other parents of x are those of y; reversing it gives a network of the same
+class (Chickering 1995). A network is left out if one of its covered edges can be reversed to give a
+higher score, or the same score and fewer edges from a later column to an earlier one. Of the best
+networks of a class, one with the fewest such edges is never left out. Others of its class may
+remain as well; they are dropped when they come up.
+
+The networks of several searches make one stream of their combinations.
 """
+
+from __future__ import annotations
 
 import heapq
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from operator import attrgetter
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
 
 from skbn._core.arrays import Floats
 from skbn._core.resources import Progress, Threads, require_memory
 from skbn._core.subsets import members_of
-from skbn._exact.equivalence_filter import EquivalenceFilter
 from skbn._exact.family_sources import RankedFamilies
-from skbn._exact.parent_set_lists import ParentSetList
 from skbn._exact.plan import SearchPlan
 from skbn._exact.recurrences import ArrayStore, best_scores
-from skbn._exact.search_paths import Paths, Route, State, Step
+
+# Parent sets are listed down to this many nats below the best at first, and twice as far each time
+# that more are needed. Lists this deep have dozens of parent sets.
+_FIRST_DEPTH = 6.0
+_LARGEST = float(np.finfo(np.float64).max)
+_LARGEST_FACTOR = 1e150
+
+
+class ParentSetList:
+    """The parent sets of a child among some candidates, the best first.
+
+    The best parents among some candidates are the best among fewer of them too, as long as none of
+    these parents is left out. So one search and one list serve many sets of candidates; only if one
+    of the best parents is left out, a list without this column is needed.
+    """
+
+    def __init__(self, families: RankedFamilies, child: int, candidates: int) -> None:
+        self._families = families
+        self._child = child
+        self._candidates = candidates
+        self._best, self._best_parents = families.best_parents(child, candidates)
+        self._without: dict[int, ParentSetList] = {}
+        self._listed: list[tuple[float, int, int]] = []
+        self._depth = -math.inf
+        self._factor = 2.0
+
+    def reaching(
+        self, candidates: int, lowest: float
+    ) -> tuple[list[tuple[float, int, int]], float]:
+        """Return the parent sets among fewer candidates whose local scores reach a bound.
+
+        Returns
+        -------
+        reaching : list of (float, int, int)
+            The score, and masks of the parents in the search and of all, by their numbers.
+        beyond : float
+            No other parent set scores higher than this.
+        """
+        found = self._for(candidates, lowest)
+        if found._best < lowest or found._best == -math.inf:
+            return [], found._best
+        found._list_down_to(lowest)
+        reaching: list[tuple[float, int, int]] = []
+        for each in found._listed:
+            if each[0] < lowest:
+                return reaching, each[0]
+            if not each[1] & ~candidates:
+                reaching.append(each)
+        return reaching, found._best - found._depth
+
+    def _for(self, candidates: int, lowest: float) -> ParentSetList:
+        """Return the list for some candidates, or one for more whose scores are too low already."""
+        found = self
+        while found._best >= lowest and (lacking := found._best_parents & ~candidates):
+            column = lacking & -lacking
+            if column not in found._without:
+                fewer = found._candidates & ~column
+                found._without[column] = ParentSetList(self._families, self._child, fewer)
+            found = found._without[column]
+        return found
+
+    def _list_down_to(self, lowest: float) -> None:
+        """List all parent sets whose scores reach a bound."""
+        if self._best - lowest <= self._depth:
+            return
+        first = self._depth == -math.inf
+        depth = max(self._best - lowest, _FIRST_DEPTH if first else self._depth * self._factor)
+        if depth > _LARGEST_FACTOR:
+            depth = math.inf
+        threshold = max(self._best - depth, -_LARGEST)
+        sets = self._families.parents_that_reach(self._child, self._candidates, threshold)
+        if len(sets.scores) == len(self._listed):
+            self._factor **= 2  # to be deep enough for all parent sets soon
+        self._listed = list(
+            zip(sets.scores.tolist(), sets.inside.tolist(), sets.parents, strict=True)
+        )
+        self._depth = depth
+
+
+class Step(NamedTuple):
+    """The removal of a sink.
+
+    Parameters
+    ----------
+    loss : float
+    sink : int
+    inside : int
+        The mask of its parents that are columns of the search.
+    parents : int
+        The mask of its parents by their numbers in the user's table.
+    score : float
+        The sink's local score.
+    """
+
+    loss: float
+    sink: int
+    inside: int
+    parents: int
+    score: float
+
+
+class Route(NamedTuple):
+    """A step, and its loss together with that of the best continuation from the next state."""
+
+    loss: float
+    step: Step
+    after: State
+
+
+class State:
+    """The networks on some columns without blocked sinks, and what is known about them.
+
+    Parameters
+    ----------
+    number : int
+    columns, blocked : int
+        Masks.
+
+    Attributes
+    ----------
+    least : float
+        How much the networks lose at least.
+    is_exact : bool
+        Whether one of them loses no more.
+    routes : list of Route
+        In order of their loss.
+    depth : float
+        Routes that are not listed lose at least this much.
+    """
+
+    __slots__ = ("blocked", "columns", "depth", "is_exact", "least", "number", "routes")
+
+    def __init__(self, number: int, columns: int, blocked: int) -> None:
+        self.number = number
+        self.columns = columns
+        self.blocked = blocked
+        self.least = 0.0
+        self.is_exact = not blocked  # the best network on these columns loses nothing
+        self.routes: list[Route] = []
+        self.depth = 0.0
+
+
+class Paths:
+    """Paths from the first state, each by its number: a last step, and the path before it.
+
+    Paths are numbers, so that the heap's entries are tuples of numbers only, which cost Python's
+    garbage collector nothing. 0 is the path without steps.
+    """
+
+    def __init__(self) -> None:
+        self._last: list[Step | None] = [None]
+        self._before = [0]
+
+    def longer(self, path: int, step: Step) -> int:
+        """Return a path with another step at its end."""
+        self._last.append(step)
+        self._before.append(path)
+        return len(self._last) - 1
+
+    def steps(self, path: int) -> Iterator[Step]:
+        """Yield the steps of a path, the last one first."""
+        while step := self._last[path]:
+            yield step
+            path = self._before[path]
+
+    def __len__(self) -> int:
+        return len(self._last)
+
+
+class EquivalenceFilter:
+    """Says which networks to leave out, and whether the class of a listed one is new.
+
+    Parameters
+    ----------
+    families : RankedFamilies
+    n_sinks : int
+    tie : float
+        Scores that differ by no more tie.
+    told_apart : sequence of int
+        For each column, by the numbers that `families` has, the mask of the columns that
+        experiments tell apart from it: the direction of an edge between the two belongs to the
+        class.
+    """
+
+    def __init__(
+        self, families: RankedFamilies, n_sinks: int, tie: float, told_apart: Sequence[int]
+    ) -> None:
+        self._families = families
+        self._numbers = families.numbers
+        self._sink_of = {families.numbers[x]: x for x in range(n_sinks)}
+        self._tie = tie
+        self._told_apart = told_apart
+        self._scores: dict[tuple[int, int], float] = {}
+        self._pairs: dict[tuple[int, int], tuple[int, int]] = {}
+        self._seen: set[Any] = set()
+
+    def leave_out(self, step: Step, before: Iterator[Step]) -> bool:
+        """Whether a covered edge to an earlier sink leaves out the networks with a step."""
+        y, number = step.sink, self._numbers[step.sink]
+        bit, apart = 1 << number, self._told_apart[number]
+        for of_child in before:
+            if apart >> self._numbers[of_child.sink] & 1:
+                continue
+            if of_child.parents ^ bit == step.parents:
+                x, reversed_parents = (
+                    of_child.sink,
+                    step.parents | 1 << self._numbers[of_child.sink],
+                )
+                gain = self._score(x, step.parents) + self._score(y, reversed_parents)
+                gain -= of_child.score + step.score
+                # One bound is twice the other, so that no rounding leads in a circle.
+                if gain > (-self._tie / 2 if y > x else self._tie):
+                    return True
+        return False
+
+    def _score(self, child: int, parents: int) -> float:
+        score = self._scores.get((child, parents))
+        if score is None:
+            score = self._scores[child, parents] = self._families.score_of(child, parents)
+        return score
+
+    def is_new(self, steps: Iterator[Step]) -> bool:
+        """Whether the class of a path's network comes up for the first time.
+
+        Networks are of one class if they have the same joined pairs, the same v-structures
+        (Verma & Pearl 1990) and the same directions of edges between columns that are told apart
+        (Hauser & Bühlmann 2012).
+        """
+        joined, pairs_of, directed = 0, [], []
+        for step in steps:
+            edges, pairs = self._bits(step.sink, step.parents)
+            joined |= edges
+            pairs_of.append((step.sink, pairs))
+            told = step.parents & self._told_apart[self._numbers[step.sink]]
+            if told:
+                directed.append((step.sink, told))
+        v_structures = frozenset((x, pairs & ~joined) for x, pairs in pairs_of if pairs & ~joined)
+        n_before = len(self._seen)
+        self._seen.add((joined, v_structures, frozenset(directed)))
+        return len(self._seen) > n_before
+
+    def _bits(self, child: int, parents: int) -> tuple[int, int]:
+        """Return the pairs that a family joins, and the pairs of its parents, as masks.
+
+        A pair has a bit in the row of each column of the search. Pairs without such a column are
+        left out: networks of one search with the same edges to the child agree on them.
+        """
+        found = self._pairs.get((child, parents))
+        if found is None:
+            n = self._families.n_numbers
+            edges, pairs = parents << child * n, 0
+            for number in members_of(parents):
+                if number in self._sink_of:
+                    row = self._sink_of[number] * n
+                    edges |= 1 << row + self._numbers[child]
+                    pairs |= (parents ^ 1 << number) << row
+            found = self._pairs[child, parents] = edges, pairs
+        return found
+
 
 # Scores that differ by no more tie: a difference in nats, and a share of the score for rounding.
 _TIE = 1e-9

@@ -6,8 +6,6 @@ of scores; these functions are known at compile time. They also take the format 
 floats, `wide`, which is None in a search.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -13,8 +13,6 @@ also the inverse of the hidden columns' block of the precision matrix, whose oth
 regressions.
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

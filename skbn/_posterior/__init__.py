@@ -5,11 +5,10 @@ over networks. Nothing here knows of estimators, and only `parameter_draws`, `ef
 `answers` know the statistics of a table.
 
 - `family_weights` has what is summed: the weight of each family, an extended float
-  (`skbn._core.extended_floats`), by the kernels of `family_weight_kernels`; `listed_weights` has
-  the same of families with few parents, one by one, by those of `listed_weight_kernels`, and
-  `group_weights` makes them for a group of columns;
-- `order_sum_kernels` has the kernels of the sums over orders, which share those of the search, and
-  `network_sum_kernels` those of the sums over networks;
+  (`skbn._core.extended_floats`); `listed_weights` has the same of families with few parents, one by
+  one, and `group_weights` makes them for a group of columns;
+- `network_sum_kernels` has the kernels of the sums over networks; those of the sums over orders
+  share the search's;
 - `network_posterior` puts the sums together, by group of columns and for all;
 - `answers` has what users ask of a posterior: the probabilities of parent sets and of single
   networks, the network of the edges that are more probable than not, the table of all pairs of

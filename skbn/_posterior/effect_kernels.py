@@ -1,7 +1,5 @@
 """The kernel of total effects: sums over directed paths, column by column in topological order."""
 
-from __future__ import annotations
-
 import numpy as np
 from numba import boolean, float64, int64
 

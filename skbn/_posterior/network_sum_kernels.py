@@ -15,8 +15,6 @@ over networks from above, and is at most factorial(m) times as large. Exponents 
 the bits of a mantissa, as they are in extended floats.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
@@ -42,7 +40,7 @@ from skbn._core.vectors import (
     sum_of_entries,
     times,
 )
-from skbn._posterior.order_sum_kernels import SUM_TABLES
+from skbn._posterior.order_sums import SUM_TABLES
 
 # A term is 0 if all but one of its factors have an exponent below minus this: the factor that is
 # left is below 2**1000, and 2**(1000 - 2200) is below every float64.

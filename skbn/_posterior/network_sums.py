@@ -30,6 +30,7 @@ from skbn._core.arrays import Floats, Integers
 from skbn._core.resources import allocate
 from skbn._core.subsets import submasks_by_size
 from skbn._exact.recurrences import fill_array
+from skbn._posterior.family_weights import sum_zeta
 from skbn._posterior.network_sum_kernels import (
     add_pushed,
     backward_networks,
@@ -39,7 +40,6 @@ from skbn._posterior.network_sum_kernels import (
     non_descendants,
     quotients,
 )
-from skbn._posterior.order_sum_kernels import sum_zeta
 from skbn._posterior.order_sums import Alpha
 from skbn._posterior.plan import NUMBERS_HANDED_OVER
 

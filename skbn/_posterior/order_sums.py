@@ -14,7 +14,9 @@ the set C, its family aside, the others weigh ``q_x[C] = F[C] R[C + x]``, and
 ``beta_x(P) gamma_x[P] / F[V]`` (Koivisto 2006).
 
 alpha is made slab by slab, as B is in the search (see `skbn._exact.recurrences`), and once more for
-R, whose slabs come in the opposite order.
+R, whose slabs come in the opposite order. The kernels are those of the search, with extended
+floats: arrays of int64 of the format `wide`. The tables of a slab hold alpha where those of the
+search hold B.
 """
 
 import math
@@ -23,23 +25,163 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numba import float64, int64
 
 from skbn._core.arrays import Integers
-from skbn._core.compile import compile_kernels
-from skbn._core.extended_floats import WideFormat
+from skbn._core.compile import compile_kernels, inner_kernel, kernel, tuple_type
+from skbn._core.extended_floats import WIDE, WideFormat, wide_product, wide_sum
 from skbn._core.resources import Progress, Threads, allocate
-from skbn._core.subsets import mask_of, members_of
+from skbn._core.subsets import (
+    bit_length,
+    insert_zero_bit,
+    mask_of,
+    members_of,
+    remove_bit,
+)
+from skbn._core.vectors import (
+    even_entries,
+    first_halves,
+    load,
+    odd_entries,
+    reversed_entries,
+    second_halves,
+    store,
+)
 from skbn._exact.plan import SearchPlan
 from skbn._exact.recurrences import Slab, fill_array
-from skbn._exact.sink_kernels import Tables
+from skbn._exact.sink_kernels import Tables, add_column, extend_block
+from skbn._posterior.family_weights import sum_zeta
 from skbn._posterior.listed_weights import Weights
-from skbn._posterior.order_sum_kernels import (
-    count_orders,
-    extend_sums,
-    order_products,
-    retreat_sums,
-    sum_zeta,
-)
+
+SUM_TABLES = tuple_type(Tables, int64[::1], int64[::1])
+
+
+_slab = (int64[::1], int64, SUM_TABLES, int64, int64, int64[::1], WIDE)
+
+
+@kernel(*_slab, seconds=1)
+def extend_sums(F, fixed, alpha, n_inner, block_bits, blocks, wide):
+    """Finish the forward sums F on some blocks of a slab, and hand them on.
+
+    At first F[0] is one, and all other entries are zero. Slabs with fewer outer columns, and blocks
+    with fewer high bits, must be finished.
+
+    Parameters
+    ----------
+    F : ndarray of shape (2**m,), int64
+    fixed : int
+        The outer columns of the slab's sets.
+    alpha : Tables
+        The slab's tables.
+    n_inner, block_bits, blocks
+        As in `extend_blocks`.
+    wide : WideFormat
+    """
+    n_sets = np.int64(1) << n_inner
+    of_slab = F[fixed * n_sets : (fixed + 1) * n_sets]
+    length = np.int64(1) << block_bits
+    for block in blocks:
+        inner = block << block_bits
+        extend_block(of_slab, alpha, n_inner, inner, length, wide_sum, wide_product, wide)
+        first = fixed << n_inner | inner
+        for sink in range(n_inner, alpha.starts.size - 1):
+            if not first >> sink & 1:
+                _add_products(F, first | 1 << sink, first, alpha, sink, inner, length, wide)
+
+
+@kernel(*_slab)
+def retreat_sums(R, fixed, alpha, n_inner, block_bits, blocks, wide):
+    """Finish the backward sums R on some blocks of a slab: R[W] = sum of R[W + x] alpha_x[W].
+
+    Slabs with more outer columns, and blocks with more high bits, must be finished. The parameters
+    are those of `extend_sums`.
+    """
+    for block in blocks:
+        inner = block << block_bits
+        first = fixed << n_inner | inner
+        length = np.int64(1) << block_bits
+        for x in range(alpha.starts.size - 1):
+            if (1 << x >= length or x >= n_inner) and not first >> x & 1:
+                index = remove_bit(inner, x) if x < n_inner else inner
+                _add_products(R, first, first | 1 << x, alpha, x, index, length, wide)
+        _retreat_within_block(R, first, alpha, inner, length, wide)
+
+
+@inner_kernel
+def _add_products(sums, target, source, alpha, x, index, length, wide):
+    """Add to the sums of `length` sets those of others times alpha_x from an index on."""
+    factors = alpha.entries, alpha.starts[x] + index
+    add_column((sums, target), (sums, source), factors, length, wide_sum, wide_product, wide)
+
+
+@inner_kernel
+def _retreat_within_block(R, first, alpha, inner, length, wide):
+    """Recurse over the low bits, from the last set to the first; see `extend_block`."""
+    run = min(8, length)
+    for low in range(length - run, -1, -run):
+        _retreat_run(R, first + low, alpha, inner + low, run, wide)
+        half = low & -low
+        if 0 < half < length:
+            # The upper half that begins here is finished; hand it to the lower half.
+            x = bit_length(half) - 1
+            lower = low - half
+            index = remove_bit(inner + lower, x)
+            _add_products(R, first + lower, first + low, alpha, x, index, half, wide)
+
+
+@inner_kernel
+def _retreat_run(R, first, alpha, inner, run, wide):
+    """Recurse over the lowest three bits, set by set: their halves are shorter than a vector."""
+    for i in range(run - 1, -1, -1):
+        value = R[first + i]
+        for x in range(3):
+            if 1 << x < run and not i >> x & 1:
+                weight = alpha.entries[alpha.starts[x] + remove_bit(inner + i, x)]
+                value = wide_sum(value, wide_product(R[first + (i | 1 << x)], weight, wide), wide)
+        R[first + i] = value
+
+
+@kernel(int64[::1], int64[::1], int64, int64[::1], WIDE)
+def order_products(F, R, child, q, wide):
+    """Set ``q[~C] = F[C] * R[C + child]`` for the sets C of other columns, the child's bit removed.
+
+    In this reverse order, sums over supersets are sums over subsets.
+    """
+    size = q.size
+    if size < 4:
+        for i in range(size):
+            C = insert_zero_bit(i, child)
+            q[size - 1 - i] = wide_product(F[C], R[C | 1 << child], wide)
+        return
+    for i in range(0, size, 4):
+        if child == 0:
+            without = even_entries(load(F, 2 * i), load(F, 2 * i + 4))
+            with_child = odd_entries(load(R, 2 * i), load(R, 2 * i + 4))
+        elif child == 1:
+            without = first_halves(load(F, 2 * i), load(F, 2 * i + 4))
+            with_child = second_halves(load(R, 2 * i), load(R, 2 * i + 4))
+        else:
+            C = insert_zero_bit(i, child)
+            without = load(F, C)
+            with_child = load(R, C | 1 << child)
+        product = wide_product(without, with_child, wide)
+        store(q, size - 4 - i, reversed_entries(product))
+
+
+@kernel(int64[::1], float64[::1])
+def count_orders(parents, n_orders):
+    """Set ``n_orders[W]`` to the number of orders of the columns W in which parents come first.
+
+    `parents` has the masks of each column's parents. A set that lacks a parent has no orders.
+    """
+    n_orders[0] = 1.0
+    for W in range(1, n_orders.size):
+        total = 0.0
+        for x in range(parents.size):
+            if W >> x & 1 and parents[x] & ~W == 0:
+                total += n_orders[W ^ 1 << x]
+        n_orders[W] = total
+
 
 ORDER_KERNELS = (sum_zeta, extend_sums, retreat_sums)
 GAMMA_KERNELS = (order_products,)

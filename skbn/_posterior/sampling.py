@@ -28,10 +28,9 @@ from skbn._core.compile import compile_kernels
 from skbn._core.extended_floats import WideFormat
 from skbn._core.resources import Progress, Threads, allocate, require_memory
 from skbn._exact.plan import SearchPlan
-from skbn._posterior.family_weights import PARENT_SET_KERNELS, WEIGHT_KERNELS, mask_type
+from skbn._posterior.family_weights import PARENT_SET_KERNELS, WEIGHT_KERNELS, mask_type, sum_zeta
 from skbn._posterior.listed_weights import LISTED_KERNELS, ListedWeights, Weights
 from skbn._posterior.network_posterior import NetworkPosterior
-from skbn._posterior.order_sum_kernels import sum_zeta
 from skbn._posterior.order_sums import ORDER_KERNELS, Alpha
 from skbn._posterior.sampling_kernels import (
     LayerMemory,

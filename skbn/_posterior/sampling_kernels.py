@@ -7,8 +7,6 @@ end if rounding led it to networks of weight 0; its candidates are -1 then.
 Arrays of int64 are extended floats, of the format `wide`, or masks.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -19,7 +17,7 @@ from numba.extending import register_jitable
 from skbn._core.arrays import Floats, Integers
 from skbn._core.compile import inner_kernel, kernel, tuple_type
 from skbn._core.extended_floats import WIDE, is_zero, wide_as_double, wide_product
-from skbn._core.random_numbers import uniform
+from skbn._core.random_numbers import first_above, uniform
 from skbn._core.subsets import bit_length, insert_zero_bit, popcount, remove_bit, zeta_transform
 from skbn._core.vectors import (
     filled,
@@ -32,7 +30,7 @@ from skbn._core.vectors import (
     store,
     times,
 )
-from skbn._posterior.order_sum_kernels import SUM_TABLES
+from skbn._posterior.order_sums import SUM_TABLES
 
 States = npt.NDArray[np.uint64]
 
@@ -489,15 +487,3 @@ def _draw_layer(cumulative, used, n_columns, random):
             layer |= (k & 1) << x
             k >>= 1
     return layer
-
-
-@inner_kernel
-def first_above(cumulative, first, last, target):
-    """Return the first place of ascending numbers with one above the target, or the last place."""
-    while first < last:
-        middle = (first + last) >> 1
-        if cumulative[middle] > target:
-            last = middle
-        else:
-            first = middle + 1
-    return first

@@ -1,7 +1,5 @@
 """What a swap of two neighbouring columns does to a triangular factor."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -17,8 +17,6 @@ those of few columns first, and the path over the inner nodes swaps neighbouring
 column: a set is a prefix when all columns of a block have arrived.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from copy import copy
 from functools import cache

@@ -8,8 +8,6 @@ their log-determinant. Small sets may be independent even if all columns togethe
 few rows; the log-determinants of dependent sets are -inf or noise.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from math import comb

@@ -20,7 +20,7 @@ from skbn._branch_and_cut.column_generation import ColumnGeneration
 from skbn._branch_and_cut.relaxation import Relaxation
 from skbn._core.subsets import members_of
 from skbn._solver import branch_engine, planner
-from skbn._solver.branch_families import undominated
+from skbn._solver.branch_engine import undominated
 from skbn._solver.engines import SearchSettings
 from skbn._solver.planner import plan_searches
 from skbn._solver.solve import solve
