@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import math
 import time
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from functools import partial
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,7 +30,6 @@ from skbn._solver.constraints import Group
 from skbn._solver.engines import GroupSearch, Optimum, SearchSettings
 from skbn._solver.order_engine import (
     NoNetworkError,
-    OrderGroupSearch,
     order_search_bytes,
     plan_order_search,
 )
@@ -230,9 +231,6 @@ def undominated(rows: ShortIntegers, m: int) -> Integers:
     return kept
 
 
-if TYPE_CHECKING:  # it imports highspy, which is optional
-    from skbn._branch_and_cut.branch_and_cut import Result
-
 # The LP solver, its matrices, and cuts.
 BYTES_OF_SOLVER = 1 << 25
 # A family's costs, scores and values, and masks of the tree's nodes, beside 6 for each parent.
@@ -244,9 +242,9 @@ _BYTES_WHILE_LISTING = 17
 # and as the penalty shrinks: when the families are listed, their memory is looked at again.
 _SHARE_UNDOMINATED = 0.25
 # The share of the time that the order search may take.
-SHARE_OF_ORDERS = 0.5
+_SHARE_OF_ORDERS = 0.5
 # Nobody knows how long branch and cut takes. The progress has at most this share when it begins.
-SHARE_OF_PROGRESS = 0.1
+_SHARE_OF_PROGRESS = 0.1
 
 
 def plan_branch_and_cut(
@@ -264,18 +262,13 @@ def plan_branch_and_cut(
     families = shape.families
     if not families.are_listed:
         return None
+    tables = f"the {_n_families(shape, group):,} families of branch and cut"
     n_bytes = branch_and_cut_bytes(shape, group, resources.n_jobs)
-    available, limit = resources.beside(shape.n_bytes)
-    if n_bytes > available:
-        n = len(group.columns)
-        columns = f"{n} columns" if n > 1 else "1 column"
-        tables = f"the {_n_families(shape, group):,} families of branch and cut"
-        raise TooLargeError(columns, tables, n_bytes, available, limit)
-    require_highspy(len(group.columns))
-    of_orders = settings._replace(share=settings.share * SHARE_OF_ORDERS)
-    orders = plan_order_search(shape, group, resources, of_orders)
-    search = _BranchAndCut(group, settings, orders, n_bytes, available)
-    search.kernels += families.kernels
+    search = _BranchAndCut(shape, group, resources, settings, n_bytes, tables)
+
+    from skbn._branch_and_cut.branch_and_cut import BRANCH_AND_CUT_KERNELS
+
+    search.kernels += find_dominated, *BRANCH_AND_CUT_KERNELS, *CHECKER_KERNELS, *families.kernels
     search.shared_work = families.work
     return search
 
@@ -317,7 +310,7 @@ def require_highspy(n_columns: int) -> None:
         )
 
 
-def branch_and_cut(families: FamilyCosts, network: Integers, **settings: Any) -> Result:
+def branch_and_cut(families: FamilyCosts, network: Integers, **settings: Any) -> Any:
     """Import and call the search of this name."""
     from skbn._branch_and_cut.branch_and_cut import branch_and_cut as search
 
@@ -341,59 +334,90 @@ class Notes(Progress):
         self._progress.advance(0.0)
 
 
-class _BranchAndCut(GroupSearch):
+class Start(NamedTuple):
+    """A network that a proof begins with.
+
+    Parameters
+    ----------
+    score : float
+    prove : callable
+        Searches for a better network, and returns the best one with a bound.
+    parents_of : callable
+        Returns the masks of the parents in what `prove` returns.
+    """
+
+    score: float
+    prove: Callable[..., Any]
+    parents_of: Callable[[Any], list[int]]
+
+
+class ProofSearch(GroupSearch):
+    """The planned search of a group of columns for a network and a proof, after an order search.
+
+    Parameters
+    ----------
+    shape : Shape
+    group : Group
+    resources : Resources
+    settings : SearchSettings
+    n_bytes : int
+        The memory that it is expected to take.
+    tables : str
+        What takes the memory.
+
+    Raises
+    ------
+    TooLargeError
+        If there is less memory.
+    ImportError
+        If there is enough, and highspy is not installed.
+    """
+
     heeds_time_limit = True
+    _over = "branch and cut over"
 
     def __init__(
         self,
+        shape: Shape,
         group: Group,
+        resources: Resources,
         settings: SearchSettings,
-        orders: OrderGroupSearch,
         n_bytes: int,
-        available: int,
+        tables: str,
     ) -> None:
-        from skbn._branch_and_cut.branch_and_cut import BRANCH_AND_CUT_KERNELS
-
-        self.columns = group.columns
-        self.kernels = (*orders.kernels, find_dominated, *BRANCH_AND_CUT_KERNELS, *CHECKER_KERNELS)
-        self.n_bytes = n_bytes
-        self._settings, self._orders = settings, orders
-        self._group = group
-        self._available = available
+        n = len(group.columns)
+        self._available, limit = resources.beside(shape.n_bytes)
+        if n_bytes > self._available:
+            columns = f"{n} columns" if n > 1 else "1 column"
+            raise TooLargeError(columns, tables, n_bytes, self._available, limit)
+        require_highspy(n)
+        of_orders = settings._replace(share=settings.share * _SHARE_OF_ORDERS)
+        self._orders = plan_order_search(shape, group, resources, of_orders)
+        self._group, self._settings = group, settings
+        self.columns, self.n_bytes, self.kernels = group.columns, n_bytes, self._orders.kernels
 
     def __str__(self) -> str:
         size = readable_size(self.n_bytes)
-        return f"branch and cut over {len(self.columns)} columns: about {size} of memory"
+        return f"{self._over} {len(self.columns)} columns: about {size} of memory"
 
     def cost(self) -> int:
-        return int((self._orders.cost() + self.shared_work) / SHARE_OF_PROGRESS)
+        return int((self._orders.cost() + self.shared_work) / _SHARE_OF_PROGRESS)
 
     def optimum(self, problem: Problem, resources: Resources) -> Optimum:
         settings = self._settings
         deadline = resources.end_of_share(settings.share)
         notes, scope = Notes(resources.progress), problem.scope
-
-        def tell(cost: float, bound: float, n_nodes: int) -> None:
-            gap = max(0.0, cost - bound)
-            score = f"{known - cost:,.2f} nats, at most {gap:.3g} below the best {scope}"
-            notes.tell(f"{score}; {n_nodes:,} nodes")
-
-        try:
-            by_orders = self._orders.optimum(problem, resources.reporting(notes))
-        except NoNetworkError:
-            by_orders = None
-        listed = list_families(problem, self._group, resources, self._require_memory)
-        network = listed.any_network()
-        if network is None:
+        start = self._start(problem, resources.reporting(notes))
+        if start is None:
             return Optimum([], -np.inf, 0.0)
-        if by_orders is not None:
-            network = listed.network_of(by_orders.parents)
-        listed, network = listed.without_costly(network, problem.names)
-        offsets = problem.score_offsets - problem.listed_offsets
-        known = math.fsum(-listed.families.cost[network]) + float(offsets[self.columns].sum())
-        found = branch_and_cut(
-            listed.relative_to(network),
-            network,
+        score, prove, parents_of = start
+
+        def tell(cost: float, bound: float, note: int | str) -> None:
+            proven = f"at most {max(0.0, cost - bound):.3g} below the best {scope}"
+            note = f"{note:,} nodes" if isinstance(note, int) else note
+            notes.tell(f"{score - cost:,.2f} nats, {proven}; {note}")
+
+        found = prove(
             tolerance=settings.tolerance,
             deadline=time.monotonic() if self._orders.is_interrupted else deadline,
             seed=settings.seed,
@@ -402,17 +426,56 @@ class _BranchAndCut(GroupSearch):
             tell=tell,
         )
         resources.progress.advance(self.cost())
-        return self._climbed(problem, found, listed)
-
-    def _climbed(self, problem: Problem, found: Result, listed: BranchFamilies) -> Optimum:
-        """Return the network found; one that is not proven to be the best is climbed from."""
-        parents = [
-            mask_of(p for p in row if p >= 0) for row in listed.parents[found.chosen].tolist()
-        ]
         gap = max(0.0, upper_sum([found.cost, -found.bound]))
-        rest = self._orders, gap, self._settings.tolerance
-        optimum = climbed_from(problem, self.columns, parents, *rest)
-        return optimum._replace(n_nodes=found.n_nodes, is_finished=found.is_finished)
+        optimum = self._climbed(problem, parents_of(found), gap)
+        is_full = getattr(found, "is_full", False)
+        return optimum._replace(
+            n_nodes=found.n_nodes, is_finished=found.is_finished, is_full=is_full
+        )
+
+    @abstractmethod
+    def _start(self, problem: Problem, resources: Resources) -> Start | None:
+        """Return the network to begin with; None if there is no acyclic one."""
+
+    def _climbed(self, problem: Problem, parents: list[int], gap: float) -> Optimum:
+        """Return a network with its gap; if that is more than the tolerance, it is climbed from."""
+        columns = self.columns
+        masks = zip(columns, parents, strict=True)
+        terms = [problem.largest_term(x, members_of(mask)) for x, mask in masks]
+        uncertainty = float((score_tolerance(terms) - SCORE_ACCURACY).sum())
+        problem.require_certainty(columns, parents, uncertainty)
+        own = problem.local_scores(columns, parents)
+        if gap > self._settings.tolerance:
+            climbed = self._orders.climbed(problem, parents)
+            better = problem.local_scores(columns, climbed)
+            gain = lower_sum([*better, *(-own)])
+            if gain > 0:
+                parents, own, gap = climbed, better, max(0.0, upper_sum([gap, -gain]))
+        return Optimum(parents, math.fsum([*own, *(-problem.listed_offsets[columns])]), gap)
+
+
+class _BranchAndCut(ProofSearch):
+    def _start(self, problem: Problem, resources: Resources) -> Start | None:
+        try:
+            by_orders = self._orders.optimum(problem, resources)
+        except NoNetworkError:
+            by_orders = None
+        listed = list_families(problem, self._group, resources, self._require_memory)
+        network = listed.any_network()
+        if network is None:
+            return None
+        if by_orders is not None:
+            network = listed.network_of(by_orders.parents)
+        listed, network = listed.without_costly(network, problem.names)
+        offsets = problem.score_offsets - problem.listed_offsets
+        known = math.fsum(-listed.families.cost[network]) + float(offsets[self.columns].sum())
+
+        def parents_of(found: Any) -> list[int]:
+            rows = listed.parents[found.chosen].tolist()
+            return [mask_of(p for p in row if p >= 0) for row in rows]
+
+        prove = partial(branch_and_cut, listed.relative_to(network), network)
+        return Start(known, prove, parents_of)
 
     def _require_memory(self, n_families: int, width: int) -> None:
         if BYTES_OF_SOLVER + _bytes_of_families(n_families, width) > self._available:
@@ -421,27 +484,3 @@ class _BranchAndCut(GroupSearch):
                 f"lists their families: {n_families:,} so far. Set max_parents to less, or raise "
                 "the penalty."
             )
-
-
-def climbed_from(
-    problem: Problem,
-    columns: list[int],
-    parents: list[int],
-    orders: OrderGroupSearch,
-    gap: float,
-    tolerance: float,
-) -> Optimum:
-    """Return a network with its gap; if that is more than the tolerance, it is climbed from."""
-    terms = [
-        problem.largest_term(x, members_of(mask)) for x, mask in zip(columns, parents, strict=True)
-    ]
-    uncertainty = float((score_tolerance(terms) - SCORE_ACCURACY).sum())
-    problem.require_certainty(columns, parents, uncertainty)
-    own = problem.local_scores(columns, parents)
-    if gap > tolerance:
-        climbed = orders.climbed(problem, parents)
-        better = problem.local_scores(columns, climbed)
-        gain = lower_sum([*better, *(-own)])
-        if gain > 0:
-            parents, own, gap = climbed, better, max(0.0, upper_sum([gap, -gain]))
-    return Optimum(parents, math.fsum([*own, *(-problem.listed_offsets[columns])]), gap)

@@ -5,29 +5,18 @@ The order search finds a network, relative to which `skbn._branch_and_cut` bound
 
 from __future__ import annotations
 
-import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from skbn._core.arrays import Floats, Integers
-from skbn._core.exact_sums import upper_sum
 from skbn._core.resources import Resources, count_threads, one_blas_thread
 from skbn._core.subsets import SmallSubsets, mask_of, members_of
-from skbn._core.text import readable_size
-from skbn._exact.plan import TooLargeError
 from skbn._scores.scorer import FamilyScorer
-from skbn._solver.branch_engine import (
-    BYTES_OF_SOLVER,
-    SHARE_OF_ORDERS,
-    SHARE_OF_PROGRESS,
-    Notes,
-    climbed_from,
-    require_highspy,
-)
+from skbn._solver.branch_engine import BYTES_OF_SOLVER, ProofSearch, Start
 from skbn._solver.constraints import Group
-from skbn._solver.engines import GroupSearch, Optimum, SearchSettings
-from skbn._solver.order_engine import OrderGroupSearch, order_search_bytes, plan_order_search
+from skbn._solver.engines import GroupSearch, SearchSettings
+from skbn._solver.order_engine import order_search_bytes
 from skbn._solver.problem import Problem, Shape, TableProblem
 
 if TYPE_CHECKING:  # pricing is imported where it is used: few fits need it
@@ -73,14 +62,12 @@ def plan_pricing(
     if not can_price(shape) or resources.time_limit is None:
         return None
     n_bytes = pricing_bytes(shape, group, resources.n_jobs)
-    available, limit = resources.beside(shape.n_bytes)
-    if n_bytes > available:
-        columns = f"{len(group.columns)} columns"
-        raise TooLargeError(columns, "the parent sets", n_bytes, available, limit)
-    require_highspy(len(group.columns))
-    of_orders = settings._replace(share=settings.share * SHARE_OF_ORDERS)
-    orders = plan_order_search(shape, group, resources, of_orders)
-    return PricingSearch(group, settings, orders, n_bytes, available)
+    search = _PricingSearch(shape, group, resources, settings, n_bytes, "the parent sets")
+
+    from skbn._branch_and_cut.all_parent_sets import KERNELS_OF_ALL_PARENT_SETS
+
+    search.kernels += KERNELS_OF_ALL_PARENT_SETS
+    return search
 
 
 def pricing_bytes(shape: Shape, group: Group, n_jobs: int | None) -> int:
@@ -97,81 +84,34 @@ def pricing_bytes(shape: Shape, group: Group, n_jobs: int | None) -> int:
     )
 
 
-class PricingSearch(GroupSearch):
-    """The planned branch and cut over all parent sets of one group of columns."""
+class _PricingSearch(ProofSearch):
+    _over = "branch and cut over all parent sets of"
 
-    heeds_time_limit = True
+    def _start(self, problem: Problem, resources: Resources) -> Start:
+        from skbn._branch_and_cut.all_parent_sets import Proven, best_of_all_parent_sets
 
-    def __init__(
-        self,
-        group: Group,
-        settings: SearchSettings,
-        orders: OrderGroupSearch,
-        n_bytes: int,
-        available: int,
-    ) -> None:
-        from skbn._branch_and_cut.all_parent_sets import KERNELS_OF_ALL_PARENT_SETS
-
-        self.columns = group.columns
-        self.kernels = (*orders.kernels, *KERNELS_OF_ALL_PARENT_SETS)
-        self.n_bytes = n_bytes
-        self._settings, self._orders = settings, orders
-        self._most_bytes = available - (n_bytes - _BYTES_OF_LISTS)
-        # The numbers in the table of the search's columns: the children, then the others.
-        self._numbers = [*group.columns, *group.others]
-
-    def __str__(self) -> str:
-        size = readable_size(self.n_bytes)
-        return (
-            f"branch and cut over all parent sets of {len(self.columns)} columns: about {size} of "
-            "memory"
-        )
-
-    def cost(self) -> int:
-        return int(self._orders.cost() / SHARE_OF_PROGRESS)
-
-    def optimum(self, problem: Problem, resources: Resources) -> Optimum:
-        from skbn._branch_and_cut.all_parent_sets import best_of_all_parent_sets
-
-        settings = self._settings
-        deadline = resources.end_of_share(settings.share)
-        notes, scope = Notes(resources.progress), problem.scope
-        start = self._start(problem, resources.reporting(notes))
+        start = self._begun(problem, resources)
         score = float(problem.local_scores(self.columns, start).sum())
         score += float(problem.score_offsets[self.columns].sum())
-
-        def tell(cost: float, bound: float, note: str) -> None:
-            gap = max(0.0, cost - bound)
-            proven = f"at most {gap:.3g} below the best {scope}"
-            notes.tell(f"{score - cost:,.2f} nats, {proven}; {note}")
-
-        position = {column: i for i, column in enumerate(self._numbers)}
+        # The numbers in the table of the search's columns: the children, then the others.
+        numbers = [*self.columns, *self._group.others]
+        position = {column: i for i, column in enumerate(numbers)}
         network = [tuple(sorted(position[p] for p in members_of(mask))) for mask in start]
         with one_blas_thread():
-            children, rounding = _children(problem, self.columns, self._numbers, network)
-            found = best_of_all_parent_sets(
-                children,
-                network,
-                rounding=rounding,
-                tolerance=settings.tolerance,
-                deadline=time.monotonic() if self._orders.is_interrupted else deadline,
-                seed=settings.seed,
-                n_jobs=resources.n_jobs,
-                tell=tell,
-                ends_on_interrupt=resources.keeps_best_on_interrupt,
-                most_bytes=self._most_bytes,
-            )
-        resources.progress.advance(self.cost())
-        return climbed_from(
-            problem,
-            self.columns,
-            [mask_of(self._numbers[p] for p in parents) for parents in found.network],
-            self._orders,
-            max(0.0, upper_sum([found.cost, -found.bound])),
-            settings.tolerance,
-        )._replace(n_nodes=found.n_nodes, is_finished=found.is_finished, is_full=found.is_full)
+            children, rounding = _children(problem, self.columns, numbers, network)
+        most_bytes = self._available - (self.n_bytes - _BYTES_OF_LISTS)
 
-    def _start(self, problem: Problem, resources: Resources) -> list[int]:
+        def prove(**settings: Any) -> Proven:
+            own = {"rounding": rounding, "most_bytes": most_bytes, **settings}
+            with one_blas_thread():
+                return best_of_all_parent_sets(children, network, **own)
+
+        def parents_of(found: Proven) -> list[int]:
+            return [mask_of(numbers[p] for p in parents) for parents in found.network]
+
+        return Start(score, prove, parents_of)
+
+    def _begun(self, problem: Problem, resources: Resources) -> list[int]:
         """Return the parents in a network of a high score.
 
         An order search that cannot grow families begins with few parents, and the network is
