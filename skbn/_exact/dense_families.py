@@ -27,7 +27,6 @@ from skbn._core.subsets import (
     insert_zero_bit,
     mask_of,
     members_of,
-    popcount,
     remove_bit,
     subsets_of,
 )
@@ -84,68 +83,6 @@ class ParentSets(NamedTuple):
 _PARENT_SETS = tuple_type(ParentSets, float64[::1], float64[::1], *[int64] * 6)
 
 
-@kernel(_PARENT_SETS, int64[::1], float64)
-def first_parents_that_reach(sets, numbers, threshold):
-    """Return the first parent set whose local score reaches a threshold, or -1.
-
-    Fewer parents come first, then the order of the sorted columns.
-
-    Parameters
-    ----------
-    sets : ParentSets
-    numbers : ndarray of shape (m,), int64
-        The columns' numbers, by which they are ordered.
-    threshold : float
-
-    Returns
-    -------
-    parents : int
-        Their mask.
-    """
-    width = _row_width(sets)
-    scores = np.empty(_row_size(sets.child, width))
-    places = np.empty(1, np.int64)
-    chosen = np.int64(-1)
-    chosen_size = numbers.size + 1
-    threshold = max(threshold, LEAST_SCORE)
-    high = sets.candidates & -width
-    above = np.int64(0)
-    while True:
-        base = sets.outer | above
-        _score_row(sets, base, places, scores)
-        n_reached = 0
-        for i in range(scores.size):
-            n_reached += scores[i] >= threshold
-        if n_reached:
-            for i in range(scores.size):
-                if scores[i] >= threshold:
-                    parents = _parents_at(i, base, sets.child, width)
-                    size = popcount(parents)
-                    if _is_allowed(sets, parents) and (
-                        chosen < 0
-                        or size < chosen_size
-                        or (size == chosen_size and _precedes(parents, chosen, numbers))
-                    ):
-                        chosen = parents
-                        chosen_size = size
-        above = (above - high) & high  # the next larger subset, in the order of memory
-        if above == 0:
-            return chosen
-
-
-@inner_kernel
-def _precedes(parents, others, numbers):
-    """Whether the first column that is in only one of two sets is in `parents`."""
-    first = -1
-    is_parent = False
-    for column in range(numbers.size):
-        is_in_one = (parents ^ others) >> column & 1 == 1
-        if is_in_one and (first < 0 or numbers[column] < first):
-            first = numbers[column]
-            is_parent = parents >> column & 1 == 1
-    return is_parent
-
-
 @kernel(_PARENT_SETS, seconds=1.0)
 def best_parents(sets):
     """Return the best local score of a child, and the mask of parents that have it.
@@ -196,7 +133,10 @@ def parents_that_reach(sets, threshold, reached, their_scores):
     while True:
         base = sets.outer | above
         _score_row(sets, base, places, scores)
-        for i in range(scores.size):
+        n_in_row = 0
+        for i in range(scores.size):  # a loop without branches, as most rows have none
+            n_in_row += scores[i] >= threshold
+        for i in range(scores.size if n_in_row else 0):
             if scores[i] >= threshold:
                 parents = _parents_at(i, base, sets.child, width)
                 if _is_allowed(sets, parents):
@@ -325,11 +265,12 @@ class SearchColumns:
             np.array(forbidden, dtype=np.int64), np.array(self.required, dtype=np.int64)
         )
         self.numbers = list(range(m)) if numbers is None else list(numbers)
-        self.order = np.array(self.numbers)
 
-    def order_key(self, mask: int) -> tuple[int, list[int]]:
-        """Return the key by which parent sets are ordered: their size, then their columns."""
-        return mask.bit_count(), sorted(self.order[members_of(mask)].tolist())
+    def first_of(self, masks: Integers) -> int:
+        """Return the first of some parent sets: by their size, then by their columns' numbers."""
+        sizes = np.bitwise_count(masks)
+        fewest = masks[sizes == sizes.min()].tolist()
+        return min(fewest, key=lambda mask: sorted(self.numbers[v] for v in members_of(mask)))
 
 
 def fill_by_blocks(
@@ -389,6 +330,16 @@ def fill_scores(rules: ParentRules, part: Part, blocks: Integers, tables: BlockT
     """Fill some blocks with the best local scores: what `fill_by_blocks` calls in a search."""
     rest = int(part.begins), int(part.ends), blocks, tables
     fill_blocks(part.pieces, rules, part.children, *rest)
+
+
+def sets_that_reach(sets: ParentSets, threshold: float) -> tuple[Integers, Floats]:
+    """Return the masks of the parent sets whose local scores reach a threshold, and these."""
+    n_reached = _FIRST_ROOM
+    masks, scores = np.empty(0, dtype=np.int64), np.empty(0)
+    while n_reached > len(masks):
+        masks, scores = np.empty(n_reached, dtype=np.int64), np.empty(n_reached)
+        n_reached = parents_that_reach(sets, threshold, masks, scores)
+    return masks[:n_reached], scores[:n_reached]
 
 
 class DenseFamilies:
@@ -455,30 +406,16 @@ class DenseFamilies:
     ) -> tuple[int, int] | None:
         """Return the first sink that has parents which reach its threshold, and them."""
         for sink, threshold in thresholds.items():
-            parents = self._first_parents(sink, columns ^ 1 << sink, threshold, threads)
-            if parents is not None:
-                return sink, parents
+            sets, shared = self._parent_sets(sink, columns ^ 1 << sink), 0
+            if sets.candidates.bit_count() >= _FEWEST_TO_SHARE:
+                shared = mask_of(members_of(sets.candidates)[-_SHARED_COLUMNS:])
+            among = sets.candidates ^ shared
+            parts = [sets._replace(candidates=among, outer=outer) for outer in subsets_of(shared)]
+            reached = threads.map(sets_that_reach, [(part, threshold) for part in parts])
+            masks = np.concatenate([of_part for of_part, _ in reached])
+            if len(masks):
+                return sink, self._columns.first_of(masks)
         return None
-
-    def _first_parents(
-        self, child: int, candidates: int, threshold: float, threads: Threads
-    ) -> int | None:
-        """Return the first parents whose local score reaches a threshold, found by all threads."""
-        sets, shared = self._parent_sets(child, candidates), 0
-        if sets.candidates.bit_count() >= _FEWEST_TO_SHARE:
-            shared = mask_of(members_of(sets.candidates)[-_SHARED_COLUMNS:])
-        among = sets.candidates ^ shared
-
-        def first_with(outer: int) -> int:
-            some = sets._replace(candidates=among, outer=outer)
-            return int(first_parents_that_reach(some, self._columns.order, threshold))
-
-        if not shared:
-            mask = first_with(0)
-            return mask if mask >= 0 else None
-        reached = threads.map(first_with, [(outer,) for outer in subsets_of(shared)])
-        found = [mask for mask in reached if mask >= 0]
-        return min(found, key=self._columns.order_key, default=None)
 
     # What lists of networks ask, see `RankedFamilies`
 
@@ -499,13 +436,8 @@ class DenseFamilies:
 
     def parents_that_reach(self, child: int, candidates: int, threshold: float) -> RankedParentSets:
         """Return the parent sets whose local scores reach a threshold, the best first."""
-        sets = self._parent_sets(child, candidates)
-        n_reached = _FIRST_ROOM
-        masks, scores = np.empty(0, dtype=np.int64), np.empty(0)
-        while n_reached > len(masks):
-            masks, scores = np.empty(n_reached, dtype=np.int64), np.empty(n_reached)
-            n_reached = parents_that_reach(sets, threshold, masks, scores)
-        order = np.argsort(-scores[:n_reached], kind="stable")
+        masks, scores = sets_that_reach(self._parent_sets(child, candidates), threshold)
+        order = np.argsort(-scores, kind="stable")
         masks = masks[order]
         in_numbers = [self._in_numbers(mask) for mask in masks.tolist()]
         return RankedParentSets(scores[order], masks & ~self._columns.others, in_numbers)
@@ -531,9 +463,9 @@ class DenseFamilies:
         return ParentSets(*self._sets[child], *rest)
 
 
-DENSE_KERNELS = (fill_blocks, first_parents_that_reach)
+DENSE_KERNELS = (fill_blocks, parents_that_reach)
 # Those that lists of near-optimal networks need as well.
-LISTING_KERNELS = (best_parents, parents_that_reach)
+LISTING_KERNELS = (best_parents,)
 
 
 # 16 random states of up to five columns are drawn, which have 16 * 5 * 2**4 families. At least two

@@ -70,16 +70,10 @@ class ListedFamilies:
     ) -> tuple[int, int] | None:
         """Return the first sink that has parents which reach its threshold, and them."""
         for sink, threshold in thresholds.items():
-            parents = self._first_parents(sink, columns ^ 1 << sink, threshold)
-            if parents is not None:
-                return sink, parents
+            reached = self.parents_that_reach(sink, columns ^ 1 << sink, threshold).parents
+            if reached:
+                return sink, min(reached, key=lambda mask: (mask.bit_count(), members_of(mask)))
         return None
-
-    def _first_parents(self, child: int, candidates: int, threshold: float) -> int | None:
-        reached = (self._scores[child] >= threshold) & (self._masks[child] & ~candidates == 0)
-        rows = self._parents[child][reached]
-        found = [mask_of(int(p) for p in row if p >= 0) for row in rows]
-        return min(found, key=lambda mask: (mask.bit_count(), members_of(mask)), default=None)
 
     def best_parents(self, child: int, candidates: int) -> tuple[float, int]:
         """Return the best local score among some candidates, and its parents in the search."""

@@ -28,9 +28,9 @@ from skbn._exact.dense_families import (
     check_slab,
     fill_by_blocks,
     fill_scores,
-    first_parents_that_reach,
     local_maxima,
     parents_that_reach,
+    sets_that_reach,
 )
 from skbn._exact.family_sources import BestScores
 from skbn._exact.fill_kernels import BlockTables, Pieces, fill_blocks
@@ -49,7 +49,6 @@ WALKING_KERNELS = (
     settle_columns,
     walk_seeds,
     fill_blocks,
-    first_parents_that_reach,
     parents_that_reach,
 )
 
@@ -233,9 +232,9 @@ class WalkedFamilies:
             listed = few.parents_that_reach(position[sink], candidates, threshold - margin)
             parents = np.array(listed.parents, dtype=np.int64)
             scores = self._scores_of(sink, parents)
-            reached = parents[scores >= threshold].tolist()
-            if reached:
-                return sink, min(reached, key=self._columns.order_key)
+            reached = parents[scores >= threshold]
+            if len(reached):
+                return sink, self._columns.first_of(reached)
         return None
 
     def _scores_of(self, child: int, parents: Integers) -> Floats:
@@ -272,7 +271,7 @@ class WalkedFamilies:
         n_inner, size = self.plan.n_inner, self.plan.inner_size
         inner = columns & (size - 1)
         outer = (columns | self._columns.others) >> n_inner
-        found: dict[int, list[int]] = {sink: [] for sink in thresholds}
+        found: dict[int, list[Integers]] = {sink: [] for sink in thresholds}
         of_inner = [sink for sink in thresholds if sink < n_inner]
         of_outer = [sink for sink in thresholds if sink >= n_inner]
         for piece in subsets_of(outer):
@@ -287,8 +286,9 @@ class WalkedFamilies:
                     self._walk_pieces([piece, piece | bit], threads, inner)
                     self._look(tasks, found, threads)
         for sink in thresholds:
-            if found[sink]:
-                return sink, min(found[sink], key=self._columns.order_key)
+            reached = np.concatenate([np.empty(0, dtype=np.int64), *found[sink]])
+            if len(reached):
+                return sink, self._columns.first_of(reached)
         return None
 
     def _tasks(
@@ -311,7 +311,7 @@ class WalkedFamilies:
         return tasks
 
     def _look(
-        self, tasks: list[tuple[Any, ...]], found: dict[int, list[int]], threads: Threads
+        self, tasks: list[tuple[Any, ...]], found: dict[int, list[Integers]], threads: Threads
     ) -> None:
         """Look for parents in the first of the pieces in memory.
 
@@ -322,11 +322,10 @@ class WalkedFamilies:
         for sink, among, required, outer, threshold in tasks:
             step = 1 << sink if sink < n_inner else size
             of_sink = -(outer & -size), step, sink, among, required, outer
-            arguments.append((ParentSets(*self._sets, *of_sink), self._columns.order, threshold))
-        reached = threads.map(first_parents_that_reach, arguments)
-        for (sink, *_), mask in zip(tasks, reached, strict=True):
-            if mask >= 0:
-                found[sink].append(int(mask))
+            arguments.append((ParentSets(*self._sets, *of_sink), threshold))
+        reached = threads.map(sets_that_reach, arguments)
+        for (sink, *_), (masks, _) in zip(tasks, reached, strict=True):
+            found[sink].append(masks)
 
 
 def _largest_value(sets: SetFunctions) -> float:

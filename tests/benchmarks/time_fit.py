@@ -27,7 +27,7 @@ STAGES = {
     "fill_scores": "fill",
     "_transform_tables": "transform",
     "extend_blocks": "recursion",
-    "first_parents_that_reach": "walk back",
+    "sets_that_reach": "walk back",
 }
 NAMES = list(STAGES.values())
 

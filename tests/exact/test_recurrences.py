@@ -11,9 +11,10 @@ from skbn._core.subsets import mask_of, members_of
 from skbn._exact.dense_families import (
     DenseFamilies,
     ParentSets,
+    SearchColumns,
     best_parents,
-    first_parents_that_reach,
     parents_that_reach,
+    sets_that_reach,
 )
 from skbn._exact.listed_families import ListedFamilies
 from skbn._exact.plan import SearchPlan
@@ -94,24 +95,25 @@ def test_best_local_scores(m, n_outer):
 
 
 @pytest.mark.parametrize("is_shuffled", [False, True])
-def test_first_parents_that_reach(is_shuffled):
+def test_the_first_parents_that_reach_a_threshold(is_shuffled):
     m = 7
     log_det, tables = random_log_det(m).round(1), TABLES["as BIC"](m)
     functions = SetWeights(tables).of_all(log_det)
     scores = reference.scores_by_tables(tables, log_det)
     several = 0
     numbers = np.random.default_rng(0).permutation(m) + 3 if is_shuffled else np.arange(m)
+    columns = SearchColumns(m, m, numbers=numbers.tolist())
     for child, candidates in reference.families(m):
         best = max(scores[child, p] for p in reference.subsets(candidates))
         for threshold in (best, best - 30):
             reached = [p for p in reference.subsets(candidates) if scores[child, p] >= threshold]
             sets = ParentSets(*functions, 0, 1 << child, child, mask_of(candidates), 0, 0)
-            first = first_parents_that_reach(sets, numbers, threshold)
+            first = columns.first_of(sets_that_reach(sets, threshold)[0])
             in_order = [sorted(numbers[list(p)]) for p in reached]
             assert reference.is_first_in_order(sorted(numbers[members_of(first)]), in_order)
             several += len(reached) > 1
         above = np.nextafter(best, np.inf)
-        assert first_parents_that_reach(sets, numbers, above) == -1
+        assert len(sets_that_reach(sets, above)[0]) == 0
     assert several > 100
 
 
