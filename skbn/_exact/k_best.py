@@ -30,7 +30,7 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from operator import attrgetter
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -330,11 +330,17 @@ class NearOptimalNetwork(NamedTuple):
     families: list[tuple[int, int]]
 
 
-class NearOptimalStream(Protocol):
+class NearOptimalStream:
     """Networks in order of their score, up to rounding, found on demand."""
+
+    def __init__(self, networks: Iterator[NearOptimalNetwork]) -> None:
+        self._networks = networks
+        self._found: list[NearOptimalNetwork] = []
 
     def network(self, i: int) -> NearOptimalNetwork | None:
         """Return the i-th best network; None if there are no more."""
+        self._found += itertools.islice(self._networks, max(0, i + 1 - len(self._found)))
+        return self._found[i] if i < len(self._found) else None
 
 
 def near_optimal_networks(
@@ -364,7 +370,8 @@ def near_optimal_networks(
     with Threads(n_jobs, plan.n_columns + plan.n_others) as threads:
         store = ArrayStore(plan)
         best_scores(families, plan, store, threads, progress or Progress())
-    return KBestNetworks(store.scores, families, plan.n_roots, equivalence_classes, told_apart)
+    rest = families, plan.n_roots, equivalence_classes, told_apart
+    return NearOptimalStream(KBestNetworks(store.scores, *rest).networks())
 
 
 class KBestNetworks:
@@ -414,20 +421,9 @@ class KBestNetworks:
         self._heap: list[tuple[float, int, float, int, int, int]] = []
         if best_network_score.item(every) > -math.inf:
             self._push(0.0, self._state(every, 0), 0, 0)
-        self._found: list[NearOptimalNetwork] = []
 
-    def network(self, i: int) -> NearOptimalNetwork | None:
-        """Return the i-th best network; None if there are no more."""
-        while len(self._found) <= i:
-            path = self._next_path()
-            if path is None:
-                return None
-            self._found.append(self._read(path))
-            self._keep(1)
-        return self._found[i]
-
-    def _next_path(self) -> int | None:
-        """Return the next shortest path that is not left out, or None."""
+    def networks(self) -> Iterator[NearOptimalNetwork]:
+        """Yield the networks of the shortest paths that are not left out."""
         while self._heap:
             least, _, lost, number, rank, path = heapq.heappop(self._heap)
             state = self._states[number]
@@ -440,8 +436,9 @@ class KBestNetworks:
             if whole is not None:
                 steps = self._paths.steps(whole)
                 if self._classes is None or self._classes.is_new(steps):
-                    return whole
-        return None
+                    network = self._read(whole)
+                    self._keep(1)
+                    yield network
 
     def _follow(self, lost: float, state: State, rank: int, path: int) -> int | None:
         """Follow a route to the end, by the best continuation of each state after it.
@@ -610,41 +607,28 @@ def _shorter_list(_: int) -> str:
 def sum_of_streams(streams: list[NearOptimalStream]) -> NearOptimalStream:
     """Return the stream of networks that consist of one network of each stream."""
     while len(streams) > 1:  # in pairs, so that few streams wait for each other
-        pairs: list[NearOptimalStream] = [
-            _SumStream(left, right)
+        pairs = [
+            NearOptimalStream(_sums(left, right))
             for left, right in zip(streams[::2], streams[1::2], strict=False)
         ]
         streams = pairs + streams[len(streams) & ~1 :]
     return streams[0]
 
 
-class _SumStream:
-    """The stream of networks that consist of one network of each of two streams."""
+def _sums(left: NearOptimalStream, right: NearOptimalStream) -> Iterator[NearOptimalNetwork]:
+    """Yield the networks that consist of one network of each of two streams."""
+    heap: list[tuple[float, int, int, list[tuple[int, int]]]] = []
 
-    def __init__(self, left: NearOptimalStream, right: NearOptimalStream) -> None:
-        self._left = left
-        self._right = right
-        self._found: list[NearOptimalNetwork] = []
-        self._heap: list[tuple[float, int, int]] = []
-        self._push(0, 0)
+    def push(j: int, k: int) -> None:
+        one, other = left.network(j), right.network(k)
+        if one is not None and other is not None:
+            families = one.families + other.families
+            heapq.heappush(heap, (-(one.score + other.score), j, k, families))
 
-    def network(self, i: int) -> NearOptimalNetwork | None:
-        """Return the i-th best network; None if there are no more."""
-        while len(self._found) <= i:
-            if not self._heap:
-                return None
-            negative, j, k = heapq.heappop(self._heap)
-            left, right = self._left.network(j), self._right.network(k)
-            assert left is not None
-            assert right is not None
-            families = left.families + right.families
-            self._found.append(NearOptimalNetwork(-negative, families))
-            self._push(j, k + 1)
-            if k == 0:
-                self._push(j + 1, 0)
-        return self._found[i]
-
-    def _push(self, j: int, k: int) -> None:
-        left, right = self._left.network(j), self._right.network(k)
-        if left is not None and right is not None:
-            heapq.heappush(self._heap, (-(left.score + right.score), j, k))
+    push(0, 0)
+    while heap:
+        negative, j, k, families = heapq.heappop(heap)
+        yield NearOptimalNetwork(-negative, families)
+        push(j, k + 1)
+        if k == 0:
+            push(j + 1, 0)
