@@ -26,6 +26,7 @@ from skbn._core.vectors import (
     INTEGERS,
     VECTOR,
     call_llvm,
+    filled,
     raised_by_bit_0,
     raised_by_bit_1,
     spread,
@@ -300,5 +301,5 @@ def is_zero(number: int, wide: WideFormat) -> bool:
 @register_jitable
 def sum_within_vector(x, wide):
     """Return the sums over subsets of two bits, of which the four entries are the subsets."""
-    x = wide_sum(x, raised_by_bit_0(x), wide)
-    return wide_sum(x, raised_by_bit_1(x), wide)
+    x = wide_sum(x, raised_by_bit_0(x, filled(0.0)), wide)
+    return wide_sum(x, raised_by_bit_1(x, filled(0.0)), wide)

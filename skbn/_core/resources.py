@@ -17,7 +17,7 @@ from itertools import starmap
 from pathlib import Path
 from threading import Lock
 from traceback import clear_frames
-from typing import Any, Protocol, Self, TextIO, TypeVar
+from typing import Any, NamedTuple, Self, TextIO, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -442,20 +442,21 @@ def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return view
 
 
-class Workers(Protocol):
-    """The workers of a cluster."""
+class Workers(NamedTuple):
+    """The workers of a cluster.
 
-    @property
-    def client(self) -> Any:
-        """The distributed.Client that takes tasks."""
+    Parameters
+    ----------
+    client : distributed.Client
+        What tasks are given to.
+    n_workers : int
+    n_bytes : int
+        How much memory the smallest worker may take.
+    """
 
-    @property
-    def n_workers(self) -> int:
-        """How many there are."""
-
-    @property
-    def n_bytes(self) -> int:
-        """How much memory the smallest worker may take."""
+    client: Any
+    n_workers: int
+    n_bytes: int
 
 
 @dataclass(frozen=True)
@@ -522,14 +523,6 @@ class Resources:
         """Return what each of n computations may take that run at the same time."""
         allowed = None if self.allowed is None else self.allowed // n
         return replace(self, available=self.available // n, allowed=allowed)
-
-    def of_memory(self, n_bytes: int) -> Self:
-        """Return these resources with this much memory of this process, and none elsewhere."""
-        return replace(self, available=n_bytes, allowed=None, scratch=None, cluster=None)
-
-    def in_process(self) -> Self:
-        """Return these resources limited to this process's memory."""
-        return replace(self, scratch=None, cluster=None)
 
     # Threads
 

@@ -131,16 +131,6 @@ def float_sum(typing_context, a, b, wide):
 
 
 @intrinsic
-def repeated(typing_context, x):
-    """Return a vector with the same number in all four entries."""
-
-    def codegen(context, builder, signature, arguments):
-        return spread(builder, arguments[0])
-
-    return FOUR(types.float64), codegen
-
-
-@intrinsic
 def negative(typing_context, a):
     """Return a vector's entries with their signs changed."""
 
@@ -266,30 +256,13 @@ first_halves = _choice([0, 1, 4, 5], "Return the first two entries of each of tw
 second_halves = _choice([2, 3, 6, 7], "Return the last two entries of each of two vectors.")
 without_bit_0 = _choice([0, 0, 2, 2], "Return entry i & ~1 of the first as entry i.")
 without_bit_1 = _choice([0, 1, 0, 1], "Return entry i & ~2 of the first as entry i.")
-
-
-def _choice_or_zero(entries: list[int | None], docstring: str) -> Any:
-    def choose(typing_context, a):
-        def codegen(context, builder, signature, arguments):
-            mask = ir.Constant(
-                ir.VectorType(ir.IntType(32), 4),
-                [4 if entry is None else entry for entry in entries],
-            )
-            return builder.shuffle_vector(arguments[0], ir.Constant(VECTOR, [0.0] * 4), mask)
-
-        return FOUR(FOUR), codegen
-
-    choose.__doc__ = docstring
-    return intrinsic(choose)
-
-
-raised_by_bit_0 = _choice_or_zero(
-    [None, 0, None, 2], "Return entry i & ~1 as entry i where i has bit 0, else 0."
+reversed_entries = _choice([3, 2, 1, 0], "Return the entries of the first in reverse order.")
+raised_by_bit_0 = _choice(
+    [4, 0, 6, 2], "Return entry i & ~1 of the first as entry i where i has bit 0, else the second."
 )
-raised_by_bit_1 = _choice_or_zero(
-    [None, None, 0, 1], "Return entry i & ~2 as entry i where i has bit 1, else 0."
+raised_by_bit_1 = _choice(
+    [4, 5, 0, 1], "Return entry i & ~2 of the first as entry i where i has bit 1, else the second."
 )
-reversed_entries = _choice_or_zero([3, 2, 1, 0], "Return the entries in reverse order.")
 
 
 def _pointer(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:

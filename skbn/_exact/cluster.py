@@ -10,7 +10,7 @@ import socket
 from collections import Counter
 from copy import copy
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from psutil import Process
@@ -29,23 +29,7 @@ _SHARE_OF_LIMIT = 0.75
 _one_task = Lock()
 
 
-class Cluster(NamedTuple):
-    """The workers of a client.
-
-    Parameters
-    ----------
-    client : distributed.Client
-    n_workers : int
-    n_bytes : int
-        How much memory the smallest worker may take.
-    """
-
-    client: Any
-    n_workers: int
-    n_bytes: int
-
-
-def current_cluster() -> Cluster:
+def current_cluster() -> Workers:
     """Return the workers of the client that is in use, as in ``with Client(...):``.
 
     Raises
@@ -84,7 +68,7 @@ def current_cluster() -> Cluster:
         raise ValueError("scheduler='dask' needs workers, and the client in use has none.")
     n_on_host = Counter(host for host, *_ in memory.values())
     limits = [min(n_bytes / n_on_host[host], own) for host, n_bytes, own in memory.values()]
-    return Cluster(client, len(memory), int(min(limits)))
+    return Workers(client, len(memory), int(min(limits)))
 
 
 def _is_in_task() -> bool:

@@ -34,13 +34,13 @@ from skbn._core.subsets import (
 )
 from skbn._core.vectors import (
     even_entries,
+    filled,
     first_halves,
     larger,
     load,
     minus,
     odd_entries,
     plus,
-    repeated,
     second_halves,
     store,
 )
@@ -262,7 +262,7 @@ def fill_values(values, families, begins, nothing, join, weigh, wide):
                 value = weigh(of_family[j + step] - of_parents[j], low_odds[i] + odds[k], wide)
                 values[i] = join(values[i], value, wide)
         return
-    nothings = repeated(float(nothing))  # an extended float 0 has the bits of 0.0
+    nothings = filled(float(nothing))  # an extended float 0 has the bits of 0.0
     for i in range(0, values.size, 4):
         value = nothings if begins else load(values, i)
         first = insert_zero_bit(i, child)
@@ -277,7 +277,7 @@ def fill_values(values, families, begins, nothing, join, weigh, wide):
             else:
                 family = load(of_family, j + step)
                 parents = load(of_parents, j)
-            odd = plus(load(low_odds, i), repeated(odds[k]))
+            odd = plus(load(low_odds, i), filled(odds[k]))
             value = join(value, weigh(minus(family, parents), odd, wide), wide)
         store(values, i, value)
 

@@ -200,7 +200,8 @@ def _weigh_with_descendants(values, gamma, start, exponent, wide, weights):
             weights[i] = wide_as_double(value, wide, exponent)
         return
     for i in range(0, values.size, 4):
-        others = reversed_entries(load(gamma, gamma.size - 4 - start - i))
+        others = load(gamma, gamma.size - 4 - start - i)
+        others = reversed_entries(others, others)
         value = wide_product(load(values, i), others, wide)
         store(weights, i, wide_as_double(value, wide, exponent))
 

@@ -165,7 +165,7 @@ def order_products(F, R, child, q, wide):
             without = load(F, C)
             with_child = load(R, C | 1 << child)
         product = wide_product(without, with_child, wide)
-        store(q, size - 4 - i, reversed_entries(product))
+        store(q, size - 4 - i, reversed_entries(product, product))
 
 
 @kernel(int64[::1], float64[::1])

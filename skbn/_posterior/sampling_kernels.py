@@ -379,8 +379,8 @@ def draw_layers(M, alpha, samples, most, walks, memory, wide):
 @register_jitable
 def _sums_within_vector(x, wide):
     """Return the sums over subsets of two bits, of which the four entries are the subsets."""
-    x = plus(x, raised_by_bit_0(x))
-    return plus(x, raised_by_bit_1(x))
+    x = plus(x, raised_by_bit_0(x, filled(0.0)))
+    return plus(x, raised_by_bit_1(x, filled(0.0)))
 
 
 @inner_kernel

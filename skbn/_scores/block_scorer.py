@@ -25,14 +25,13 @@ from skbn._core.subsets import members_of
 from skbn._core.text import readable_value
 from skbn._data.degenerate_columns import joined, labels_of
 from skbn._data.nodes import Nodes
-from skbn._data.sample import RowSummary, Sample
+from skbn._data.sample import RowSummary
 from skbn._data.statistics import Prior, SampleStatistics, sample_statistics
 from skbn._regressions.least_squares import Neighbours, solve_triangular, triangular_factor
 from skbn._regressions.log_determinants import set_functions
 from skbn._regressions.set_function import SetWeights
 from skbn._regressions.small_walk import columns_of_small_sets, small_log_determinants
 from skbn._scores.criteria import (
-    Criterion,
     InformationCriterion,
     check_prior,
     check_tables,
@@ -68,22 +67,6 @@ class BlockScorer(FamilyScorer):
 
     why_listed = "of nodes of several columns"
     _of_penalty = (*FamilyScorer._of_penalty, *("_node_terms", "_column_constant", "_weights"))
-
-    def __init__(
-        self,
-        sample: Sample,
-        nodes: Nodes,
-        criterion: Criterion,
-        penalty: float,
-        max_parents: int | None,
-        n_jobs: int | None,
-    ) -> None:
-        if getattr(criterion, "nu", None) is not None:
-            raise ValueError(
-                "nu is a prior mean of columns, and nodes of several columns are whitened first. "
-                "Leave nu=None, which takes the means of the table."
-            )
-        super().__init__(sample, nodes, criterion, penalty, max_parents, n_jobs)
 
     # The columns
 

@@ -110,6 +110,11 @@ class LocalScores(TableMixin, BaseScores):
             self.feature_names_in_ = read_only(feature_names)
         settings = self._nodes, criterion, penalty, max_parents, n_jobs
         is_plain = sample.nodes is None or sample.nodes.are_columns
+        if not is_plain and getattr(criterion, "nu", None) is not None:
+            raise ValueError(
+                "nu is a prior mean of columns, and nodes of several columns are whitened first. "
+                "Leave nu=None, which takes the means of the table."
+            )
         kind = FamilyScorer if is_plain else BlockScorer
         if sample.is_experiment:
             whole = kind(sample.all_rows, *settings)

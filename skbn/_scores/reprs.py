@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, TypeVar
 
-from skbn._core.text import readable_count, readable_name, readable_size, shortened, text_table
-from skbn._displays.notebook import html_table
+from skbn._core.text import readable_count, readable_name, readable_size, shortened
+from skbn._displays.notebook import TableRepr, html_table
 
 # What is shown stays on one screen.
 _MOST_NAMES = 20
@@ -104,22 +104,14 @@ class ScoredParents(NamedTuple):
 Item = TypeVar("Item")
 
 
-class _ParentSets(list[Item]):
+class _ParentSets(TableRepr, list[Item]):
     """Sets of parents of a child, shown as a table."""
 
     _what: ClassVar[str]
-    _alignment: ClassVar[str]  # r and l for each column
-    _header: ClassVar[Sequence[str]]
 
     def __init__(self, child: str | int, items: Iterable[Item]) -> None:
         super().__init__(items)
         self.child = child
-
-    def __repr__(self) -> str:
-        return f"{self._caption()}\n{text_table(self._rows(), self._alignment, self._header)}"
-
-    def _repr_html_(self) -> str | None:
-        return html_table(self._caption(), self._rows(), self._alignment, self._header)
 
     def _caption(self) -> str:
         return f"Parents of {self.child!r}, {self._what} first"
@@ -155,7 +147,7 @@ class TopParents(_ParentSets[ScoredParents]):
        2  -10.00       -2.50  (none)
     """
 
-    _what, _alignment = "best", "rrrl"
+    _what, _alignments = "best", "rrrl"
     _header = ("rank", "score", "difference", "parents")
 
     def _row(self, rank: int, item: ScoredParents) -> tuple[str, ...]:
@@ -194,7 +186,7 @@ class ProbableParentSets(_ParentSets[ProbableParents]):
           0.062  (none)
     """
 
-    _what, _alignment = "most probable", "rl"
+    _what, _alignments = "most probable", "rl"
     _header = ProbableParents._fields[::-1]
 
     def _row(self, rank: int, item: ProbableParents) -> tuple[str, ...]:

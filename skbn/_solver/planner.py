@@ -215,7 +215,8 @@ def _plan_group(
 ) -> GroupSearch:
     """Return the search of a group; raise the TooLargeError of the leanest if none fits."""
     if settings.lists_networks:
-        return _plan_dynamic_program(shape, group, resources.in_process(), settings)
+        in_process = replace(resources, scratch=None, cluster=None)
+        return _plan_dynamic_program(shape, group, in_process, settings)
     is_trivial = len(group.columns) + len(group.others) == 1
     if not settings.is_exact and not is_trivial:
         return plan_order_search(shape, group, resources, settings)
@@ -266,7 +267,7 @@ def _remedies(shape: Shape, resources: Resources, settings: SearchSettings) -> l
         needed = _least_memory(shape, resources, settings)
         if needed <= available:
             remedies.append(f"raise max_memory to {rounded_up(needed)}")
-    given = resources.of_memory(n_bytes)
+    given = replace(resources, available=n_bytes, allowed=None, scratch=None, cluster=None)
     may_use_folder = not settings.lists_networks and resources.scratch is None
     is_dense = len(shape.constraints.groups) == 1 and not shape.families.are_listed
     if settings.is_exact and is_dense and may_use_folder:

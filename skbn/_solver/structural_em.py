@@ -12,11 +12,9 @@ higher observed score (Friedman 1997, "Learning belief networks in the presence 
 and hidden variables"). At the end each edge is left out in turn.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from typing import NamedTuple, Protocol
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -29,6 +27,9 @@ from skbn._solver.incomplete_problem import COARSE, Expectation, IncompleteProbl
 from skbn._solver.near_optimal import near_optimal
 from skbn._solver.planner import plan_searches
 from skbn._solver.problem import Problem, Solution, TableProblem
+
+# What `solve` does.
+Search = Callable[[Problem, Resources, SearchSettings], list[Solution]]
 
 # The progress is that of so many lists; there are rarely more.
 _LISTS = 3
@@ -57,7 +58,24 @@ class Candidate(NamedTuple):
     found: Estimate
 
 
-@dataclass(frozen=True)
+class Listed(NamedTuple):
+    """A class that was scored by its observed values.
+
+    Parameters
+    ----------
+    parents : list of m int
+    score : float
+        In nats.
+    found : Estimate
+        The parameters of its network by EM.
+    """
+
+    parents: list[int]
+    score: float
+    found: Estimate
+
+
+@dataclass(frozen=True, kw_only=True)
 class EMSolution(Solution):
     """The network that structural EM found.
 
@@ -79,47 +97,13 @@ class EMSolution(Solution):
         Makes the problem of complete rows that EM expects under each.
     """
 
-    expected: TableProblem = field(kw_only=True)
-    n_effective: float = field(kw_only=True)
-    candidates: list[Candidate] = field(kw_only=True)
-    scores: tuple[float, ...] = field(kw_only=True)
-    remarks: list[str] = field(kw_only=True)
-    listed: list[Listed] = field(kw_only=True)
-    expectation: Expectation = field(kw_only=True)
-
-
-class Listed(NamedTuple):
-    """A class that was scored by its observed values.
-
-    Parameters
-    ----------
-    parents : list of m int
-    score : float
-        In nats.
-    found : Estimate
-        The parameters of its network by EM.
-    """
-
-    parents: list[int]
-    score: float
-    found: Estimate
-
-
-class Search(Protocol):
-    """What `solve` does."""
-
-    def __call__(
-        self, problem: Problem, resources: Resources, settings: SearchSettings
-    ) -> list[Solution]:
-        """Return the best network of complete rows, in a list."""
-
-
-class _Scored(NamedTuple):
-    """A network, its parameters by EM, and the score of what is observed."""
-
-    parents: list[int]
-    found: Estimate
-    score: float
+    expected: TableProblem
+    n_effective: float
+    candidates: list[Candidate]
+    scores: tuple[float, ...]
+    remarks: list[str]
+    listed: list[Listed]
+    expectation: Expectation
 
 
 def structural_em(
@@ -180,7 +164,7 @@ class _StructuralEM:
         self._log_units = problem.rows.log_units()
         self._candidates: list[Candidate] = []
         self._n_lists = 0
-        self._reduced_from: tuple[_Scored | None, dict[tuple[int, int], _Scored]] = None, {}
+        self._reduced_from: tuple[Listed | None, dict[tuple[int, int], Listed]] = None, {}
         self.saturated = problem.saturated(self._is_over_in_first_step)
         self._priced = problem.expected(self.saturated)
         self._free = self._priced.with_penalties([0.0])[0]
@@ -194,9 +178,9 @@ class _StructuralEM:
 
     # Networks
 
-    def better(self, best: _Scored) -> _Scored | None:
+    def better(self, best: Listed) -> Listed | None:
         """Return a network with a higher score, if one of three ways finds one."""
-        ways: tuple[Callable[[], _Scored], ...] = (
+        ways: tuple[Callable[[], Listed], ...] = (
             lambda: self.best_of_list(best.found),
             lambda: self._searched(best),
             lambda: self._without_an_edge(best),
@@ -207,7 +191,7 @@ class _StructuralEM:
                 return found
         return None
 
-    def best_of_list(self, statistics: Estimate) -> _Scored:
+    def best_of_list(self, statistics: Estimate) -> Listed:
         """Return the best of the classes that are listed by these expected rows."""
         parents, searched = self._listed(statistics)
         tried = {tuple(each.parents) for each in self._candidates}
@@ -247,7 +231,7 @@ class _StructuralEM:
         (found,) = self._search(problem, resources, settings)
         return [found.parents], [found.score]
 
-    def _searched(self, best: _Scored) -> _Scored:
+    def _searched(self, best: Listed) -> Listed:
         """Return the best network of all rows as EM expects them, or the same one."""
         expected = self._problem.expected(best.found)
         (found,) = self._search(expected, self._silent, self._settings)
@@ -257,7 +241,7 @@ class _StructuralEM:
         self._keep(scored)
         return scored
 
-    def _without_an_edge(self, best: _Scored) -> _Scored:
+    def _without_an_edge(self, best: Listed) -> Listed:
         """Return the best network that has one edge less, or the same one if it has none."""
         required = self._problem.constraints.required
         others = [each for (a, b), each in self._reduced(best).items() if not required[b] >> a & 1]
@@ -270,12 +254,12 @@ class _StructuralEM:
         self._keep(scored)
         return scored
 
-    def _reduced(self, best: _Scored) -> dict[tuple[int, int], _Scored]:
+    def _reduced(self, best: Listed) -> dict[tuple[int, int], Listed]:
         """Return the networks without one of the edges, by this edge's parent and child."""
         if self._reduced_from[0] is not best:
             edges = [(a, b) for b, mask in enumerate(best.parents) for a in members_of(mask)]
 
-            def reduce(a: int, b: int) -> _Scored:
+            def reduce(a: int, b: int) -> Listed:
                 without = [*best.parents]
                 without[b] &= ~(1 << a)
                 return self._em(without, best.found, COARSE)
@@ -284,17 +268,17 @@ class _StructuralEM:
             self._reduced_from = best, dict(zip(edges, found, strict=True))
         return self._reduced_from[1]
 
-    def _keep(self, scored: _Scored, searched: float = np.nan) -> None:
+    def _keep(self, scored: Listed, searched: float = np.nan) -> None:
         candidate = Candidate(scored.parents, scored.score, searched, self._n_lists, scored.found)
         self._candidates.append(candidate)
 
     # Scores
 
-    def _scored(self, networks: list[list[int]], begin: Estimate) -> list[_Scored | None]:
+    def _scored(self, networks: list[list[int]], begin: Estimate) -> list[Listed | None]:
         """Return the scores of networks; None for those for which no time is left."""
         resources = self._resources
 
-        def score(i: int) -> _Scored | None:
+        def score(i: int) -> Listed | None:
             if resources.is_over and (i or self._candidates):
                 return None
             scored = self._em(networks[i], begin, COARSE)
@@ -306,11 +290,11 @@ class _StructuralEM:
         # With a progress of their own: the caller of the search may yet explain an error.
         return run_all(resources.n_threads, score, arguments, Progress())
 
-    def _em(self, parents: list[int], begin: Estimate, tolerance: float) -> _Scored:
+    def _em(self, parents: list[int], begin: Estimate, tolerance: float) -> Listed:
         """Return the parameters and the observed-data score of a network."""
         found = self._problem.estimate(parents, begin, tolerance, self._is_over)
         score = found.log_likelihood - self._log_units - self._cost(parents)
-        return _Scored(parents, found, score)
+        return Listed(parents, score, found)
 
     def _cost(self, parents: list[int]) -> float:
         """Return what the criterion takes from the log-likelihood of a network, in nats."""
@@ -318,7 +302,7 @@ class _StructuralEM:
 
     # The result
 
-    def solution(self, best: _Scored, scores: list[float], *, is_finished: bool) -> EMSolution:
+    def solution(self, best: Listed, scores: list[float], *, is_finished: bool) -> EMSolution:
         """Return a network with the parameters that maximise its expected likelihood."""
         problem, parents = self._problem, best.parents
         expected = problem.expected(best.found)
@@ -338,9 +322,8 @@ class _StructuralEM:
         candidates = sorted(self._candidates, key=lambda each: -each.observed)
         listed = {tuple(parents): Listed(parents, score, best.found)}
         for each in candidates:
-            if tuple(each.parents) not in listed:
-                own = Listed(each.parents, each.observed, each.found)
-                listed[tuple(each.parents)] = own
+            own = Listed(each.parents, each.observed, each.found)
+            listed.setdefault(tuple(each.parents), own)
         n_told = sum(each.list_number < _LISTS for each in self._candidates)
         self._resources.progress.advance(work_of_em(self._settings) - n_told)
         return EMSolution(

@@ -317,12 +317,6 @@ def test_shares_of_memory():
     assert Resources(90).share(3).allowed is None
 
 
-def test_what_is_left_without_other_memory():
-    given = Resources(90, 60, scratch="a folder", n_jobs=2)
-    assert given.in_process() == replace(given, scratch=None)
-    assert given.of_memory(7).beside(0) == (7, "are available")
-
-
 def test_a_deadline_begins_with_the_search():
     assert Resources(1).from_now().deadline == float("inf")
     assert Resources(1).end_of_share(0.5) == float("inf")

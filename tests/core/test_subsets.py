@@ -13,7 +13,7 @@ from skbn._core.subsets import (
     max_zeta,
     zeta_transform,
 )
-from skbn._core.vectors import plus, raised_by_bit_0, raised_by_bit_1
+from skbn._core.vectors import filled, plus, raised_by_bit_0, raised_by_bit_1
 
 
 @pytest.mark.parametrize(("n", "most"), [(1, 0), (4, 2), (6, 6), (7, 3), (3, 5)])
@@ -46,8 +46,8 @@ def _sum(a, b, wide):
 
 @register_jitable
 def _sum_within_vector(x, wide):
-    x = plus(x, raised_by_bit_0(x))
-    return plus(x, raised_by_bit_1(x))
+    x = plus(x, raised_by_bit_0(x, filled(0.0)))
+    return plus(x, raised_by_bit_1(x, filled(0.0)))
 
 
 @pytest.mark.parametrize("n_bits", range(1, 12))
