@@ -31,7 +31,7 @@ from skbn._core.subsets import (
     subsets_of,
 )
 from skbn._core.vectors import larger
-from skbn._exact.family_sources import BestScores, RankedParentSets
+from skbn._exact.family_sources import BestScores, Filling, FoundSink, RankedParentSets, Thresholds
 from skbn._exact.fill_kernels import (
     BlockFamilies,
     BlockTables,
@@ -269,38 +269,31 @@ class SearchColumns:
     def first_of(self, masks: Integers) -> int:
         """Return the first of some parent sets: by their size, then by their columns' numbers."""
         sizes = np.bitwise_count(masks)
-        fewest = masks[sizes == sizes.min()].tolist()
-        return min(fewest, key=lambda mask: sorted(self.numbers[v] for v in members_of(mask)))
+        first, *ties = masks[sizes == sizes.min()].tolist()
+        if ties:
+            in_numbers = {
+                mask: sorted(self.numbers[v] for v in members_of(mask)) for mask in (first, *ties)
+            }
+            first = min(in_numbers, key=in_numbers.__getitem__)
+        return int(first)
 
 
 def fill_by_blocks(
-    fill: Callable[[Part, Integers, BlockTables], None],
-    parts: Iterable[Part],
-    tables: BlockTables,
-    threads: Threads,
-    n_tasks: int,
+    fill: Callable[[Part, Integers, BlockTables], None], parts: Iterable[Part], slab: Filling
 ) -> Iterator[float]:
     """Fill a slab's tables block by block, with one part after the other; see `TableSource`.
 
-    Parameters
-    ----------
-    fill : callable
-        Fills some blocks of the tables of a part's children, as far as the part goes.
-    parts : iterable of Part
-    tables : BlockTables
-    threads : Threads
-    n_tasks : int
+    `fill` fills some blocks of the tables of a part's children, as far as the part goes.
     """
+    tables, threads = slab.tables, slab.threads
     n_blocks = 1 << (tables.n_inner - tables.block_bits)
     for part in parts:
-        shares = threads.split(np.arange(n_blocks), math.ceil(n_tasks * part.share))
+        shares = threads.split(np.arange(n_blocks), math.ceil(slab.n_tasks * part.share))
         for _ in threads.map(fill, [(part, blocks, tables) for blocks in shares]):
             yield part.share / len(shares)
 
 
-def parts_in_memory(
-    sets: Sequence[SetFunctions], n_inner: int, outer: int, children: Integers
-) -> Iterator[Part]:
+def parts_in_memory(sets: Sequence[SetFunctions], others: int, slab: Filling) -> Iterator[Part]:
     """Yield the parts of filling a slab if all sets are in memory.
 
     Children that share their functions make one part.
@@ -309,21 +302,21 @@ def parts_in_memory(
     ----------
     sets : sequence of SetFunctions
         Those of each child.
-    n_inner : int
-    outer : int
-        The mask of the slab's columns, and of others, after the inner ones.
-    children : ndarray of int64
+    others : int
+        The mask of the columns that are not in the search.
+    slab : Filling
     """
-    every = (len(sets[0].of_parents) >> n_inner) - 1
+    n_inner = slab.tables.n_inner
+    outer, every = slab.fixed | others >> n_inner, (len(sets[0].of_parents) >> n_inner) - 1
     steps = np.int64(1) << np.arange(len(sets))
     sharing: dict[int, list[int]] = {}
-    for child in children.tolist():
+    for child in slab.children.tolist():
         sharing.setdefault(id(sets[child]), []).append(child)
     for members in sharing.values():
         functions, own = sets[members[0]], np.array(members, dtype=np.int64)
         has_ruled_out = int(functions.of_family[-1] < LEAST_SCORE)  # as that of all columns is
         pieces = Pieces(*functions, 0, every, outer, steps, has_ruled_out)
-        yield Part(pieces, own, share=len(own) / len(children))
+        yield Part(pieces, own, share=len(own) / len(slab.children))
 
 
 def fill_scores(rules: ParentRules, part: Part, blocks: Integers, tables: BlockTables) -> None:
@@ -366,14 +359,10 @@ class DenseFamilies:
         self._columns = SearchColumns(m, plan.n_columns, allowed, required, numbers)
         self._sets = sets
 
-    def fill(
-        self, tables: BlockTables, fixed: int, children: Integers, threads: Threads, n_tasks: int
-    ) -> Iterator[float]:
+    def fill(self, slab: Filling) -> Iterator[float]:
         """Fill the children's tables; see `TableSource`."""
-        outer = fixed | self._columns.others >> tables.n_inner
-        parts = parts_in_memory(self._sets, tables.n_inner, outer, children)
-        fill = partial(fill_scores, self._columns.rules)
-        return fill_by_blocks(fill, parts, tables, threads, n_tasks)
+        parts = parts_in_memory(self._sets, self._columns.others, slab)
+        return fill_by_blocks(partial(fill_scores, self._columns.rules), parts, slab)
 
     def check(self, best_network_scores: BestScores, tables: BlockTables, fixed: int) -> None:
         """Raise if `check_slab` does."""
@@ -401,18 +390,17 @@ class DenseFamilies:
         """Return the local score of a child with the parents of this mask."""
         return self._sets[child].local_score(child, parents)
 
-    def first_sink(
-        self, columns: int, thresholds: dict[int, float], threads: Threads
-    ) -> tuple[int, int] | None:
+    def first_sink(self, columns: int, thresholds: Thresholds, threads: Threads) -> FoundSink:
         """Return the first sink that has parents which reach its threshold, and them."""
         for sink, threshold in thresholds.items():
-            sets, shared = self._parent_sets(sink, columns ^ 1 << sink), 0
-            if sets.candidates.bit_count() >= _FEWEST_TO_SHARE:
+            sets = self._parent_sets(sink, columns ^ 1 << sink)
+            if sets.candidates.bit_count() < _FEWEST_TO_SHARE:
+                masks, _ = sets_that_reach(sets, threshold)
+            else:
                 shared = mask_of(members_of(sets.candidates)[-_SHARED_COLUMNS:])
-            among = sets.candidates ^ shared
-            parts = [sets._replace(candidates=among, outer=outer) for outer in subsets_of(shared)]
-            reached = threads.map(sets_that_reach, [(part, threshold) for part in parts])
-            masks = np.concatenate([of_part for of_part, _ in reached])
+                among = sets._replace(candidates=sets.candidates ^ shared)
+                parts = [(among._replace(outer=outer), threshold) for outer in subsets_of(shared)]
+                masks = np.concatenate([own for own, _ in threads.map(sets_that_reach, parts)])
             if len(masks):
                 return sink, self._columns.first_of(masks)
         return None

@@ -16,6 +16,9 @@ from skbn._exact.fill_kernels import BlockTables
 
 # Returns F of some sets.
 BestScores = Callable[[Integers], Floats]
+# What a sink's local score must reach, by sink; and a sink with the mask of parents that reach it.
+Thresholds = dict[int, float]
+FoundSink = tuple[int, int] | None
 
 
 class RankedParentSets(NamedTuple):
@@ -35,44 +38,50 @@ class RankedParentSets(NamedTuple):
     parents: list[int]
 
 
+class Filling(NamedTuple):
+    """The tables of a slab that are to be filled.
+
+    Parameters
+    ----------
+    tables : BlockTables
+    fixed : int
+        The outer columns of the slab's sets.
+    children : ndarray of int64
+        All inner columns, and some outer ones: those whose tables are filled.
+    threads : Threads
+    n_tasks : int
+        Cut the work into at least this many tasks, so that Ctrl-C is handled soon.
+    """
+
+    tables: BlockTables
+    fixed: int
+    children: Integers
+    threads: Threads
+    n_tasks: int
+
+
 class TableSource(Protocol):
     """What a slab needs to know of families."""
 
-    def fill(
-        self, tables: BlockTables, fixed: int, children: Integers, threads: Threads, n_tasks: int
-    ) -> Iterator[float]:
-        """Fill the children's tables for the outer columns `fixed`; yield each task's share.
+    def fill(self, slab: Filling) -> Iterator[float]:
+        """Fill the children's tables; yield each task's share.
 
         An entry is the best local score over parents that are any outer columns in `fixed`, any
         columns not in the search, and the inner columns of the entry's index: all of them, except
         for the lowest ones, in which the sets of a block differ, of which it may be any.
-
-        Parameters
-        ----------
-        tables : BlockTables
-        fixed : int
-        children : ndarray of int64
-            All inner columns, and some outer ones.
-        threads : Threads
-        n_tasks : int
-            Cut the work into at least this many tasks, so that Ctrl-C is handled soon.
         """
 
 
 def fill_by_child(
-    fill: Callable[[npt.NDArray[Any], int, int], None],
-    tables: BlockTables,
-    fixed: int,
-    children: Integers,
-    threads: Threads,
+    fill: Callable[[npt.NDArray[Any], int, int], None], slab: Filling
 ) -> Iterator[float]:
     """Fill the tables child by child; see `TableSource`.
 
     `fill` is called with a table, its child and `fixed`.
     """
-    starts = tables.starts
-    arguments = [(tables.entries[starts[x] : starts[x + 1]], int(x), fixed) for x in children]
-    for _ in threads.map(fill, arguments):
+    entries, starts = slab.tables.entries, slab.tables.starts
+    arguments = [(entries[starts[x] : starts[x + 1]], int(x), slab.fixed) for x in slab.children]
+    for _ in slab.threads.map(fill, arguments):
         yield 1 / len(arguments)
 
 
@@ -82,9 +91,7 @@ class FamilySource(TableSource, Protocol):
     def check(self, best_network_scores: BestScores, tables: BlockTables, fixed: int) -> None:
         """Raise if some entries of the slab's B or F turn out to be wrong."""
 
-    def first_sink(
-        self, columns: int, thresholds: dict[int, float], threads: Threads
-    ) -> tuple[int, int] | None:
+    def first_sink(self, columns: int, thresholds: Thresholds, threads: Threads) -> FoundSink:
         """Return the first sink that has parents whose local score reaches its threshold, and them.
 
         The parents are among the other columns of the mask `columns`. Fewer come first, then the

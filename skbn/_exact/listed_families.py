@@ -7,7 +7,14 @@ import numpy as np
 from skbn._core.arrays import Floats, Integers, ShortIntegers
 from skbn._core.resources import Threads
 from skbn._core.subsets import mask_of, max_zeta, members_of
-from skbn._exact.family_sources import BestScores, RankedParentSets, fill_by_child
+from skbn._exact.family_sources import (
+    BestScores,
+    Filling,
+    FoundSink,
+    RankedParentSets,
+    Thresholds,
+    fill_by_child,
+)
 from skbn._exact.fill_kernels import BlockTables
 from skbn._exact.plan import SearchPlan
 
@@ -45,11 +52,9 @@ class ListedFamilies:
         self._plan = plan
         self._masks = [_masks_of_rows(columns, each) for each in parents]
 
-    def fill(
-        self, tables: BlockTables, fixed: int, children: Integers, threads: Threads, n_tasks: int
-    ) -> Iterator[float]:
+    def fill(self, slab: Filling) -> Iterator[float]:
         """Fill the children's tables, one after the other; see `TableSource`."""
-        return fill_by_child(self._fill_table, tables, fixed, children, threads)
+        return fill_by_child(self._fill_table, slab)
 
     def _fill_table(self, table: Floats, child: int, fixed: int) -> None:
         n_inner = self._plan.n_inner
@@ -65,9 +70,7 @@ class ListedFamilies:
     def check(self, best_network_scores: BestScores, tables: BlockTables, fixed: int) -> None:
         """Check nothing: the scores were not computed from others."""
 
-    def first_sink(
-        self, columns: int, thresholds: dict[int, float], threads: Threads
-    ) -> tuple[int, int] | None:
+    def first_sink(self, columns: int, thresholds: Thresholds, threads: Threads) -> FoundSink:
         """Return the first sink that has parents which reach its threshold, and them."""
         for sink, threshold in thresholds.items():
             reached = self.parents_that_reach(sink, columns ^ 1 << sink, threshold).parents

@@ -41,7 +41,7 @@ import numpy.typing as npt
 from skbn._core.arrays import Floats, Integers
 from skbn._core.resources import Progress, Threads, allocate
 from skbn._core.subsets import max_zeta, members_of, submasks_by_size
-from skbn._exact.family_sources import BestScores, FamilySource, TableSource
+from skbn._exact.family_sources import BestScores, FamilySource, Filling, TableSource
 from skbn._exact.file_store import file_store
 from skbn._exact.fill_kernels import BlockTables
 from skbn._exact.plan import SearchPlan
@@ -260,9 +260,8 @@ class Slab:
         """
         self._children = self.plan.children(outer)
         work = self.plan.slab_works[fixed.bit_count()].fill
-        for share in self._families.fill(
-            self.block_tables, fixed, self._children, self._threads, work // _TASK
-        ):
+        where = self.block_tables, fixed, self._children
+        for share in self._families.fill(Filling(*where, self._threads, work // _TASK)):
             self._progress.advance(work * share)
 
     def transform(self, fixed: int) -> None:

@@ -32,7 +32,7 @@ from skbn._exact.dense_families import (
     parents_that_reach,
     sets_that_reach,
 )
-from skbn._exact.family_sources import BestScores
+from skbn._exact.family_sources import BestScores, Filling, FoundSink, Thresholds
 from skbn._exact.fill_kernels import BlockTables, Pieces, fill_blocks
 from skbn._exact.plan import SearchPlan
 from skbn._regressions.least_squares import triangular_factor
@@ -100,13 +100,11 @@ class WalkedFamilies:
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_memory": None}
 
-    def fill(
-        self, tables: BlockTables, fixed: int, children: Integers, threads: Threads, n_tasks: int
-    ) -> Iterator[float]:
+    def fill(self, slab: Filling) -> Iterator[float]:
         """Fill the children's tables; see `TableSource`."""
-        parts = self._parts(fixed | self._columns.others >> tables.n_inner, children, threads)
-        fill = partial(fill_scores, self._columns.rules)
-        return fill_by_blocks(fill, parts, tables, threads, n_tasks)
+        outer = slab.fixed | self._columns.others >> slab.tables.n_inner
+        parts = self._parts(outer, slab.children, slab.threads)
+        return fill_by_blocks(partial(fill_scores, self._columns.rules), parts, slab)
 
     def check(self, best_network_scores: BestScores, tables: BlockTables, fixed: int) -> None:
         """Raise if `check_slab` does."""
@@ -190,9 +188,7 @@ class WalkedFamilies:
             ]
         list(threads.map(SubsetWalk.fill, tasks))
 
-    def first_sink(
-        self, columns: int, thresholds: dict[int, float], threads: Threads
-    ) -> tuple[int, int] | None:
+    def first_sink(self, columns: int, thresholds: Thresholds, threads: Threads) -> FoundSink:
         """Return the first sink that has parents which reach its threshold, and them."""
         n_columns = (columns | self._columns.others).bit_count()
         if n_columns >= _FEWEST_COLUMNS and 1 << n_columns <= self.plan.window_size:
@@ -200,8 +196,8 @@ class WalkedFamilies:
         return self._first_sink_by_pieces(columns, thresholds, threads)
 
     def _first_sink_of_few(
-        self, columns: int, thresholds: dict[int, float], threads: Threads
-    ) -> tuple[int, int] | None:
+        self, columns: int, thresholds: Thresholds, threads: Threads
+    ) -> FoundSink:
         """Look for the parents in a walk through the subsets of these columns only.
 
         Its log-determinants are rounded differently. Parents that may reach the threshold are
@@ -265,8 +261,8 @@ class WalkedFamilies:
         return float(self._scores_of(child, np.array([parents]))[0])
 
     def _first_sink_by_pieces(
-        self, columns: int, thresholds: dict[int, float], threads: Threads
-    ) -> tuple[int, int] | None:
+        self, columns: int, thresholds: Thresholds, threads: Threads
+    ) -> FoundSink:
         """Look for the parents piece by piece, which are walked once for all sinks."""
         n_inner, size = self.plan.n_inner, self.plan.inner_size
         inner = columns & (size - 1)
@@ -292,7 +288,7 @@ class WalkedFamilies:
         return None
 
     def _tasks(
-        self, sinks: list[int], piece: int, inner: int, thresholds: dict[int, float]
+        self, sinks: list[int], piece: int, inner: int, thresholds: Thresholds
     ) -> list[tuple[Any, ...]]:
         """Return the arguments of tasks that look for parents with a piece's columns."""
         outer = piece << self.plan.n_inner

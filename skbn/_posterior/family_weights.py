@@ -28,6 +28,7 @@ from skbn._core.resources import Threads, allocate
 from skbn._core.subsets import bit_length, members_of, popcount, remove_bit, zeta_transform
 from skbn._core.vectors import float_sum, larger, load, plus, reversed_entries, store
 from skbn._exact.dense_families import Part, SearchColumns, fill_by_blocks, parts_in_memory
+from skbn._exact.family_sources import Filling
 from skbn._exact.fill_kernels import (
     PIECES,
     BlockFamilies,
@@ -356,13 +357,10 @@ class FamilyWeights:
             of_fewest += float(self._log_odds[child, members_of(fewest)].sum())
         return best, of_fewest if math.isfinite(of_fewest) else least
 
-    def fill(
-        self, tables: BlockTables, fixed: int, children: Integers, threads: Threads, n_tasks: int
-    ) -> Iterator[float]:
+    def fill(self, slab: Filling) -> Iterator[float]:
         """Fill the children's tables with weights; see `TableSource`."""
-        outer = fixed | self._columns.others >> tables.n_inner
-        parts = parts_in_memory(self._sets, tables.n_inner, outer, children)
-        return fill_by_blocks(self._fill_blocks, parts, tables, threads, n_tasks)
+        parts = parts_in_memory(self._sets, self._columns.others, slab)
+        return fill_by_blocks(self._fill_blocks, parts, slab)
 
     def _fill_blocks(self, part: Part, blocks: Integers, tables: BlockTables) -> None:
         rest = part.children, blocks, tables, self.wide, self.biases

@@ -16,6 +16,7 @@ from skbn._posterior.family_weights import FamilyWeights
 from skbn._posterior.listed_weights import FamilyList, ListedWeights, Weights
 from skbn._posterior.plan import WORK_OF_LISTED_FAMILY, GroupPlan
 from skbn._regressions.set_function import SetFunctions, SetWeights
+from skbn._scores.families import Limits, SetValues
 from skbn._scores.scorer import FamilyScorer
 from skbn._solver.constraints import Constraints
 
@@ -54,14 +55,9 @@ def weights_of_group(
         families, log_det = small[child]
         tables = scorer.of_child(children[child]).tables.copy()
         tables[0, most + 1 :] = -np.inf
-        scores = families.scores_in_order(
-            place[child],
-            [place[p] for p in required],
-            [place[p] for p in candidates],
-            most_candidates,
-            log_det,
-            tables,
-        )
+        places = ([place[p] for p in each] for each in (required, candidates))
+        limits = Limits(place[child], *places)
+        scores = families.scores_in_order(limits, most_candidates, SetValues(log_det, tables))
         resources.progress.advance(WORK_OF_LISTED_FAMILY * len(scores))
         return scores
 

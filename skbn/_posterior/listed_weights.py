@@ -15,7 +15,7 @@ import numpy.typing as npt
 from numba import float64, int64, uint64
 
 from skbn._core.arrays import Floats, Integers
-from skbn._core.compile import inner_kernel, kernel
+from skbn._core.compile import inner_kernel, kernel, kernels_of
 from skbn._core.extended_floats import (
     WIDE,
     WideFormat,
@@ -27,8 +27,7 @@ from skbn._core.extended_floats import (
 from skbn._core.random_numbers import first_above, uniform
 from skbn._core.resources import Threads
 from skbn._core.subsets import SmallSubsets, advance, binomial
-from skbn._exact.family_sources import fill_by_child
-from skbn._exact.fill_kernels import BlockTables
+from skbn._exact.family_sources import Filling, fill_by_child
 from skbn._exact.plan import SearchPlan
 from skbn._posterior.family_weights import MASK_BITS, FamilyWeights, scale_of_weights, sum_zeta
 
@@ -161,17 +160,7 @@ def draw_families(masks, cumulative, chosen, states, families):
         families[i] = first_above(cumulative, start, end - 1, target)
 
 
-LISTED_KERNELS = (
-    list_masks,
-    add_log_odds,
-    add_by_parent,
-    weigh_listed,
-    scatter_weights,
-    weigh_with_others,
-    cumulate,
-    draw_families,
-    sum_zeta,
-)
+LISTED_KERNELS = (*kernels_of(__name__), sum_zeta)
 
 _NOWHERE = 1 << MASK_BITS  # beyond the end of every table
 
@@ -289,11 +278,9 @@ class ListedWeights:
         """How many sets of the group's other columns there are."""
         return 1 << (self.plan.n_columns - 1)
 
-    def fill(
-        self, tables: BlockTables, fixed: int, children: Integers, threads: Threads, n_tasks: int
-    ) -> Iterator[float]:
+    def fill(self, slab: Filling) -> Iterator[float]:
         """Fill the children's tables, one after the other; see `TableSource`."""
-        return fill_by_child(self._fill_table, tables, fixed, children, threads)
+        return fill_by_child(self._fill_table, slab)
 
     def _fill_table(self, table: Integers, child: int, fixed: int) -> None:
         n_inner = self.plan.n_inner

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from skbn._core.arrays import Booleans, Floats, Integers
-from skbn._core.resources import Progress, read_only
+from skbn._core.resources import Resources, read_only
 from skbn._core.subsets import members_of
 from skbn._core.text import readable_value
 from skbn._data.degenerate_columns import joined, labels_of
@@ -231,19 +231,16 @@ class BlockScorer(FamilyScorer):
         )
 
     def _values(
-        self,
-        families: AllFamilies | SmallFamilies,
-        columns: list[int],
-        n_jobs: int | None,
-        progress: Progress | None,
+        self, families: AllFamilies | SmallFamilies, columns: list[int], resources: Resources
     ) -> Floats:
         factor, offsets = self.factor_of(columns)
+        given = resources.n_jobs, resources.progress
         subsets, widths = families.subsets, [self.nodes.widths[v] for v in columns]
         if subsets is None:
             weights = self.weights_of(columns, families.max_parents)
-            return set_functions(factor, weights, n_jobs, progress, offsets).of_family
+            return set_functions(factor, weights, *given, offsets).of_family
         added = np.zeros(len(columns)) if offsets is None else offsets
-        log_det = small_log_determinants(factor, subsets, added, n_jobs, progress, widths=widths)
+        log_det = small_log_determinants(factor, subsets, added, *given, widths=widths)
         self._check_sets(families, log_det, columns)
         n_nodes = np.repeat(np.arange(subsets.most + 1), np.diff(subsets.starts))
         return self._value(columns_of_small_sets(subsets, widths), n_nodes, log_det)

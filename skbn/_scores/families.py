@@ -13,14 +13,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from math import comb
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numba import boolean, float64, int16, int64
 
 from skbn._core.arrays import BYTES, Booleans, Floats, Integers, ShortIntegers
-from skbn._core.compile import compile_kernels, inner_kernel, kernel
-from skbn._core.resources import Progress, largest_that_fits
+from skbn._core.compile import compile_kernels, inner_kernel, kernel, kernels_of
+from skbn._core.resources import Resources, largest_that_fits
 from skbn._core.subsets import SmallSubsets, advance, binomial, mask_of, max_zeta, members_of, rank
 from skbn._regressions.log_determinants import log_determinants, log_determinants_work, walk_seeds
 from skbn._regressions.set_function import local_score, local_score_terms
@@ -196,6 +196,24 @@ ScoredPiece = tuple[Floats, Callable[[int], list[int]]]
 ScoredParentSets = tuple[ShortIntegers, Floats]
 
 
+class Limits(NamedTuple):
+    """The parents that a child must have, and the others that it may have, ascending."""
+
+    child: int
+    required: Sequence[int]
+    candidates: Sequence[int]
+
+
+class SetValues(NamedTuple):
+    """What scores follow from: log-determinants of sets of columns, and the tables that weigh them.
+
+    For sets of nodes, the log-determinants may be functions in their place.
+    """
+
+    log_det: Floats
+    tables: Floats
+
+
 class Families(ABC):
     """Which families of m columns have scores: what the planner of a search asks.
 
@@ -308,10 +326,10 @@ class AllFamilies(Families):
         return sum(1 << n for n in n_candidates)
 
     def log_determinants(
-        self, factor: Floats, offsets: Floats | None, n_jobs: int | None, progress: Progress | None
+        self, factor: Floats, offsets: Floats | None, resources: Resources
     ) -> Floats:
         """Return the log-determinants of all subsets of the columns."""
-        return log_determinants(factor, n_jobs, progress, offsets)
+        return log_determinants(factor, resources.n_jobs, resources.progress, offsets)
 
     def nearly_dependent_sets(self, *_: object) -> Iterator[list[int]]:
         """Yield nothing, as all columns together were checked already."""
@@ -321,41 +339,22 @@ class AllFamilies(Families):
         """Return the index of a parent set among those of the child."""
         return mask_of(other - (other > child) for other in parents)
 
-    def scored(
-        self, child: int, candidates: list[int], log_det: Floats, tables: Floats
-    ) -> Iterator[ScoredPiece]:
+    def scored(self, child: int, candidates: list[int], sets: SetValues) -> Iterator[ScoredPiece]:
         """Yield the scores of all families with parents among the candidates, in pieces."""
         low, high = candidates[:_PIECE_BITS], candidates[_PIECE_BITS:]
         below = _masks_of_subsets(low)
         for above in _masks_of_subsets(high):
             masks = below + above
-            scores = _scores_at(masks, child, log_det, tables)
+            scores = _scores_at(masks, child, sets)
             yield scores, partial(_members_at, masks)
 
-    def listed(
-        self,
-        child: int,
-        required: Sequence[int],
-        candidates: Sequence[int],
-        log_det: Floats,
-        tables: Floats,
-        with_dominated: bool,
-    ) -> ScoredParentSets:
-        """Return the families that score higher than all with fewer of their parents, or all.
-
-        Parameters
-        ----------
-        required : sequence of int
-            Columns that are parents in all of them, ascending.
-        candidates : sequence of int
-            Columns that may be parents as well, ascending.
-        with_dominated : bool
-        """
-        masks = _masks_of_subsets(candidates) | mask_of(required)
-        scores = _scores_at(masks, child, log_det, tables)
+    def listed(self, limits: Limits, sets: SetValues, with_dominated: bool) -> ScoredParentSets:
+        """Return the families that score higher than all with fewer of their parents, or all."""
+        masks = _masks_of_subsets(limits.candidates) | mask_of(limits.required)
+        scores = _scores_at(masks, limits.child, sets)
         keep = scores > -np.inf
         if not with_dominated:
-            drop_dominated(keep, scores, len(candidates))
+            drop_dominated(keep, scores, len(limits.candidates))
         kept = np.flatnonzero(keep)
         members = [members_of(mask) for mask in masks[kept]]
         width = max(map(len, members), default=0)
@@ -372,14 +371,7 @@ class SmallFamilies(Families):
     max_parents : int
     """
 
-    kernels: ClassVar[tuple[Any, ...]] = (
-        add_singles,
-        walk_small_sets,
-        first_suspect,
-        score_families,
-        keep_undominated,
-        list_families,
-    )
+    kernels: ClassVar[tuple[Any, ...]] = (add_singles, walk_small_sets, *kernels_of(__name__))
 
     def __init__(self, m: int, max_parents: int) -> None:
         self.m = m
@@ -406,11 +398,12 @@ class SmallFamilies(Families):
         return sum(SmallSubsets(n, self.max_parents).n_sets for n in n_candidates)
 
     def log_determinants(
-        self, factor: Floats, offsets: Floats | None, n_jobs: int | None, progress: Progress | None
+        self, factor: Floats, offsets: Floats | None, resources: Resources
     ) -> Floats:
         """Return the log-determinants of the sets of at most ``max_parents + 1`` columns."""
         added = np.zeros(self.m) if offsets is None else offsets
-        return small_log_determinants(factor, self.subsets, added, n_jobs, progress)
+        given = resources.n_jobs, resources.progress
+        return small_log_determinants(factor, self.subsets, added, *given)
 
     def nearly_dependent_sets(
         self, log_det: Floats, offsets: Floats | None, threshold: float
@@ -453,26 +446,17 @@ class SmallFamilies(Families):
         others = [other - (other > child) for other in parents]
         return SmallSubsets(self.m - 1, self.max_parents).index(others)
 
-    def scored(
-        self, child: int, candidates: list[int], log_det: Floats, tables: Floats
-    ) -> Iterator[ScoredPiece]:
+    def scored(self, child: int, candidates: list[int], sets: SetValues) -> Iterator[ScoredPiece]:
         """Yield the scores of all families with parents among the candidates, in one piece."""
         free = SmallSubsets(len(candidates), self.max_parents)
-        scores = self.scores_in_order(child, [], candidates, free.most, log_det, tables)
+        scores = self.scores_in_order(Limits(child, [], candidates), free.most, sets)
         yield scores, lambda i: [candidates[j] for j in free.members(i)]
 
-    def listed(
-        self,
-        child: int,
-        required: Sequence[int],
-        candidates: Sequence[int],
-        log_det: Floats,
-        tables: Floats,
-        with_dominated: bool,
-    ) -> ScoredParentSets:
+    def listed(self, limits: Limits, sets: SetValues, with_dominated: bool) -> ScoredParentSets:
         """Return the families that score higher than all with fewer of their parents, or all."""
+        _, required, candidates = limits
         free = SmallSubsets(len(candidates), self.max_parents - len(required))
-        scores = self.scores_in_order(child, required, candidates, free.most, log_det, tables)
+        scores = self.scores_in_order(limits, free.most, sets)
         keep = scores > -np.inf
         if not with_dominated:
             keep_undominated(scores, free.n, free.most, free.binomials, free.starts, keep)
@@ -480,23 +464,9 @@ class SmallFamilies(Families):
         list_families(*_int64_arrays(required, candidates), free.most, keep, members)
         return members, scores[keep]
 
-    def scores_in_order(
-        self,
-        child: int,
-        required: Sequence[int],
-        candidates: Sequence[int],
-        most: int,
-        log_det: Floats,
-        tables: Floats,
-    ) -> Floats:
-        """Return the scores of all families with up to `most` candidates, as in `SmallSubsets`.
-
-        Parameters
-        ----------
-        required, candidates : sequence of int
-            Ascending. The columns that are parents in all families, and those that may be.
-        most : int
-        """
+    def scores_in_order(self, limits: Limits, most: int, sets: SetValues) -> Floats:
+        """Return the scores of all families with up to `most` candidates, as in `SmallSubsets`."""
+        child, required, candidates = limits
         free = SmallSubsets(len(candidates), most)
         scores = np.empty(free.n_sets)
         subsets = self.subsets
@@ -504,8 +474,8 @@ class SmallFamilies(Families):
             child,
             *_int64_arrays(required, candidates),
             free.most,
-            log_det,
-            tables.copy(),  # the kernel is compiled for arrays that can be written
+            sets.log_det,
+            sets.tables.copy(),  # the kernel is compiled for arrays that can be written
             subsets.binomials,
             subsets.starts,
             scores,
@@ -540,12 +510,11 @@ def fewer_families(
     return ", or ".join(remedies) or "free some"
 
 
-def _scores_at(masks: Integers, child: int, log_det: Floats, tables: Floats) -> Floats:
+def _scores_at(masks: Integers, child: int, sets: SetValues) -> Floats:
     """Return the scores of a child with the parents of each mask."""
-    of_parents, of_family = log_det[masks], log_det[masks | 1 << child]
-    c, parents_term, family_term = local_score_terms(
-        tables, np.bitwise_count(masks), of_parents, of_family
-    )
+    of_parents, of_family = sets.log_det[masks], sets.log_det[masks | 1 << child]
+    n_parents = np.bitwise_count(masks)
+    c, parents_term, family_term = local_score_terms(sets.tables, n_parents, of_parents, of_family)
     return c + parents_term + family_term
 
 

@@ -23,7 +23,7 @@ from skbn._data.statistics import GroupStatistics, Regression, SampleStatistics
 from skbn._regressions.least_squares import Neighbours
 from skbn._regressions.log_determinants import log_determinants_work
 from skbn._regressions.set_function import SetFunctions
-from skbn._scores.families import AllFamilies, ScoredParentSets, ScoredPiece, SmallFamilies
+from skbn._scores.families import AllFamilies, SetValues, SmallFamilies
 from skbn._scores.scorer import FamilyScorer, ScoredGroup
 from skbn.exceptions import DegenerateColumnsError
 
@@ -295,23 +295,10 @@ class GroupedScorer(FamilyScorer):
         unknown = np.full((len(children), m), np.nan)
         yield Neighbours(children, unknown, unknown), terms
 
-    def scored(self, child: int, candidates: list[int]) -> Iterator[ScoredPiece]:
-        offset, weighed = self._offset(child), self._values_of(child)
-        tables = self.of_child(child).tables
-        for scores, parents_at in self.families.scored(child, candidates, weighed, tables):
-            yield scores + offset, parents_at
-
-    def listed(
-        self, child: int, required: list[int], candidates: list[int], with_dominated: bool = False
-    ) -> ScoredParentSets:
-        weighed, tables = self._values_of(child), self.of_child(child).tables
-        where = child, required, candidates
-        return self.families.listed(*where, weighed, tables, with_dominated)
-
     def functions_by_child(
         self, columns: list[int], children: list[int], max_parents: int, resources: Resources
     ) -> list[SetFunctions]:
-        given = columns, max_parents, resources.n_jobs
+        given = columns, max_parents, resources.reporting(Progress())
         of_children = self._added(
             children, lambda scorer: scorer.set_functions_of(*given), _sum_of_functions
         )
@@ -322,21 +309,21 @@ class GroupedScorer(FamilyScorer):
         self, columns: list[int], children: list[int], max_parents: int, resources: Resources
     ) -> list[tuple[SmallFamilies, Floats]]:
         def small_sets(scorer: FamilyScorer) -> tuple[SmallFamilies, Floats, Floats]:
-            return *scorer.small_sets(columns, max_parents, resources.n_jobs), scorer.tables
+            silent = resources.reporting(Progress())
+            return *scorer.small_sets(columns, max_parents, silent), scorer.tables
 
         of_children = self._added(children, small_sets, _sum_of_small_sets)
         resources.progress.advance(of_children[0][0].work)
         return [(families, weighed) for families, weighed, *_ in of_children]
 
-    def _values_of(self, child: int) -> Floats:
-        """Return what the tables weigh, for the sets of all of a child's families."""
+    def _values_of(self, child: int) -> SetValues:
         key, scorers = tuple(self._groups_of[child]), self.scorers_of(child)
         if not self.is_sum:
-            return scorers[0].log_determinants()
+            return SetValues(scorers[0].log_determinants(), scorers[0].tables)
         if key not in self._sums:
             parts = [(self.families, each.log_determinants(), each.tables) for each in scorers]
             _, self._sums[key], *_ = _sum_of_small_sets(parts)
-        return self._sums[key]
+        return SetValues(self._sums[key], self.tables)
 
     def _added(
         self,

@@ -28,7 +28,7 @@ from skbn._scores.criteria import (
     read_penalty,
     same_criterion,
 )
-from skbn._scores.families import ScoredParentSets, ScoredPiece
+from skbn._scores.families import Limits, ScoredParentSets, ScoredPiece
 from skbn._scores.grouped_scorer import GroupedScorer, TableGroup, sum_of_scorers
 from skbn._scores.reprs import ScoresSummary
 from skbn._scores.scorer import FamilyScorer
@@ -543,7 +543,7 @@ class LocalScores(TableMixin, BaseScores):
 
     def _families_to_write(self, child: int) -> ScoredParentSets:
         others = [v for v in range(len(self._nodes.names)) if v != child]
-        parents, scores = self.scorer.listed(child, [], others)
+        parents, scores = self.scorer.listed(Limits(child, [], others))
         return parents, scores + self.scorer.score_offsets[child]
 
 

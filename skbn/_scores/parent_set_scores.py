@@ -17,7 +17,7 @@ from skbn._data.containers import row_labels
 from skbn._data.row_values import in_order_of_rows
 from skbn._data.sample import Sample
 from skbn._scores.base import BaseScores
-from skbn._scores.families import ScoredParentSets, ScoredPiece
+from skbn._scores.families import Limits, ScoredParentSets, ScoredPiece
 from skbn._scores.jkl import LARGEST_SCORE, MOST_COLUMNS, read_jkl, repeated_row
 from skbn._scores.reprs import ScoresSummary
 
@@ -224,10 +224,9 @@ class ParentSetScores(BaseScores):
         scores = np.array([self.local_score(x, members_of(mask)) for x, mask in enumerate(parents)])
         return np.array([scores - self._score_offsets, self._score_offsets])
 
-    def _listed(
-        self, child: int, required: list[int], candidates: list[int], max_parents: int
-    ) -> ScoredParentSets:
+    def _listed(self, limits: Limits, max_parents: int) -> ScoredParentSets:
         """Return the families with all required parents and any of the candidates."""
+        child, required, candidates = limits
         parents, scores = self._families[child]
         # Index -1, which pads the rows, is the last entry of each array.
         is_possible, is_required = np.zeros((2, len(self._columns) + 1), dtype=bool)
@@ -243,7 +242,7 @@ class ParentSetScores(BaseScores):
         return ScoresSummary(type(self).__name__, self.n_families, None, self._columns, {}, n_bytes)
 
     def _scored(self, child: int, candidates: list[int]) -> Iterator[ScoredPiece]:
-        parents, scores = self._listed(child, [], candidates, len(self._columns))
+        parents, scores = self._listed(Limits(child, [], candidates), len(self._columns))
         yield scores, lambda i: [int(p) for p in parents[i] if p >= 0]
 
     def _families_to_write(self, child: int) -> ScoredParentSets:

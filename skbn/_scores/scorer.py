@@ -39,8 +39,10 @@ from skbn._scores.criteria import (
 )
 from skbn._scores.families import (
     AllFamilies,
+    Limits,
     ScoredParentSets,
     ScoredPiece,
+    SetValues,
     SmallFamilies,
     fewer_families,
 )
@@ -328,7 +330,8 @@ class FamilyScorer:
             _ = self.statistics  # a table that is refused needs no memory
             self._require_memory()
             compile_kernels(families.kernels)
-            self._shared.log_determinants = self._values(families, nodes, self._n_jobs, progress)
+            resources = Resources(0, n_jobs=self._n_jobs, progress=progress or Progress())
+            self._shared.log_determinants = self._values(families, nodes, resources)
         elif progress is not None:
             progress.advance(families.work)
         return self._shared.log_determinants
@@ -348,31 +351,23 @@ class FamilyScorer:
 
         Advances the progress by the work of one walk.
         """
-        small = self.small_sets(columns, max_parents, resources.n_jobs, resources.progress)
+        small = self.small_sets(columns, max_parents, resources)
         return [small] * len(children)
 
     def small_sets(
-        self,
-        columns: list[int],
-        max_parents: int,
-        n_jobs: int | None,
-        progress: Progress | None = None,
+        self, columns: list[int], max_parents: int, resources: Resources
     ) -> tuple[SmallFamilies, Floats]:
         """Return the families of few parents among columns, and what they need."""
         families = SmallFamilies(len(columns), max_parents)
         compile_kernels(families.kernels)
-        return families, self._values(families, columns, n_jobs, progress)
+        return families, self._values(families, columns, resources)
 
     def _values(
-        self,
-        families: AllFamilies | SmallFamilies,
-        columns: list[int],
-        n_jobs: int | None,
-        progress: Progress | None,
+        self, families: AllFamilies | SmallFamilies, columns: list[int], resources: Resources
     ) -> Floats:
         """Return what `tables` weigh, for the sets that the families need."""
         factor, offsets = self.factor_of(columns)
-        log_det = families.log_determinants(factor, offsets, n_jobs, progress)
+        log_det = families.log_determinants(factor, offsets, resources)
         self._check(families, log_det, offsets, columns)
         return log_det
 
@@ -409,11 +404,7 @@ class FamilyScorer:
         return SetWeights(tables)
 
     def set_functions_of(
-        self,
-        columns: list[int],
-        max_parents: int,
-        n_jobs: int | None,
-        progress: Progress | None = None,
+        self, columns: list[int], max_parents: int, resources: Resources
     ) -> SetFunctions:
         """Return what local scores are differences of, for all subsets of columns, in this order.
 
@@ -426,20 +417,21 @@ class FamilyScorer:
             If the columns of a family of up to `max_parents` parents depend on each other.
         """
         if not self.statistics.is_checked:
-            self.small_sets(columns, max_parents, n_jobs)  # which looks at each family
+            # Which looks at each family.
+            self.small_sets(columns, max_parents, resources.reporting(Progress()))
         weights = self.weights_of(columns, max_parents)
+        given = resources.n_jobs, resources.progress
         is_whole = not self.families.are_listed and columns == list(range(self.families.m))
         kept = self._shared.searched
         if is_whole and kept is not None and kept.weights == weights:
-            if progress is not None:
-                progress.advance(self.families.work)
+            resources.progress.advance(self.families.work)
             return kept.sets
         if not is_whole:
             factor, offsets = self.factor_of(columns)
-            return set_functions(factor, weights, n_jobs, progress, offsets)
+            return set_functions(factor, weights, *given, offsets)
         kept = self._shared.searched = self._shared.log_determinants = None
         self._require_memory()
-        sets = set_functions(self.statistics.factor, weights, n_jobs, progress, self.offsets)
+        sets = set_functions(self.statistics.factor, weights, *given, self.offsets)
         self._shared.searched = SearchedSets(sets, weights)
         return sets
 
@@ -462,9 +454,7 @@ class FamilyScorer:
         functions : list of SetFunctions
             One for each of `columns`; only those of children are used.
         """
-        n_jobs, progress = resources.n_jobs, resources.progress
-        sets = self.set_functions_of(columns, max_parents, n_jobs, progress)
-        return [sets] * len(columns)
+        return [self.set_functions_of(columns, max_parents, resources)] * len(columns)
 
     def factor_of(self, columns: list[int]) -> tuple[Floats, Floats | None]:
         """Return what the log-determinants of some columns follow from: factor and offsets."""
@@ -567,23 +557,17 @@ class FamilyScorer:
 
     def scored(self, child: int, candidates: list[int]) -> Iterator[ScoredPiece]:
         """Yield the scores of the families with parents among the candidates, in pieces."""
-        offset = self.score_offsets[child]
-        log_det = self.log_determinants()
-        for scores, parents_at in self.families.scored(child, candidates, log_det, self.tables):
+        offset = self._offset(child)
+        pieces = self.families.scored(child, candidates, self._values_of(child))
+        for scores, parents_at in pieces:
             yield scores + offset, parents_at
 
-    def listed(
-        self, child: int, required: list[int], candidates: list[int], with_dominated: bool = False
-    ) -> ScoredParentSets:
+    def listed(self, limits: Limits, with_dominated: bool = False) -> ScoredParentSets:
         """Return a child's families.
 
         Parameters
         ----------
-        child : int
-        required : list of int
-            Columns that are parents in all of them, ascending.
-        candidates : list of int
-            Columns that may be parents as well, ascending.
+        limits : Limits
         with_dominated : bool
             Whether to return families too that do not score higher than all with fewer of their
             parents.
@@ -595,9 +579,14 @@ class FamilyScorer:
         scores : ndarray of shape (n_families,), float64, nats
             Without the child's offset.
         """
-        log_det = self.log_determinants()
-        where = child, required, candidates
-        return self.families.listed(*where, log_det, self.tables, with_dominated)
+        return self.families.listed(limits, self._values_of(limits.child), with_dominated)
+
+    def _offset(self, child: int) -> float:
+        return float(self.score_offsets[child])
+
+    def _values_of(self, child: int) -> SetValues:
+        """Return what the scores of a child's families follow from."""
+        return SetValues(self.log_determinants(), self.tables)
 
     def to_array(self) -> Floats:
         """Return the local scores of all families, shape (m, n_parent_sets)."""

@@ -9,7 +9,7 @@ from skbn._core.resources import Resources
 from skbn._core.subsets import bits_of, mask_of, members_of
 from skbn._regressions.log_determinants import FEWEST_NODES, SubsetWalk, sums_over_subsets
 from skbn._regressions.set_function import ruled_out
-from skbn._scores.families import ScoredParentSets, drop_dominated
+from skbn._scores.families import Limits, ScoredParentSets, SetValues, drop_dominated
 from skbn._scores.scorer import FamilyScorer
 from skbn._solver.certificate import gains_of_neighbours
 from skbn._solver.constraints import Constraints
@@ -122,8 +122,8 @@ class CandidateScores:
         nodes = [*candidates, child]
         resources = Resources(available=0, n_jobs=1)
         ((families, values),) = scorer.small_sets_by_child(nodes, [child], most, resources)
-        tables = scorer.tables.copy()
-        known = families.scores_in_order(k, [], range(k), most, values, tables)
+        limits, of_sets = Limits(k, [], range(k)), SetValues(values, scorer.tables)
+        known = families.scores_in_order(limits, most, of_sets)
         sets = np.arange(1 << k)
         n_parents = np.bitwise_count(sets)
         scores = np.full(len(sets), -np.inf)

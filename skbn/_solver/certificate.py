@@ -23,6 +23,7 @@ from skbn._core.text import readable_value
 from skbn._networks.equivalence import canonical_member
 from skbn._regressions.least_squares import families_of
 from skbn._regressions.set_function import internal_error, score_tolerance
+from skbn._scores.families import Limits
 from skbn._scores.local_scores import LocalScores
 from skbn._scores.parent_set_scores import ParentSetScores
 from skbn._scores.scorer import FamilyScorer, ScoredGroup
@@ -151,7 +152,7 @@ def certify_listed_network(
         name = scores.columns[child]
         required = members_of(constraints.required[child])
         may_be = members_of(constraints.allowed[child] & ~descendants[child])
-        _, local = scores._listed(child, required, may_be, constraints.max_parents)
+        _, local = scores._listed(Limits(child, required, may_be), constraints.max_parents)
         best = local.max() - offsets[child]
         if not best <= own[child] + tolerance:
             raise internal_error(

@@ -13,7 +13,7 @@ from skbn._core.subsets import mask_of, members_of
 from skbn._data.sample import Sample
 from skbn._networks.descriptions import score_losses
 from skbn._regressions.set_function import SCORE_ACCURACY, internal_error
-from skbn._scores.families import GivenFamilies, ScoredParentSets
+from skbn._scores.families import GivenFamilies, Limits, ScoredParentSets
 from skbn._scores.parent_set_scores import ParentSetScores
 from skbn._solver.certificate import certify_listed_network, certify_score, descendants_of
 from skbn._solver.constraints import Constraints
@@ -62,11 +62,11 @@ class ListedProblem(Problem):
     # Families
 
     def listed(self, child: int, *, with_dominated: bool = False) -> ScoredParentSets:
-        required, candidates = self.limits_of(child)
-        listed = self.scores._listed(child, required, candidates, self.constraints.max_parents)
+        limits = self.limits_of(child)
+        listed = self.scores._listed(limits, self.constraints.max_parents)
         if len(listed[1]) == 0:
-            names = [self.names[p] for p in required]
-            must = f" that has the required parents {names} and" if required else " that"
+            names = [self.names[p] for p in limits.required]
+            must = f" that has the required parents {names} and" if names else " that"
             raise ValueError(
                 f"Column {self.names[child]!r} has no listed family{must} satisfies the "
                 "constraints. List more parent sets, or relax these."
@@ -118,7 +118,8 @@ class ListedProblem(Problem):
                     return masks
                 required = members_of(constraints.required[x])
                 may_be = members_of(constraints.allowed[x] & ~constraints.required[x] & ~after[x])
-                sets, local = self.scores._listed(x, required, may_be, constraints.max_parents)
+                limits = Limits(x, required, may_be)
+                sets, local = self.scores._listed(limits, constraints.max_parents)
                 best = int(np.argmax(local))
                 own = self.scores.local_score(x, members_of(masks[x]))
                 if local[best] > own + SCORE_ACCURACY:

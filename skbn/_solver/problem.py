@@ -28,7 +28,7 @@ from skbn._networks.network import GaussianBayesianNetwork
 from skbn._regressions.set_function import SCORE_ACCURACY
 from skbn._scores.base import BaseScores
 from skbn._scores.criteria import Criterion, is_score_equivalent
-from skbn._scores.families import Families, ScoredParentSets
+from skbn._scores.families import Families, Limits, ScoredParentSets
 from skbn._scores.local_scores import LocalScores
 from skbn._scores.scorer import FamilyScorer
 from skbn._solver.candidate_scores import CandidateScores, ranked_parents
@@ -241,9 +241,9 @@ class Problem(ABC):
         """What all local scores of each child have in common; 0 for exogenous columns."""
 
     @property
-    @abstractmethod
     def listed_offsets(self) -> Floats:
         """The part of `score_offsets` that the scores of `listed` have."""
+        return np.zeros(self.families.m)
 
     @property
     def may_be_likelihoods(self) -> bool:
@@ -368,7 +368,6 @@ class Problem(ABC):
         *terms, _ = self.network_terms(parents)
         return float(sum(terms)[list(columns)].sum())
 
-    @abstractmethod
     def gap_of_rounding(
         self, columns: Sequence[int], parents: Sequence[int], score: float, rounding: float
     ) -> tuple[float, float]:
@@ -387,6 +386,7 @@ class Problem(ABC):
         gap, rounding : float
             Without the rounding, and by it alone; in nats.
         """
+        return 0.0, rounding
 
     @abstractmethod
     def climbed(
@@ -462,10 +462,10 @@ class Problem(ABC):
             terms[..., members_of(self.constraints.exogenous)] = 0.0
         return terms
 
-    def limits_of(self, child: int) -> tuple[list[int], list[int]]:
+    def limits_of(self, child: int) -> Limits:
         """Return the required parents of a column, and the others that it may have."""
-        required = self.constraints.required[child]
-        return members_of(required), members_of(self.constraints.allowed[child] & ~required)
+        required, allowed = self.constraints.required[child], self.constraints.allowed[child]
+        return Limits(child, members_of(required), members_of(allowed & ~required))
 
 
 class TableProblem(Problem):
@@ -505,10 +505,6 @@ class TableProblem(Problem):
         return self._of_modelled(self.scorer.score_offsets)
 
     @property
-    def listed_offsets(self) -> Floats:
-        return np.zeros(self.families.m)
-
-    @property
     def may_be_likelihoods(self) -> bool:
         return self.scorer.criterion.marginal_likelihood != "none"
 
@@ -538,11 +534,11 @@ class TableProblem(Problem):
     # Families
 
     def listed(self, child: int, *, with_dominated: bool = False) -> ScoredParentSets:
-        required, candidates = self.limits_of(child)
-        if not required and not candidates:
+        limits = self.limits_of(child)
+        if not limits.required and not limits.candidates:
             terms = self.scorer.terms(child, [])
             return np.empty((1, 0), dtype=np.int16), np.array([sum(terms)])
-        parents, local = self.scorer.listed(child, required, candidates, with_dominated)
+        parents, local = self.scorer.listed(limits, with_dominated)
         fits = (parents >= 0).sum(axis=1) <= self.constraints.max_parents
         return parents[fits], local[fits]
 
@@ -578,11 +574,6 @@ class TableProblem(Problem):
 
     def network_terms(self, parents: Sequence[int]) -> Floats:
         return self._of_modelled(self.scorer.network_terms(parents))
-
-    def gap_of_rounding(
-        self, columns: Sequence[int], parents: Sequence[int], score: float, rounding: float
-    ) -> tuple[float, float]:
-        return 0.0, rounding
 
     def climbed(
         self, columns: Sequence[int], parents: list[int], is_over: Callable[[], bool] = bool

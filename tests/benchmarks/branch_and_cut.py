@@ -36,6 +36,7 @@ from compare_order_searches import random_table
 
 from skbn import GaussianBNLearner, LocalScoreTransformer
 from skbn._branch_and_cut.proof import FamilyCosts
+from skbn._scores.families import Limits
 
 TOLERANCE = 1e-6
 HEADINGS = {
@@ -61,7 +62,7 @@ def listed_families(rows, max_parents):
     start, parents, cost, network = [0], [], [], []
     for x in range(m):
         others = [y for y in range(m) if y != x]
-        sets, local = scores.scorer.listed(x, [], others)
+        sets, local = scores.scorer.listed(Limits(x, [], others))
         best_first = np.lexsort(((sets >= 0).sum(axis=1), -local))
         sets, local = sets[best_first], local[best_first]
         own = np.full(sets.shape[1], -1)
