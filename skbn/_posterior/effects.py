@@ -42,8 +42,7 @@ from skbn._displays.notebook import TableRepr, frame_of
 from skbn._networks.effect_estimates import EffectSummary, as_probabilities, ends_of
 from skbn._networks.effects import Combination, change_and_reading, matrix_of
 from skbn._posterior.effect_kernels import sum_paths
-from skbn._posterior.family_weights import mask_type
-from skbn._posterior.parameter_draws import NETWORKS_AT_A_TIME, draw_coefficients
+from skbn._posterior.parameter_draws import NETWORKS_AT_A_TIME, draw_coefficients, masks_of_columns
 from skbn._scores.criteria import Criterion
 
 _EPS = np.finfo(np.float64).eps
@@ -593,7 +592,8 @@ def total_effects(
         for table, some in _portions(tables):
             is_parent = nodes.by_column(parents_of_masks(some))
             is_parent = np.ascontiguousarray(np.repeat(is_parent, nodes.widths, axis=1))
-            drawn = draw_coefficients(table.groups, table.criterion, _of_columns(nodes, some), rng)
+            of_columns = masks_of_columns(nodes, some)
+            drawn = draw_coefficients(table.groups, table.criterion, of_columns, rng)
             here = slice(start, start + len(some))
             found = []
             for coef in (drawn.coef, drawn.expected):
@@ -634,14 +634,6 @@ def _portions(
     for table in tables:
         for start in range(0, len(table.parents), NETWORKS_AT_A_TIME):
             yield table, table.parents[start : start + NETWORKS_AT_A_TIME]
-
-
-def _of_columns(nodes: Nodes, parents: Integers) -> Integers:
-    """Return the masks of the parents of the columns of nodes, (n, n_columns)."""
-    if len(nodes.columns) == len(nodes.names):
-        return parents
-    of_columns = [nodes.parents_of_columns(masks) for masks in parents.tolist()]
-    return np.array(of_columns, dtype=mask_type(len(nodes.columns)))
 
 
 def _combined(effects: Floats, weights: Floats, axis: int) -> Floats:

@@ -29,6 +29,7 @@ from scipy.special import gammaln
 from skbn._core.arrays import Floats, Integers, Random
 from skbn._core.subsets import members_of, parents_of_masks
 from skbn._core.text import readable_value
+from skbn._data.nodes import Nodes
 from skbn._data.statistics import GroupStatistics, SampleStatistics
 from skbn._networks.gaussian import LinearGaussianModel, NetworkParameters
 from skbn._networks.network import GaussianBayesianNetwork
@@ -138,7 +139,7 @@ def family_posteriors(
         coefficients,
         inverse / scale[:, :, np.newaxis],
         statistics.mean[child],
-        _n_behind_mean(statistics, criterion),
+        statistics.n_samples + (float(criterion.alpha_mu) if isinstance(criterion, BGe) else 0.0),
     )
 
 
@@ -241,11 +242,7 @@ def with_parameters(
     outside = tuple(nodes.columns_of(members_of(exogenous)))
     networks = []
     for start in range(0, len(parents), NETWORKS_AT_A_TIME):
-        some = parents[start : start + NETWORKS_AT_A_TIME]
-        of_columns: npt.NDArray[Any] = np.array(
-            [nodes.parents_of_columns(masks) for masks in some.tolist()],
-            dtype=mask_type(len(nodes.columns)),
-        )
+        of_columns = masks_of_columns(nodes, parents[start : start + NETWORKS_AT_A_TIME])
         drawn = draw_parameters(groups, scorer.criterion, of_columns, random_state)
         for columns, parameters in zip(of_columns.tolist(), drawn, strict=True):
             model = LinearGaussianModel.from_estimates(
@@ -255,6 +252,14 @@ def with_parameters(
                 GaussianBayesianNetwork._from_model(replace(model, exogenous=outside), nodes)
             )
     return networks
+
+
+def masks_of_columns(nodes: Nodes, parents: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return the masks of the parents of the columns of nodes, (n, n_columns)."""
+    if nodes.are_columns:
+        return parents
+    of_columns = [nodes.parents_of_columns(masks) for masks in parents.tolist()]
+    return np.array(of_columns, dtype=mask_type(len(nodes.columns)))
 
 
 def draw_coefficients(
@@ -337,12 +342,6 @@ def residual_freedom(
             'or use criterion="bge".'
         )
     return freedom
-
-
-def _n_behind_mean(statistics: SampleStatistics, criterion: Criterion) -> float:
-    """Return the number of rows that the posterior of the means counts for."""
-    prior = float(criterion.alpha_mu) if isinstance(criterion, BGe) else 0.0
-    return statistics.n_samples + prior
 
 
 def _propagate(own: Floats, coef: Floats) -> Floats:

@@ -184,6 +184,33 @@ Engine = Callable[[Shape, Group, Resources, SearchSettings], GroupSearch | None]
 _WORK_OF_LISTING = 6
 
 
+class _DynamicProgram(GroupSearch):
+    """A planned search through the families of a group's columns, over all sets of these."""
+
+    can_list = True
+
+    def __init__(self, group: Group, plan: SearchPlan, kernels: tuple[Any, ...]) -> None:
+        self.columns, self._group = group.columns, group
+        self.kernels = (*kernels, *SLAB_KERNELS)
+        self._plan, self.n_bytes = plan, plan.n_bytes
+
+    def __str__(self) -> str:
+        return str(self._plan)
+
+    def near_optimal(
+        self, problem: Problem, equivalence_classes: bool, resources: Resources
+    ) -> NearOptimalStream:
+        families = self._families(problem, resources, lists_networks=True)
+        rest = resources.n_jobs, resources.progress, problem.told_apart
+        return near_optimal_networks(families, self._plan, equivalence_classes, *rest)
+
+    @abstractmethod
+    def _families(
+        self, problem: Problem, resources: Resources, lists_networks: bool = False
+    ) -> Any:
+        """Return the families to go through."""
+
+
 # All families
 
 
@@ -236,22 +263,13 @@ def plan_dense_search(
     return search
 
 
-class _DenseSearch(GroupSearch):
-    can_list = True
-
+class _DenseSearch(_DynamicProgram):
     def __init__(self, group: Group, plan: SearchPlan) -> None:
-        self.columns = group.columns
-        self._group = group
+        families = DENSE_KERNELS if plan.n_varying is None else WALKING_KERNELS
+        super().__init__(group, plan, (walk_seeds, *families))
         # The group's columns, then the others. The search itself is over the first of these, as
         # many as the plan has; others among them are its roots.
         self._sets_of = group.columns + group.others
-        families = DENSE_KERNELS if plan.n_varying is None else WALKING_KERNELS
-        self.kernels = (walk_seeds, *families, *SLAB_KERNELS)
-        self._plan = plan
-        self.n_bytes = plan.n_bytes
-
-    def __str__(self) -> str:
-        return str(self._plan)
 
     def cost(self) -> int:
         is_in_memory = self._plan.n_varying is None
@@ -275,15 +293,9 @@ class _DenseSearch(GroupSearch):
         problem.require_certainty(self.columns, parents, found.uncertainty)
         return Optimum(parents, score, 0.0, found.rounding)
 
-    def near_optimal(
-        self, problem: Problem, equivalence_classes: bool, resources: Resources
-    ) -> NearOptimalStream:
-        families = self._families(problem, resources)
-        rest = resources.n_jobs, resources.progress, problem.told_apart
-        assert isinstance(families, DenseFamilies)
-        return near_optimal_networks(families, self._plan, equivalence_classes, *rest)
-
-    def _families(self, problem: Problem, resources: Resources) -> DenseFamilies | WalkedFamilies:
+    def _families(
+        self, problem: Problem, resources: Resources, lists_networks: bool = False
+    ) -> DenseFamilies | WalkedFamilies:
         columns, scorer = self._sets_of, problem.scorer
         most, of_roots = problem.constraints.max_parents, [0] * self._plan.n_roots
         allowed, required = problem.constraints.of_group(self._group)
@@ -328,18 +340,10 @@ def plan_listed_search(
     return search
 
 
-class _ListedSearch(GroupSearch):
-    can_list = True
-
+class _ListedSearch(_DynamicProgram):
     def __init__(self, shape: Shape, group: Group, plan: SearchPlan) -> None:
-        self.kernels = SLAB_KERNELS
-        self.columns = group.columns
+        super().__init__(group, plan, ())
         self._constraints = shape.constraints
-        self._plan = plan
-        self.n_bytes = plan.n_bytes
-
-    def __str__(self) -> str:
-        return str(self._plan)
 
     def cost(self) -> int:
         most = self._constraints.max_parents
@@ -362,23 +366,11 @@ class _ListedSearch(GroupSearch):
         )
         return Optimum(found.parents, found.score, gap, rounding)
 
-    def near_optimal(
-        self, problem: Problem, equivalence_classes: bool, resources: Resources
-    ) -> NearOptimalStream:
-        families = self._families(problem, resources, with_dominated=True)
-        rest = resources.n_jobs, resources.progress, problem.told_apart
-        return near_optimal_networks(families, self._plan, equivalence_classes, *rest)
-
     def _families(
-        self, problem: Problem, resources: Resources, with_dominated: bool = False
+        self, problem: Problem, resources: Resources, lists_networks: bool = False
     ) -> ListedFamilies:
-        list_child = partial(problem.families_of, with_dominated=with_dominated)
+        list_child = partial(problem.families_of, with_dominated=lists_networks)
         with resources.threads(len(problem.names)) as threads:
-            listed = list(threads.map(list_child, [(x,) for x in self.columns]))
-        return ListedFamilies(
-            self.columns,
-            [parents for parents, _ in listed],
-            [local for _, local in listed],
-            self._plan,
-            problem.largest_term,
-        )
+            listed = threads.map(list_child, [(x,) for x in self.columns])
+            parents, local = map(list, zip(*listed, strict=True))
+        return ListedFamilies(self.columns, parents, local, self._plan, problem.largest_term)
