@@ -4,6 +4,7 @@ A group's columns and the others that may be their parents have positions: first
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from math import comb
 
 import numpy as np
@@ -21,15 +22,9 @@ from skbn._scores.scorer import FamilyScorer
 from skbn._solver.constraints import Constraints
 
 
-def weights_of_group(
-    plan: GroupPlan,
-    constraints: Constraints,
-    log_odds: Floats | None,
-    scorer: FamilyScorer,
-    threads: Threads,
-    resources: Resources,
-) -> Weights:
-    """Return the weights of a group's families.
+@dataclass(frozen=True)
+class GroupFamilies:
+    """The families of a group, whose weights are wanted.
 
     Parameters
     ----------
@@ -37,111 +32,89 @@ def weights_of_group(
     constraints : Constraints
     log_odds : ndarray of shape (m, m), float64, or None
         At [i, j], the logarithm of the prior odds of the edge i -> j; finite.
-    scorer : FamilyScorer
     threads : Threads
-    resources : Resources
     """
-    columns, children, most = plan.columns, plan.group.columns, constraints.max_parents
-    if plan.listing is None:
-        sets = scorer.functions_by_child(columns, children, most, resources)
-        return _dense_weights(plan, constraints, log_odds, sets, threads)
-    ascending = sorted(columns)
-    place = [ascending.index(column) for column in columns]
-    small = scorer.small_sets_by_child(ascending, children, plan.listing.max_parents, resources)
-    lists = family_lists(plan, constraints)
 
-    def scores_of(child: int) -> Floats:
-        required, candidates, most_candidates = lists[child]
-        families, log_det = small[child]
-        tables = scorer.of_child(children[child]).tables.copy()
-        tables[0, most + 1 :] = -np.inf
-        places = ([place[p] for p in each] for each in (required, candidates))
-        limits = Limits(place[child], *places)
-        scores = families.scores_in_order(limits, most_candidates, SetValues(log_det, tables))
-        resources.progress.advance(WORK_OF_LISTED_FAMILY * len(scores))
-        return scores
+    plan: GroupPlan
+    constraints: Constraints
+    log_odds: Floats | None
+    threads: Threads
 
-    return _listed_weights(plan, lists, scores_of, log_odds, threads)
+    def weights(self, scorer: FamilyScorer, resources: Resources) -> Weights:
+        """Return the weights of the families, by their scores and odds."""
+        columns, children = self.plan.columns, self.plan.group.columns
+        listing, most = self.plan.listing, self.constraints.max_parents
+        if listing is None:
+            return self._dense(scorer.functions_by_child(columns, children, most, resources))
+        ascending = sorted(columns)
+        place = [ascending.index(column) for column in columns]
+        small = scorer.small_sets_by_child(ascending, children, listing.max_parents, resources)
 
+        def scores_of(child: int, listed: FamilyList) -> Floats:
+            families, log_det = small[child]
+            tables = scorer.of_child(children[child]).tables.copy()
+            tables[0, most + 1 :] = -np.inf
+            places = ([place[p] for p in each] for each in (listed.required, listed.candidates))
+            limits = Limits(place[child], *places)
+            scores = families.scores_in_order(limits, listed.most, SetValues(log_det, tables))
+            resources.progress.advance(WORK_OF_LISTED_FAMILY * len(scores))
+            return scores
 
-def flat_weights(
-    plan: GroupPlan,
-    constraints: Constraints,
-    log_odds: Floats | None,
-    constant: Floats,
-    threads: Threads,
-) -> Weights:
-    """Return the weights of a group's families if they have no scores, but their odds.
+        return self._listed(scores_of)
 
-    `constant` is the criterion's table c, which is -inf for numbers of parents that are ruled out.
-    """
-    n_sets = len(plan.columns)
-    flat = np.where(np.isfinite(constant[:n_sets]), 0.0, -np.inf)
-    if plan.listing is None:
-        tables = np.zeros((3, n_sets))
-        tables[0] = flat
-        functions = SetWeights(tables).of_all(np.zeros(1 << n_sets))
-        sets = [functions] * n_sets
-        return _dense_weights(plan, constraints, log_odds, sets, threads)
-    lists = family_lists(plan, constraints)
+    def flat_weights(self, constant: Floats) -> Weights:
+        """Return the weights of the families if they have no scores, but their odds.
 
-    def scores_of(child: int) -> Floats:
-        required, candidates, most = lists[child]
-        sizes = range(min(most, len(candidates)) + 1)
-        n_families = [comb(len(candidates), size) for size in sizes]
-        return np.repeat([flat[len(required) + size] for size in sizes], n_families)
+        `constant` is the criterion's table c, which is -inf for numbers of parents that are ruled
+        out.
+        """
+        n_sets = len(self.plan.columns)
+        flat = np.where(np.isfinite(constant[:n_sets]), 0.0, -np.inf)
+        if self.plan.listing is None:
+            tables = np.zeros((3, n_sets))
+            tables[0] = flat
+            return self._dense([SetWeights(tables).of_all(np.zeros(1 << n_sets))] * n_sets)
 
-    return _listed_weights(plan, lists, scores_of, log_odds, threads)
+        def scores_of(child: int, listed: FamilyList) -> Floats:
+            _, candidates, most = listed
+            sizes = range(min(most, len(candidates)) + 1)
+            n_families = [comb(len(candidates), size) for size in sizes]
+            return np.repeat([flat[len(listed.required) + size] for size in sizes], n_families)
 
+        return self._listed(scores_of)
 
-def family_lists(plan: GroupPlan, constraints: Constraints) -> list[FamilyList]:
-    """Return which families each of a group's columns has."""
-    position = {column: i for i, column in enumerate(plan.columns)}
-    lists = []
-    for x in plan.group.columns:
-        required = members_of(constraints.required[x])
-        candidates = members_of(constraints.allowed[x] & ~constraints.required[x])
-        lists.append(
-            FamilyList(
-                [position[p] for p in required],
-                [position[p] for p in candidates],
-                min(constraints.max_parents - len(required), len(candidates)),
+    def lists(self) -> list[FamilyList]:
+        """Return which families each of the group's columns has."""
+        constraints = self.constraints
+        position = {column: i for i, column in enumerate(self.plan.columns)}
+        lists = []
+        for x in self.plan.group.columns:
+            must = constraints.required[x]
+            required, candidates = (
+                [position[p] for p in members_of(mask)]
+                for mask in (must, constraints.allowed[x] & ~must)
             )
-        )
-    return lists
+            most = min(constraints.max_parents - len(required), len(candidates))
+            lists.append(FamilyList(required, candidates, most))
+        return lists
 
+    def _odds(self) -> Floats | None:
+        """Return the log odds of the edges to each of the group's columns from each position."""
+        if self.log_odds is None:
+            return None
+        return self.log_odds[np.ix_(self.plan.columns, self.plan.group.columns)].T.copy()
 
-def _odds_of(plan: GroupPlan, log_odds: Floats | None) -> Floats | None:
-    """Return the log odds of the edges to each of a group's columns from each position."""
-    if log_odds is None:
-        return None
-    return log_odds[np.ix_(plan.columns, plan.group.columns)].T.copy()
+    def _listed(self, scores_of: Callable[[int, FamilyList], Floats]) -> ListedWeights:
+        where = self.plan.layout, len(self.plan.columns), self.threads
+        return ListedWeights(self.lists(), scores_of, *where, self._odds())
 
-
-def _listed_weights(
-    plan: GroupPlan,
-    lists: list[FamilyList],
-    scores_of: Callable[[int], Floats],
-    log_odds: Floats | None,
-    threads: Threads,
-) -> ListedWeights:
-    odds = _odds_of(plan, log_odds)
-    return ListedWeights(lists, scores_of, plan.layout, len(plan.columns), threads, odds)
-
-
-def _dense_weights(
-    plan: GroupPlan,
-    constraints: Constraints,
-    log_odds: Floats | None,
-    sets: list[SetFunctions],
-    threads: Threads,
-) -> FamilyWeights:
-    columns, layout = plan.columns, plan.layout
-    if layout.n_columns == 1:  # nothing is ordered: others are told from the column by `allowed`
-        layout = SearchPlan(max(2, len(columns)), 0)
-    if len(columns) == 1:  # vectors need four sets: a second column, which may not be a parent
-        sets = [SetFunctions(*(np.tile(each, 2) for each in sets[0]))] * 2
-    odds = _odds_of(plan, log_odds)
-    if odds is not None:
-        odds = np.pad(odds, ((0, 0), (0, max(2, len(columns)) - len(columns))))
-    return FamilyWeights(sets, layout, threads, *constraints.of_group(plan.group), odds)
+    def _dense(self, sets: list[SetFunctions]) -> FamilyWeights:
+        columns, layout, odds = self.plan.columns, self.plan.layout, self._odds()
+        if layout.n_columns == 1:  # nothing is ordered: `allowed` tells others from the column
+            layout = SearchPlan(max(2, len(columns)), 0)
+        if len(columns) == 1:  # vectors need four sets: a second column, which may not be a parent
+            sets = [SetFunctions(*(np.tile(each, 2) for each in sets[0]))] * 2
+        if odds is not None:
+            odds = np.pad(odds, ((0, 0), (0, max(2, len(columns)) - len(columns))))
+        limits = self.constraints.of_group(self.plan.group)
+        return FamilyWeights(sets, layout, self.threads, *limits, odds)

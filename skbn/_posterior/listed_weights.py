@@ -219,7 +219,7 @@ class ListedWeights:
     ----------
     lists : list of n_columns FamilyList
     scores_of : callable
-        Takes a child and returns the scores of its families, in a new array.
+        Takes a child with its families, and returns their scores in a new array.
     plan : SearchPlan
         A plan for the group's columns, without others.
     n_positions : int
@@ -242,7 +242,7 @@ class ListedWeights:
     def __init__(
         self,
         lists: list[FamilyList],
-        scores_of: Callable[[int], Floats],
+        scores_of: Callable[[int, FamilyList], Floats],
         plan: SearchPlan,
         n_positions: int,
         threads: Threads,
@@ -253,7 +253,7 @@ class ListedWeights:
         self.n_positions = n_positions
 
         def scored(child: int) -> Floats:
-            scores = scores_of(child)
+            scores = scores_of(child, lists[child])
             if log_odds is not None:
                 required, candidates, most = lists[child]
                 odds = log_odds[child]

@@ -18,7 +18,7 @@ from skbn._core.extended_floats import is_zero
 from skbn._core.resources import Progress, Resources, Threads
 from skbn._core.subsets import bits_of
 from skbn._posterior.family_weights import PARENT_SET_KERNELS, WEIGHT_KERNELS
-from skbn._posterior.group_weights import flat_weights, weights_of_group
+from skbn._posterior.group_weights import GroupFamilies
 from skbn._posterior.listed_weights import LISTED_KERNELS, ListedWeights, Weights
 from skbn._posterior.network_sums import NETWORK_KERNELS, NetworkSums, network_sums, network_work
 from skbn._posterior.order_sums import (
@@ -332,16 +332,17 @@ def network_posterior(
     progress.expect(work)
     groups = []
     with resources.threads(m) as threads:
+        families = [GroupFamilies(each, constraints, log_odds, threads) for each in plan.groups]
         # Prior sums first: their tables are freed before the rest.
         if not sum_only:
             for i, each in enumerate(plan.groups):
                 if prior_sums[i] is None:
-                    flat = flat_weights(each, constraints, log_odds, constant, threads)
+                    flat = families[i].flat_weights(constant)
                     prior_sums[i] = prior_sum(each, flat, threads, progress)
                     del flat
-        for each in plan.groups:
+        for each, of_group in zip(plan.groups, families, strict=True):
             children = each.group.columns
-            weights = weights_of_group(each, constraints, log_odds, scorer, threads, resources)
+            weights = of_group.weights(scorer, resources)
             offsets = scorer.score_offsets[children]
             group = group_posterior(each, weights, offsets, threads, progress, sum_only)
             if group is None:
