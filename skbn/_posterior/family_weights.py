@@ -384,16 +384,8 @@ class FamilyWeights:
             The last entry is the weight of all networks.
         """
         sums = np.empty(self.n_positions + 1)
-        edge_sums(
-            self._families[child],
-            self.plan.n_columns,
-            child,
-            gamma,
-            exponent,
-            self.wide,
-            self.biases,
-            sums,
-        )
+        others = gamma, exponent, self.wide, self.biases
+        edge_sums(self._families[child], self.plan.n_columns, child, *others, sums)
         return sums
 
     def parent_set_weights(

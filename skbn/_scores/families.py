@@ -419,22 +419,11 @@ class SmallFamilies(Families):
         members = np.arange(subsets.most)
         added = np.zeros(self.m) if offsets is None else offsets
         limit = 2 * np.log(threshold)
+        sets = log_det, subsets.most, subsets.binomials, subsets.starts
         begin = int(subsets.starts[subsets.most])
         while begin < subsets.n_sets:
             end = min(begin + _PIECE, subsets.n_sets)
-            suspect = int(
-                first_suspect(
-                    log_det,
-                    subsets.most,
-                    subsets.binomials,
-                    subsets.starts,
-                    added,
-                    limit,
-                    members,
-                    begin,
-                    end,
-                )
-            )
+            suspect = int(first_suspect(*sets, added, limit, members, begin, end))
             begin = end if suspect < 0 else suspect + 1
             if suspect >= 0:
                 yield members.tolist()

@@ -8,7 +8,7 @@ the order search of `order_engine` if it is asked for.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
@@ -106,6 +106,14 @@ class Optimum(NamedTuple):
     is_full: bool = False
     is_settled: bool = True
     start_losses: tuple[float, ...] | None = None
+
+
+def in_table(columns: Iterable[int], masks: Iterable[int], m: int) -> list[int]:
+    """Return the masks of some columns' parents among those of all m columns, the others 0."""
+    parents = [0] * m
+    for x, mask in zip(columns, masks, strict=True):
+        parents[x] = mask
+    return parents
 
 
 class GroupSearch(ABC):

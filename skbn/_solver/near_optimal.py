@@ -85,7 +85,8 @@ def near_optimal(
     ]
     found, is_complete = _first(sum_of_streams(streams), n, within, resources.announce)
     found.sort(key=lambda network: network.score, reverse=True)  # rounding may have swapped some
-    parents = [_parents_of(network, len(problem.names)) for network in found]
+    by_column = (dict(network.families) for network in found)
+    parents = [[own.get(x, 0) for x in range(len(problem.names))] for own in by_column]
     with one_blas_thread():
         for i in {0, len(found) - 1}:
             certify_constraints(problem.names, problem.constraints, parents[i])
@@ -95,13 +96,6 @@ def near_optimal(
         parents = [canonical_member(masks) for masks in parents]
     listed = np.array([network.score + offset for network in found])
     return NearOptimal(parents, listed, is_complete)
-
-
-def _parents_of(network: NearOptimalNetwork, m: int) -> list[int]:
-    parents = [0] * m
-    for child, mask in network.families:
-        parents[child] = mask
-    return parents
 
 
 def _first(

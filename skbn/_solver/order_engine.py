@@ -17,7 +17,7 @@ from skbn._orders.growth import GROWTH_KERNELS
 from skbn._orders.order_search import ORDER_KERNELS, FoundOrder, OrderSearch
 from skbn._regressions.set_function import SCORE_ACCURACY
 from skbn._solver.constraints import Group
-from skbn._solver.engines import GroupSearch, Optimum, SearchSettings
+from skbn._solver.engines import GroupSearch, Optimum, SearchSettings, in_table
 from skbn._solver.problem import Problem, Shape
 
 # Arrays of m x m: products, bits, first families, and the scratch of each thread.
@@ -187,9 +187,7 @@ class OrderGroupSearch(GroupSearch):
         -------
         parents : list of int
         """
-        masks = [0] * len(problem.names)
-        for x, mask in zip(self.columns, parents, strict=True):
-            masks[x] = mask
+        masks = in_table(self.columns, parents, len(problem.names))
         masks = problem.climbed(self.columns, masks)
         return [masks[x] for x in self.columns]
 
@@ -202,10 +200,8 @@ class OrderGroupSearch(GroupSearch):
 
     def _masks(self, found: FoundOrder, m: int) -> list[int]:
         """Return the mask of the parents of all columns of the table; of others none."""
-        masks = [0] * m
-        for x, parents in zip(self._order, found.parents, strict=True):
-            masks[x] = mask_of(self._order[p] for p in parents)
-        return masks
+        masks = [mask_of(self._order[p] for p in parents) for parents in found.parents]
+        return in_table(self._order, masks, m)
 
 
 def _losses(start_scores: list[float], score: float) -> tuple[float, ...]:

@@ -627,12 +627,12 @@ class TableProblem(Problem):
 
         Each node has the parameters of the rows that count for it.
         """
-        scorer, known = self.scorer, self.scorer.nodes
+        scorer, known, exogenous = self.scorer, self.scorer.nodes, self.constraints.exogenous
         return estimate_model(
             scorer.group_statistics,
             known.parents_of_columns(parents),
             known.column_names,
             fixed=known.parents_of_columns(self.irreversible(parents), within=False),
-            exogenous=known.columns_of(members_of(self.constraints.exogenous)),
+            exogenous=known.columns_of(members_of(exogenous)) if exogenous else [],
             divisors=[each.noise_divisors for _, each in scorer.row_groups],
         )

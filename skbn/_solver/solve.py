@@ -19,7 +19,7 @@ from skbn._scores.local_scores import LocalScores
 from skbn._scores.parent_set_scores import ParentSetScores
 from skbn._solver.certificate import certify_constraints
 from skbn._solver.constraints import Constraints
-from skbn._solver.engines import EXACT, Optimum, SearchSettings
+from skbn._solver.engines import EXACT, Optimum, SearchSettings, in_table
 from skbn._solver.incomplete_problem import IncompleteProblem
 from skbn._solver.listed_problem import ListedProblem
 from skbn._solver.planner import Plan, plan_searches
@@ -29,6 +29,8 @@ from skbn._solver.structural_em import structural_em, work_of_em
 # The local scores of a dense search that a thread makes in a second, roughly, as measured; and the
 # seconds from which on a search announces its duration.
 _WORK_A_SECOND, _LONG = 5e8, 60.0
+# What a search tells of itself.
+_TOLD = "is_finished", "is_full", "n_iter", "n_nodes", "start_losses"
 
 
 @singledispatch
@@ -148,10 +150,7 @@ def _best_networks(path: Sequence[Problem], plan: Plan, resources: Resources) ->
                     f"{what}: the constraints, the criterion or the lack of listed families {may}"
                     "rule all out. Relax these."
                 )
-            parents = [0] * m
-            for x, mask in zip(search.columns, optimum.parents, strict=True):
-                parents[x] = mask
-            of_all = optimum._replace(parents=parents)
+            of_all = optimum._replace(parents=in_table(search.columns, optimum.parents, m))
             before = found[i]
             found[i] = of_all if before is None else _joined(before, of_all)
     return [optimum for optimum in found if optimum is not None]
@@ -168,16 +167,8 @@ def _certified(problem: Problem, optimum: Optimum, tolerance: float) -> Solution
     certify_constraints(problem.names, problem.constraints, optimum.parents)
     with one_blas_thread():
         solution = problem.certified(optimum.parents, optimum.score, gap, optimum.is_settled)
-    return replace(
-        solution,
-        gap=gap,
-        is_optimal=gap <= tolerance,
-        is_finished=optimum.is_finished,
-        is_full=optimum.is_full,
-        n_iter=optimum.n_iter,
-        n_nodes=optimum.n_nodes,
-        start_losses=optimum.start_losses,
-    )
+    told = {name: getattr(optimum, name) for name in _TOLD}
+    return replace(solution, gap=gap, is_optimal=gap <= tolerance, **told)
 
 
 def _joined(one: Optimum, other: Optimum) -> Optimum:
