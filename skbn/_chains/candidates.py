@@ -70,10 +70,11 @@ class Candidates:
         ----------
         x : int
         n_wanted : int
-            How many are to be fixed, at least.
+            The least number of fixed ones.
         chances : ndarray of float64
-            How probable the possible parents are, those first that are to be fixed. If many parents
-            are expected among the others, more are random, so that few families are left out.
+            How probable the possible parents are, beginning with those to become fixed. If many
+            parents are expected among the others, more are random, so that few families are left
+            out.
         """
         n_possible, n_fewest = len(self.possible[x]), max(self.n_fewest, len(self.required[x]))
         if self.are_all:
@@ -100,9 +101,9 @@ class Candidates:
         ----------
         x, n_fixed, n_random : int
         ranked : sequence of int
-            All possible parents, those first that are to be fixed: the most probable ones.
+            All possible parents, beginning with those to become fixed: the most probable ones.
         parents : sequence of int
-            They are candidates in any case, if they are no more than these.
+            Always candidates, unless there are more than `n_fixed + n_random`.
         rng : numpy.random.Generator
 
         Returns

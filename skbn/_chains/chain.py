@@ -137,7 +137,7 @@ class Chain:
     parents : list of m list of int
         The network that it begins with.
     ranked : list of m list of int
-        The possible parents of each column, those first that are to be fixed candidates.
+        The possible parents of each column, beginning with those to become fixed candidates.
     seed : numpy.random.SeedSequence
     tables : tuple of ndarray of shape (m, 2**n_most), optional
         Scores and sums if all possible parents are candidates, for all chains together.

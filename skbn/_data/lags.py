@@ -64,7 +64,7 @@ def rows_before_the_next(series: Integers, parts: Integers, n_lags: int) -> Inte
     Returns
     -------
     rows : ndarray of shape (n_lags, k), int64
-        From lag 1 on; for the series that end with so many rows without a gap, by their numbers.
+        From lag 1 on, for the series that end with `n_lags` rows without a gap, by their numbers.
 
     Examples
     --------

@@ -537,7 +537,7 @@ class TableEstimates:
     ----------
     columns : list of m str or int
     statistics : SampleStatistics
-        Of all rows.
+        Statistics of all rows.
     fixed : list of m int
         The masks of the parents whose edges are fixed in a network.
     """

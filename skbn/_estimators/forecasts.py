@@ -254,7 +254,7 @@ class ImpulseResponses(Display):
         Parameters
         ----------
         level : float, default=0.9
-            Of the intervals.
+            The probability of the intervals.
 
         Returns
         -------
@@ -286,7 +286,7 @@ class ImpulseResponses(Display):
         causes, effects : list of nodes, optional
             By default all columns.
         level : float, default=0.9
-            Of the bands.
+            The probability of the bands.
 
         Returns
         -------

@@ -391,8 +391,8 @@ SRMR 0.038
         Parameters
         ----------
         n : int or None, default=None
-            The largest number of networks, or of equivalence classes. It is the safe bound: how
-            many are within so many nats grows exponentially with the columns.
+            The largest number of networks, or of equivalence classes. It is the safe bound: the
+            number within a given distance grows exponentially with the columns.
         within : float or None, default=None
             How far below the best a score may be, in nats; ``math.inf`` lists all networks, of
             which 5 columns have 29,281. If `n` is None as well, `within` is 3: by a log marginal

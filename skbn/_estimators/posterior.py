@@ -80,7 +80,7 @@ class GaussianBNPosterior(SearchParameters, NetworkEstimator):
         `alpha_w` of a `BGe` may be 1e4 at most, as rounding errors of the scores grow with it.
     method : {"exact", "sampling", "auto"}, default="exact"
         "exact" sums over all networks, and raises an error if that does not fit in memory: with
-        more than some 28 columns whose order is free. "sampling" draws networks by Markov chains,
+        more than about 28 columns whose order is free. "sampling" draws networks by Markov chains,
         for tables of up to a hundred columns; the probabilities are estimates then, with standard
         errors, and a warning says if the chains have not agreed. "auto" samples, with a warning,
         where sums do not fit in memory, or would take hours.
@@ -209,7 +209,7 @@ class GaussianBNPosterior(SearchParameters, NetworkEstimator):
 
     The chains move over ordered partitions of the columns (Kuipers and Moffa 2017, "Partition MCMC
     for inference on acyclic digraphs"): a move draws the places of one to three columns jointly and
-    exactly, or the parents of two to six columns in a network of it. With more than some 20
+    exactly, or the parents of two to six columns in a network of it. With more than about 20
     columns, the tables have 6 or more fixed candidates for the parents of each column and 4 or more
     random ones, which change. Families with more parents outside the fixed ones are left out, and a
     warning says if that may matter.

@@ -222,7 +222,7 @@ def to_dagitty(
 
 
 def picture_positions(dag: nx.DiGraph, scale: float) -> dict[Hashable, tuple[float, float]]:
-    """Return where pictures draw the nodes, in units of so many points; y grows upwards."""
+    """Return where pictures draw the nodes, in units of `scale` points; y grows upwards."""
     layout = LayeredGraph(dag, dict.fromkeys(dag, _BOX)).layout()
     return {node: (x / scale, y / scale) for node, (x, y) in layout.positions.items()}
 

@@ -32,7 +32,8 @@ _MOST_FIRST = 1500
 _FEW_PARENTS = 2
 # When families have been grown, all 2**8 families of the columns that most of them have are scored.
 _LATER_CANDIDATES = 8
-# Of a family that was found without lists, all subsets are listed, if it has no more parents.
+# All subsets of a family that was found without lists are listed, if it has at most this many
+# parents.
 _MOST_SUBSETS = 12
 # If columns leave next to nothing of a child, all families of this many of them are scored by
 # regressions of their own, which takes a millisecond for 2**4.
@@ -236,7 +237,7 @@ class FamilyGrowth:
 def _grown_for(arrays: Lists, state: State, x: int) -> GrownFor:
     """Return what decides, mostly, to which families a child grows: what precedes it; its family.
 
-    Of what precedes it only the columns in its list; and not the order of those that follow it.
+    It ignores columns outside its list, and the order of those that follow it.
     """
     listed = arrays.columns[x]
     is_before = state.position[listed[listed >= 0]] < state.position[x]

@@ -165,7 +165,7 @@ def scores_to_complete(scores: LocalScores, constraints: Constraints) -> LocalSc
     Parameters
     ----------
     scores : LocalScores
-        Of rows with holes.
+        Scores of rows with holes.
     constraints : Constraints
 
     Raises
@@ -332,8 +332,8 @@ def _standard_errors(values: Floats) -> Floats:
 def _errors_of_probabilities(values: Floats) -> Floats:
     """Return the standard errors of mean probabilities, which may change in tables not drawn.
 
-    Of n independent tables none is likely to show what holds in a share of 1/n. So the error of a
-    probability that varies at all is no less than 1/n of the usual deviation between tables.
+    n independent tables may easily miss what holds in a share of 1/n of all tables. So the error of
+    a probability that varies at all is at least 1/n of the usual deviation between tables.
     """
     errors, variances = _standard_errors(values), values.var(axis=0)
     varies = variances > _TINY

@@ -72,9 +72,9 @@ class EffectPosterior(EffectSummary):
         does not exist.
     standard_error : float
         The standard error of ``mean``, by the spread of the effect's expectation among the sampled
-        networks: 0 if it is the same in all of them. Give thousands of samples if a path is
-        improbable, since it knows nothing of networks that are too rare to be among them. After
-        Markov chains, or of completed tables, by the spread of batches or tables.
+        networks: 0 if it is the same in all of them. If a path is improbable, give thousands of
+        samples: the error ignores networks too rare to be among them. After Markov chains, or for
+        completed tables, it follows from the spread of batches or tables.
     probability_zero_error : float, default=0
         The standard error of `probability_zero`: 0 if this is exact.
     freedom : float, default=inf
@@ -552,7 +552,7 @@ def total_effects(
     Parameters
     ----------
     tables : sequence of SampledNetworks
-        Of the same columns.
+        Networks on the same columns.
     nodes : Nodes
     causes, outcomes : list of Combination
     paths : KnownPaths

@@ -310,7 +310,7 @@ class FamilyWeights:
     ----------
     wide : WideFormat
     log_scale : float
-        Sums over networks are to be multiplied by the exponential of this, in nats.
+        Multiply sums over networks by the exponential of this, in nats.
 
     Raises
     ------

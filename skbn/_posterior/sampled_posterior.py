@@ -1,7 +1,7 @@
 """SampledPosterior: the posterior of the networks of many columns, by Markov chains.
 
 Where sums over all networks do not fit in memory, chains draw networks from the same posterior (see
-`skbn._chains`). Each begins elsewhere, and what they say is believed as far as they agree.
+`skbn._chains`). The chains begin with different networks, and are trusted as far as they agree.
 """
 
 import math
@@ -274,8 +274,8 @@ def sampled_posterior(
     problem : Problem
         A problem with a table.
     resources : Resources
-        With a time limit, the chains run so long; else until they have kept enough states. Ctrl-C
-        ends them with what there is, once there are some batches of states.
+        With a time limit, the chains run for that long, otherwise until they have kept enough
+        states. Ctrl-C ends them with the states so far, once there are a few batches.
     settings : ChainSettings
     log_odds : ndarray of shape (m, m), float64, optional
         At [i, j], the logarithm of the prior odds of the edge i -> j; finite.

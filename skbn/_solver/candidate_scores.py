@@ -42,7 +42,7 @@ class CandidateScores:
         """Return the scores of the child with each subset of the candidates as its parents.
 
         Shape (2**k,), in nats, without the child's offset; -inf for what constraints rule out.
-        Required parents are to be among the candidates.
+        Required parents must be among the candidates.
         """
         sets = np.arange(1 << len(candidates))
         if self._constraints.exogenous >> child & 1:
@@ -149,8 +149,7 @@ def ranked_parents(
 ) -> dict[int, list[int]]:
     """Return the possible parents of some columns, ranked.
 
-    The required ones come first, then those of a forward selection of at most so many in all, and
-    then the rest.
+    The required ones come first, then a forward selection up to `most` in all, and then the rest.
     """
     m = len(constraints.allowed)
     required, allowed = (

@@ -395,8 +395,8 @@ def gains_of_neighbours(children: Integers, terms: Floats) -> Floats:
     ----------
     children : ndarray of shape (k,), int64
     terms : ndarray of shape (3, k, m), float64
-        Of the families that differ by one parent, as `FamilyScorer.neighbours` has them. At
-        [:, i, children[i]] are those of the family as it is.
+        Terms of the families that differ by one parent, as `FamilyScorer.neighbours` has them. The
+        family itself has its terms at [:, i, children[i]].
 
     Returns
     -------

@@ -52,7 +52,7 @@ class IncompleteProblem(TableProblem):
     Parameters
     ----------
     scores : LocalScores
-        Of rows with holes.
+        Scores of rows with holes.
     constraints : Constraints
 
     Raises
@@ -410,12 +410,12 @@ class IncompleteProblem(TableProblem):
 
 @dataclass(frozen=True)
 class Expectation:
-    """What the problems of complete rows have in common that EM expects; no rows.
+    """What the problems of expected complete rows have in common, without the rows.
 
     Parameters
     ----------
     scores : LocalScores
-        Of a summary of all rows, of which units and means count.
+        Scores of a summary of all rows; only its units and means matter.
     constraints : Constraints
     targets : list of int
         The masks of the nodes that were set together.

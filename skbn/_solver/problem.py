@@ -523,7 +523,7 @@ class TableProblem(Problem):
         return type(self)(self.scores._of_rows(Sample.without_rows), self.constraints)
 
     def with_max_parents(self, max_parents: int) -> Self:
-        """Return the problem among networks of at most so many parents."""
+        """Return the problem among networks with this limit on the parents."""
         few = self.scores._of_rows(lambda sample: sample, max_parents)
         most = min(max_parents, self.constraints.max_parents)
         return type(self)(few, self.constraints._replace(max_parents=most))

@@ -31,7 +31,7 @@ from skbn._solver.problem import Problem, Solution, TableProblem
 # What `solve` does.
 Search = Callable[[Problem, Resources, SearchSettings], list[Solution]]
 
-# The progress is that of so many lists; there are rarely more.
+# The number of lists that the progress assumes; there are rarely more.
 _LISTS = 3
 
 
@@ -146,7 +146,7 @@ class _StructuralEM:
     Attributes
     ----------
     saturated : Estimate
-        Of the saturated model.
+        The estimate of the saturated model.
     """
 
     def __init__(
