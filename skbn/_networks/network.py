@@ -223,12 +223,12 @@ class GaussianBayesianNetwork(
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, m), or LocalScores
-            Numbers. If the columns' names are strings, they are matched to the nodes,
-            in any order, and other columns are left out. Otherwise the columns are the nodes
-            in their order. Columns of a categorical or string dtype are categories, unless `blocks`
-            says what is one. Values may be missing at random, but for those of exogenous nodes: the
-            likelihood is then that of the observed values. The blocks of a dask array or data frame
-            need not fit in memory together.
+            Numbers. If the columns' names are strings, they are matched to the nodes, in any order,
+            and other columns are left out. Otherwise the columns are the nodes in their order.
+            Columns of a categorical or string dtype are categories, unless `blocks` says what is
+            one. Values may be missing at random, except for exogenous nodes: the likelihood is then
+            that of the observed values. The blocks of a dask array or data frame need not fit in
+            memory together.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             How often each row counts; LocalScores may have weights of their own. A pandas
@@ -288,9 +288,9 @@ class GaussianBayesianNetwork(
     def dag_(self) -> nx.DiGraph:
         """The graph with all parameters as attributes.
 
-        Its edges also have their `standardised_weight`, that between columns of standard deviation
-        1, if both ends vary, and the `probability` or `support` that the edges of `dag` have. All
-        are plain numbers, so that networkx can write the graph as GraphML, GML or JSON.
+        Its edges also have their `standardised_weight` (between columns of standard deviation 1) if
+        both ends vary, and the `probability` or `support` that the edges of `dag` have. All are
+        plain numbers, so that networkx can write the graph as GraphML, GML or JSON.
 
         If nodes have several columns, edges have `coefficients`, a list for each column of the
         parent as JSON text, and `partial_r2` as in `to_frame`. Edges between single columns, of
@@ -739,7 +739,7 @@ class GaussianBayesianNetwork(
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, m), or LocalScores
-            As in `logpdf`. LocalScores need no rows, nor do tables of dask fit in memory.
+            As in `logpdf`. LocalScores need no rows, and dask tables need not fit in memory.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             As in `fit`.
@@ -850,7 +850,7 @@ class GaussianBayesianNetwork(
         ----------
         transform : {"default", "pandas", "polars"}, optional
             The parameter has the name that scikit-learn's transformers have for it. "default" is a
-            NumPy array. None leaves the setting as it is; before the first call, that of
+            NumPy array. None leaves the setting as it is. Before the first call,
             ``sklearn.set_config(transform_output=...)`` applies.
 
         Returns
@@ -963,11 +963,11 @@ class GaussianBayesianNetwork(
         target : node or list of nodes, optional
             The nodes to predict; by default all that are not given.
         given : node or list of nodes, optional
-            The nodes to predict from. If the columns' names are strings, the default is all
-            columns that are nodes and not targets. Otherwise X must have m columns, the nodes
-            in their order, and the default is all but the targets; for fewer columns, name a
-            node for each. Nodes without variance, such as those that `do` has set, carry no
-            information and are left out by default.
+            The nodes to predict from. If the columns' names are strings, the default is all columns
+            that are nodes and not targets. Otherwise X must have m columns, the nodes in their
+            order, and the default is all except the targets; for fewer columns, name a node for
+            each. Nodes without variance, such as those that `do` has set, carry no information and
+            are left out by default.
 
         Returns
         -------
@@ -1013,7 +1013,7 @@ class GaussianBayesianNetwork(
         """Return a table with its missing values filled by their conditional means.
 
         The values that are observed in a row predict those that are missing. They are expected
-        values, and vary less than the missing ones did; `sample_missing` draws.
+        values, which vary less than the missing ones; `sample_missing` draws.
 
         Parameters
         ----------
@@ -1024,8 +1024,8 @@ class GaussianBayesianNetwork(
         -------
         filled : data frame or ndarray of the shape of X
             For a data frame of pandas or polars, one with the same columns; those that are no nodes
-            are left as they are. Observed values are not changed by a bit. A missing level of a
-            category becomes the one with the largest linear probability.
+            are left as they are. Observed values keep every bit. A missing level of a category
+            becomes the one with the largest linear probability.
 
         Raises
         ------
@@ -1069,7 +1069,7 @@ class GaussianBayesianNetwork(
         Returns
         -------
         filled : data frame or ndarray of the shape of X
-            As `impute` returns. A category has the level that the drawn indicators are nearest to.
+            As `impute` returns. A category gets the level nearest to the drawn indicators.
 
         Raises
         ------
@@ -1155,9 +1155,9 @@ class GaussianBayesianNetwork(
         Returns
         -------
         anomalies : Anomalies
-            Its `p_values` are those of each value given its parents, adjusted for the number of
-            values; `row_p_values` are of rows. `residuals`, `given_others` and `log_density` say
-            how far off they are, and `to_frame` lists those that stand out.
+            Its `p_values` are of each value given its parents, adjusted for the number of values;
+            `row_p_values` are of rows. `residuals`, `given_others` and `log_density` say how far
+            off they are, and `to_frame` lists those that stand out.
 
         Raises
         ------
@@ -1175,11 +1175,11 @@ class GaussianBayesianNetwork(
         -----
         The p-values are right if the network is: its edges, linear equations and Gaussian noise.
         After `fit`, and in networks of a learner without a prior, the errors of the weights are
-        taken into account, but not those of the structure. The adjustment is that of Šidák (1967),
-        "Rectangular confidence regions for the means of multivariate normal distributions".
+        taken into account, but not those of the structure. The adjustment is Šidák's (1967,
+        "Rectangular confidence regions for the means of multivariate normal distributions").
 
-        A value that is wrong also puts off the residuals of its children. `given_others` tells
-        which column is wrong: of a row's values, that with the largest.
+        A wrong value also distorts the residuals of its children. `given_others` tells which column
+        is wrong: it has the largest value of its row.
 
         Examples
         --------
@@ -1219,7 +1219,7 @@ class GaussianBayesianNetwork(
         Parameters
         ----------
         interventions : dict of node to float or array of floats, or pandas.Series
-            As in `condition`, but that no value may be missing.
+            As in `condition`, but no value may be missing.
 
         Returns
         -------
@@ -1293,9 +1293,9 @@ class GaussianBayesianNetwork(
         -------
         changed : data frame or ndarray of the shape of X
             For a data frame of pandas or polars, one with the same columns; those that are no nodes
-            are left as they are. Values that do not change keep every bit. Where values of a row
-            are missing, these are expected values given the others; what is missing and nothing
-            changes is left missing. A category has its most probable level.
+            are left as they are. Values that do not change keep every bit. In rows with missing
+            values, changed values are expected values given the others; missing values that nothing
+            changes stay missing. A category has its most probable level.
 
         Raises
         ------
@@ -1419,8 +1419,8 @@ class GaussianBayesianNetwork(
     def effect(self, cause: Any, outcome: Any) -> EffectEstimate:
         """Return the total effect of an intervention on an outcome, with its standard error.
 
-        It takes the graph as given: that a search chose it from the same rows, or that equivalent
-        networks have other effects, makes it less sure. `GaussianBNPosterior.effect`,
+        It takes the graph as given. It ignores that a search chose the graph from the same rows,
+        and that equivalent networks have other effects. `GaussianBNPosterior.effect`,
         `BootstrapBNLearner.effect` and `NearOptimalNetworks.effect` return the same kind of result,
         for several networks.
 
@@ -1544,9 +1544,9 @@ class GaussianBayesianNetwork(
         -----
         This is IDA (Maathuis, Kalisch & Bühlmann 2009, "Estimating high-dimensional intervention
         effects from observational data"), for a class that was found in any way. `n_members` is
-        exact, although members are not listed. Each effect is that in any of these members, fitted
-        to the same rows by maximum likelihood: the cause's coefficient in the regression of the
-        outcome on the cause and these parents, by the covariance of the network. pcalg's `ida`
+        exact, although members are not listed. Each effect is the one in any of these members,
+        fitted to the same rows by maximum likelihood: the cause's coefficient in the regression of
+        the outcome on the cause and these parents, by the covariance of the network. pcalg's `ida`
         takes the covariance of the rows instead, so that its effects differ slightly.
 
         Examples
@@ -1804,8 +1804,8 @@ class GaussianBayesianNetwork(
             As in `fit`.
         interventions : data frame or array-like of bool, or sequence of length n_samples, optional
             As in `fit`. Rows with the same nodes set are a group, and the models are of the nodes
-            that were not set, given those that were: the parameters of the saturated and the
-            independence model differ between groups, and those of the network do not.
+            that were not set, given the others: the saturated and the independence model have
+            parameters for each group, and the network the same for all.
 
         Returns
         -------
@@ -1836,7 +1836,7 @@ class GaussianBayesianNetwork(
         and the likelihood is of the other nodes given them: lavaan's ``fixed.x = TRUE``.
 
         With missing values, all three models have the likelihood of the observed values, by EM:
-        lavaan's ``missing = "fiml"``. The p-values of `d_separations` are then those of likelihood
+        lavaan's ``missing = "fiml"``. The p-values of `d_separations` are then of likelihood
         ratios. Groups of rows with interventions are lavaan's groups, by which it multiplies the
         squared RMSEA. Where values are missing and others were set, independences are not tested.
 
@@ -2203,13 +2203,13 @@ class GaussianBayesianNetwork(
         return True
 
     def __sklearn_clone__(self) -> Self:
-        # sklearn.base.clone keeps what set_output has set.
+        # sklearn.base.clone keeps the setting of set_output.
         clone = super().__sklearn_clone__()
         clone._output_container = self._output_container
         return clone
 
     def __dir__(self) -> list[str]:
-        # Without the attributes whose computation fails: a notebook reads all that are listed.
+        # Leaves out attributes whose computation fails, since a notebook reads all that are listed.
         return [name for name in object.__dir__(self) if self._has_attribute(name)]
 
     def _has_attribute(self, name: str) -> bool:
@@ -2278,7 +2278,7 @@ class GaussianBayesianNetwork(
         score_losses: Floats | None = None,
         statistics: list[GroupStatistics] | None = None,
     ) -> None:
-        """Keep what was learned, and the graph's contents: a change of the graph shows in them.
+        """Keep what was learned, and the graph's contents, which reveal a change of the graph.
 
         The model was estimated from the statistics. With a prior they are dropped, because they do
         not describe the rows alone.
@@ -2291,7 +2291,7 @@ class GaussianBayesianNetwork(
 
     @property
     def _groups(self) -> list[GroupStatistics] | None:
-        """The statistics that the graph's estimates are of, if they are by least squares."""
+        """The statistics behind the graph's estimates, if these are by least squares."""
         return self._statistics if self._is_learned_graph() else None
 
     def _is_learned_graph(self) -> bool:
@@ -2300,7 +2300,7 @@ class GaussianBayesianNetwork(
 
     @property
     def _blocks(self) -> Nodes:
-        """Which columns stand for each node, in the graph's order: what the parameters are of."""
+        """Which columns, those of the parameters, stand for each node, in the graph's order."""
         graphs.check_dag(self.dag)
         nodes, blocks = list(self.dag), self.blocks
         if blocks is None and self._learned_blocks and {*self._learned_blocks.names} == {*nodes}:
@@ -2382,7 +2382,7 @@ class GaussianBayesianNetwork(
         return estimation.GraphOfColumns(blocks, parents, self._fixed(), outside)
 
     def _fixed(self) -> list[int]:
-        """Return the masks of those parents of each column whose edges are fixed."""
+        """Return the masks of each column's parents whose edges are fixed."""
         fixed = graphs.fixed_parent_masks(self.dag)
         return self._blocks.parents_of_columns(fixed, within=False) if self._has_blocks else fixed
 
@@ -2462,7 +2462,7 @@ def _graph_on_same_nodes(other: Any, dag: nx.DiGraph) -> nx.DiGraph:
 
 
 def _have_two_tables(one: GaussianBayesianNetwork, other: Any) -> bool:
-    """Whether both networks know the statistics of their rows, and these are of different rows."""
+    """Whether both networks know the statistics of their rows, and the rows are different."""
     both = [each for each in (one._statistics, getattr(other, "_statistics", None)) if each]
     if len(both) < 2:
         return False
