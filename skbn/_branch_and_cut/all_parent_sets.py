@@ -5,7 +5,6 @@ branch and cut ends on the list.
 """
 
 import itertools
-import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -27,10 +26,6 @@ KERNELS_OF_ALL_PARENT_SETS = (
     *PRICING_KERNELS,
     *PRICING_CHECKER_KERNELS,
 )
-
-# The share of the time that is left for the check of a bound that is not closed: it takes about as
-# long as the last search through all parent sets.
-_SHARE_OF_CHECK = 0.15
 
 
 class Proven(NamedTuple):
@@ -87,10 +82,8 @@ def best_of_all_parent_sets(
     most_bytes : int
         The most memory of families and cuts.
     """
-    now = time.monotonic()
-    of_search = now + (1 - _SHARE_OF_CHECK) * (deadline - now)
     with Threads(n_jobs) as threads:
-        settings = tolerance, of_search, seed, threads, tell, most_bytes
+        settings = tolerance, deadline, seed, threads, tell, most_bytes
         search = ColumnGeneration(children, network, *settings)
         generated = search.run(ends_on_interrupt=ends_on_interrupt)
         bound, bound_of_others = _checked(children, generated, rounding, threads)

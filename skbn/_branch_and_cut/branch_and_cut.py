@@ -51,7 +51,7 @@ _AGE, _AGE_IN_TREE = 5, 8
 _MOST_KEPT_ADDED, _MOST_BYTES_KEPT = 60, 1 << 28
 # The most rounds of cuts in a node of the tree, the windows of each, and the widths to draw from.
 _MOST_ROUNDS_OF_NODE = 6
-_WINDOWS_OF_NODE = 12
+_WINDOWS_OF_NODE = 6
 _WIDTHS_OF_NODE = (7, 11)
 # In the root, families are removed when the gap has shrunk by this share since the last time.
 _SHRINKAGE = 0.1

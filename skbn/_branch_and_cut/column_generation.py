@@ -50,16 +50,22 @@ _MOST_DESCENTS = 30
 _LEAST_SHARE, _LEAST_GAP = 0.1, 0.05
 # Columns of windows, rounds by which to tell that the bound stalls, and the share of the gap that
 # these are to close.
-_FIRST_WIDTH, _LAST_WIDTH = 8, 11
-_ROUNDS_TO_JUDGE, _LEAST_SHARE_OF_ROUNDS = 6, 0.06
+_FIRST_WIDTH, _LAST_WIDTH = 8, 13
+_ROUNDS_TO_JUDGE, _LEAST_SHARE_OF_ROUNDS = 6, 0.15
+# Families whose reduced costs exceed the least one of their child by more than this share of the
+# gap, and by more than as many nats, are forgotten once they are as many of all: the linear program
+# stays small.
+_SHARE_OF_DEAR, _LEAST_DEAR, _MOST_DEAR = 0.04, 1.0, 0.3
 # The least violation of a cut: at first, in the end, and what it is divided by in between.
 _LEAST_VIOLATION, _SMALLEST_VIOLATION, _STEP_OF_VIOLATION = 0.05, 0.002, 3.0
 _ACCEPTED_SHARE = 0.8
 _AGE, _MOST_KEPT_ADDED, _MOST_BYTES_KEPT = 5, 200, 1 << 28
-# All parent sets are searched once in this many rounds, or in more: a search takes about as long as
-# all else if a round takes as long as this many nodes for each column. The last search begins when
-# twice the time of the one before is left.
-_ROUNDS_TO_SEARCH, _NODES_OF_ROUND, _TIMES_OF_SEARCH = 6, 2000, 2.0
+# All parent sets are searched once in this many rounds, or in more: a search may take as long as
+# this many nodes for each column and round.
+_ROUNDS_TO_SEARCH, _NODES_OF_ROUND = 8, 400
+# The most that the check of a bound takes, as a multiple of the search that it follows from. The
+# last search begins when the second multiple of the time of the one before is left.
+_TIMES_OF_CHECK, _TIMES_OF_SEARCH = 1.5, 3.0
 # The most families that are listed, the share to which the gap shrinks before that is tried again,
 # and the most nodes that it may take, as a multiple of those of the search before.
 _MOST_LISTED, _SHRINKAGE, _MOST_TIMES_NODES = 20_000, 0.6, 20
@@ -208,8 +214,11 @@ class ColumnGeneration:
         # How long the last search through all parent sets took, and the rounds since then.
         self._seconds_of_search, self._n_rounds = 0.0, 0
 
-    def _is_over(self) -> bool:
-        return self._is_full or time.monotonic() >= self._deadline
+    def _is_over(self, began: float = math.inf) -> bool:
+        """Whether to end, with time for the check of a bound that a search of now may find."""
+        now = time.monotonic()
+        of_check = _TIMES_OF_CHECK * max(self._seconds_of_search, now - began)
+        return self._is_full or now + of_check >= self._deadline
 
     def run(self, *, ends_on_interrupt: bool = False) -> Generated:
         """Return a bound over all parent sets, and the families within the gap of it.
@@ -295,6 +304,7 @@ class ColumnGeneration:
                 if n_empty > _ROUNDS_WITHOUT_CUTS:
                     break
             cuts = self._violated()
+            self._forget_dear(pricing)
             n_empty = 0 if cuts else n_empty + 1
             bounds.append(pricing.bound)
             if stalls or not cuts:
@@ -358,14 +368,14 @@ class ColumnGeneration:
 
     def _near(self, pricing: Pricing) -> list[tuple[float, PricedFamilies]]:
         """Return each child's least reduced cost in the list, and families of descents."""
-        arrays, start = arrays_of(pricing.cuts, self._m), self._lists.families.start
+        relaxation, start = self._relaxation, self._lists.families.start
 
         def of_child(x: int) -> tuple[float, PricedFamilies]:
             child, own = self._children[x], slice(start[x], start[x + 1])
             reduced = pricing.reduced[own]
             best = np.argsort(reduced, kind="stable")[:_LISTED_STARTS]
             listed = [self._lists.parents[start[x] + i] for i in best]
-            discounts = discounts_of(child, x, arrays, pricing.multipliers)
+            discounts = discounts_of(child, x, relaxation.arrays, relaxation.multipliers)
             return float(reduced[best[0]]), price_near(child, discounts, listed)
 
         return list(self._threads.map(of_child, [(x,) for x in range(self._m)]))
@@ -396,14 +406,28 @@ class ColumnGeneration:
         self._lists = lists
         self._relaxation.replace_families(lists.families, numbers)
 
+    def _forget_dear(self, pricing: Pricing) -> None:
+        """Forget the families that the linear program is unlikely to need, if they are many."""
+        lists = self._lists
+        kept = pricing.excess <= _SHARE_OF_DEAR * (self._cost - pricing.bound) + _LEAST_DEAR
+        kept[lists.chosen(self._network)] = True
+        if kept.mean() < 1 - _MOST_DEAR:
+            self._relaxation.keep(kept)
+            families, parents = self._relaxation.families, itertools.compress(lists.parents, kept)
+            self._lists = Lists(families, list(parents))
+            self._known = [{} for _ in self._children]
+            own = zip(families.child, self._lists.parents, families.cost.tolist(), strict=True)
+            for x, each, cost in own:
+                self._known[x][each] = cost
+
     # All parent sets
 
     def _search_all(self, pricing: Pricing) -> int:
         """Search all parent sets; return how many families are new."""
         start = self._lists.families.start
         least = np.minimum.reduceat(pricing.reduced, start[:-1])
-        arrays = arrays_of(pricing.cuts, self._m)
-        found = self._search(arrays, pricing.multipliers, least - _LEAST_GAIN / 10)
+        arrays, multipliers = self._relaxation.arrays, self._relaxation.multipliers
+        found = self._search(arrays, multipliers, least - _LEAST_GAIN / 10)
         self._keep_bound(pricing.cuts, pricing.multipliers, found)
         return self._add(list(zip(least.tolist(), found, strict=True)), _NEW_OF_SEARCH)
 
@@ -413,7 +437,7 @@ class ColumnGeneration:
         def of_child(x: int) -> PricedFamilies:
             child = self._children[x]
             discounts = discounts_of(child, x, arrays, multipliers)
-            return price_all(child, discounts, reach[x], 0.0, self._is_over)
+            return price_all(child, discounts, reach[x], 0.0, lambda: self._is_over(began))
 
         began = time.monotonic()
         found = list(self._threads.map(of_child, [(x,) for x in range(self._m)]))
@@ -440,8 +464,10 @@ class ColumnGeneration:
             child, n_nodes = self._children[x], _MOST_TIMES_NODES * self._n_nodes[x] + _MOST_LISTED
             discounts = discounts_of(child, x, arrays, best.multipliers)
             reach = best.least[x] + slack
-            return price_all(child, discounts, reach, slack, self._is_over, _MOST_LISTED, n_nodes)
+            rest = lambda: self._is_over(began), _MOST_LISTED, n_nodes
+            return price_all(child, discounts, reach, slack, *rest)
 
+        began = time.monotonic()
         known: list[dict[Parents, float]] = []
         n = 0
         try:

@@ -102,7 +102,7 @@ class Relaxation:
         self._idle: list[int] = []
         self._arrays: CutArrays | None = None
         self._bounds = np.empty(0)
-        self._multipliers = np.empty(0)
+        self.multipliers = np.empty(0)
         self._lp = _SilentHighs()
         for option, value in _OPTIONS.items():
             self._lp.setOptionValue(option, value)
@@ -170,7 +170,7 @@ class Relaxation:
         """Drop and return cuts without a multiplier in the last `age` solutions."""
         self._idle = [
             0 if multiplier > 0 else n + 1
-            for n, multiplier in zip(self._idle, self._multipliers, strict=True)
+            for n, multiplier in zip(self._idle, self.multipliers, strict=True)
         ]
         idle = [i for i, n in enumerate(self._idle) if n >= age]
         if len(idle) < _FEWEST_IDLE:
@@ -180,7 +180,7 @@ class Relaxation:
         kept = np.setdiff1d(np.arange(len(self.cuts)), idle)
         self.cuts = [self.cuts[i] for i in kept]
         self._idle = [self._idle[i] for i in kept]
-        self._multipliers = self._multipliers[kept]
+        self.multipliers = self.multipliers[kept]
         self._arrays = None
         return dropped
 
@@ -274,7 +274,7 @@ class Relaxation:
         dual[~np.isfinite(dual) | (np.abs(dual) < _LEAST_MULTIPLIER)] = 0.0
         dual /= self._scale
         self._values_of_columns = dual[: self.m]
-        self._multipliers = np.maximum(dual[self.m :], 0.0)
+        self.multipliers = np.maximum(dual[self.m :], 0.0)
         self.objective = float(self._lp.getInfo().objective_function_value) / self._scale
 
     def solve_for_all(self, allowed: Booleans, cutoff: float) -> Pricing:
@@ -293,14 +293,14 @@ class Relaxation:
             child = families.child[new]
             rank = np.arange(len(new)) - np.searchsorted(child, child)
             self._add_families(np.sort(new[rank < _NEW_FAMILIES]))
-        used = np.flatnonzero(self._multipliers)
+        used = np.flatnonzero(self.multipliers)
         cuts = [self.cuts[i] for i in used]
         over = values - minima[:, families.child]
         excess = over[0] + over[1]
-        return Pricing(cuts, self._multipliers[used], bound, values[0], excess)
+        return Pricing(cuts, self.multipliers[used], bound, values[0], excess)
 
     def _price(self, allowed: Booleans) -> tuple[float, Floats, Floats]:
-        families, arrays, multipliers = self.families, self.arrays, self._multipliers
+        families, arrays, multipliers = self.families, self.arrays, self.multipliers
         values, minima = np.empty((2, families.cost.size)), np.empty((2, self.m))
         price(
             families.start,

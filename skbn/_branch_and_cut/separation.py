@@ -271,7 +271,23 @@ def _local_cut(
     """Return a violated cut of a window, or None if there is none."""
     families = _families_within(point, window)
     bound, violation, table = separate(families, least, accept, seed)
-    return LocalCut(window, table, bound) if violation > 0 else None
+    return _of_fewest_columns(LocalCut(window, table, bound)) if violation > 0 else None
+
+
+def _of_fewest_columns(cut: LocalCut) -> LocalCut:
+    """Return a cut without the columns that no coefficient depends on.
+
+    Networks of the others have the same coefficients, and tables of few columns are small.
+    """
+    columns, table = cut.columns, cut.table
+    for i in range(len(columns) - 1, -1, -1):
+        with_and_without = table.reshape(len(columns), -1, 2, 1 << i)
+        without = with_and_without[:, :, 0]
+        # The column's own coefficients are 0 for sets with it: they tell whether it has others.
+        if (with_and_without[:, :, 1] == without).all():
+            columns = np.delete(columns, i)
+            table = np.delete(without.reshape(len(table), -1), i, axis=0)
+    return LocalCut(columns, np.ascontiguousarray(table), cut.bound)
 
 
 def separate(
