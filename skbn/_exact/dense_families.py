@@ -1,11 +1,11 @@
 """All families of some columns, scored while they are searched.
 
-The kernels go through a child's parent sets row by row of memory. A *row* has neighbouring sets,
-which differ in the lowest columns only, so that vectors of four scores can be computed at once. It
-has as many of them as are all candidates, since a row of 64 sets takes as long to begin as to
-score.
+The kernels go through a child's parent sets row by row of memory. A *row* is a run of neighbouring
+sets, which differ only in the lowest columns, so that vectors of four scores can be computed at
+once. It covers as many of these columns as are all candidates, since beginning a row takes as long
+as scoring 64 sets.
 
-A few entries of B and F in each slab are computed once more by NumPy, from all families of a few
+As a check, NumPy computes a few entries of B and F in each slab again, from all families of a few
 columns, without the kernels of the search. See `recurrences` for B, F and slabs; a *state* is a set
 of columns W.
 """
@@ -63,7 +63,7 @@ class ParentSets(NamedTuple):
     shift : int
         A parent set is at its mask plus this.
     step : int
-        How far it is from there to the family.
+        The distance from there to the family.
     child : int
     candidates, required, outer : int
         Masks: the parents are those in `outer` and any of the `candidates`, and must include the
@@ -119,7 +119,7 @@ def parents_that_reach(sets, threshold, reached, their_scores):
     sets : ParentSets
     threshold : float
     reached : ndarray of int64
-        Set to their masks, as far as there is room.
+        Set to their masks, until it is full.
     their_scores : ndarray of float64
         Set to their local scores; of the same size.
     """
@@ -198,12 +198,12 @@ def _parents_at(i, base, child, width):
 # columns are later than those in which neighbouring sets differ.
 _FEWEST_TO_SHARE = 21
 _SHARED_COLUMNS = 3
-# How many parent sets there is room for at first when they are listed; more are listed again.
+# Room for parent sets at first; if there are more, they are listed again.
 _FIRST_ROOM = 1 << 10
 
 
 class Part(NamedTuple):
-    """A part of filling the tables of a slab: what some of them take from some pieces.
+    """A part of filling a slab's tables: what some of the tables take from some pieces.
 
     Parameters
     ----------
@@ -314,7 +314,7 @@ def parts_in_memory(sets: Sequence[SetFunctions], others: int, slab: Filling) ->
         sharing.setdefault(id(sets[child]), []).append(child)
     for members in sharing.values():
         functions, own = sets[members[0]], np.array(members, dtype=np.int64)
-        has_ruled_out = int(functions.of_family[-1] < LEAST_SCORE)  # as that of all columns is
+        has_ruled_out = int(functions.of_family[-1] < LEAST_SCORE)  # the set of all columns is, if any
         pieces = Pieces(*functions, 0, every, outer, steps, has_ruled_out)
         yield Part(pieces, own, share=len(own) / len(slab.children))
 
@@ -452,7 +452,7 @@ class DenseFamilies:
 
 
 DENSE_KERNELS = (fill_blocks, parents_that_reach)
-# Those that lists of near-optimal networks need as well.
+# Lists of near-optimal networks need these as well.
 LISTING_KERNELS = (best_parents,)
 
 
