@@ -314,7 +314,7 @@ def parts_in_memory(sets: Sequence[SetFunctions], others: int, slab: Filling) ->
         sharing.setdefault(id(sets[child]), []).append(child)
     for members in sharing.values():
         functions, own = sets[members[0]], np.array(members, dtype=np.int64)
-        has_ruled_out = int(functions.of_family[-1] < LEAST_SCORE)  # the set of all columns is, if any
+        has_ruled_out = int(functions.of_family[-1] < LEAST_SCORE)  # the full set is, if any
         pieces = Pieces(*functions, 0, every, outer, steps, has_ruled_out)
         yield Part(pieces, own, share=len(own) / len(slab.children))
 
