@@ -58,7 +58,7 @@ _SHRINKAGE = 0.1
 # Nodes are closed at the first of these shares of the tolerance below the best network's cost. The
 # proof claims no more than the second: what is between them is room for rounding.
 _SHARE_OF_NODES, _SHARE_OF_PROOF = 0.5, 0.75
-# The rounding of a bound and of an excess, in units of both: eight times that of one operation.
+# The rounding of a bound and of an excess, in units of both: eight times one operation's.
 _ROUNDING = 2.0**-49
 
 

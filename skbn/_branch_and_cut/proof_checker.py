@@ -87,7 +87,7 @@ def certified_bound(families: FamilyCosts, proof: Proof) -> float:
 
 
 class _Cut(NamedTuple):
-    """A cut that holds; one without a table is that of a cluster.
+    """A cut that holds; a cut without a table is a cluster cut.
 
     The table has only those sets that a family's parents can be: the cache holds more of them.
     """

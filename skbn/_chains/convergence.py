@@ -130,7 +130,7 @@ def agreement_of(chains: Sequence[Sequence[Batch]]) -> Agreement:
 
 
 def _means_of_chains(values: Floats, n: Integers) -> Floats:
-    """Return the means of chains, from those of batches with n states each."""
+    """Return the means of chains, from the means of batches with n states each."""
     weights = (n / n.sum(axis=1, keepdims=True))[..., np.newaxis, np.newaxis]
     return np.minimum((values * weights).sum(axis=1), 1.0)  # rounding
 
@@ -158,7 +158,7 @@ def batches_of_states(n: int, n_chains: int) -> Integers:
 
 
 def errors_of_batches(means: Floats) -> Floats:
-    """Return the standard errors of means over chains, from those of batches.
+    """Return the standard errors of means over chains, from the means of batches.
 
     Parameters
     ----------

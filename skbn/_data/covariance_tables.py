@@ -93,7 +93,7 @@ def from_covariance(
     std: Any = None,
     names: Sequence[str] | None = None,
 ) -> CovarianceTable:
-    """Return what estimators take in place of a table whose rows are not at hand.
+    """Return what estimators take in place of a table whose rows are unknown.
 
     A Gaussian network depends on the rows by their number, means and covariance matrix alone. Many
     papers print these, or correlations and standard deviations.
@@ -200,7 +200,7 @@ def from_covariance(
 
 
 class CovarianceTable:
-    """A covariance matrix with the number of rows that it is of, in place of these rows.
+    """A covariance matrix and its number of rows, which take the place of the rows.
 
     `from_covariance` makes one. Tables of the same columns add up: ``a + b`` is that of the rows of
     both, and differences between their means are part of its covariances.

@@ -144,7 +144,7 @@ _FAN_IN = 8
 
 
 class _Part(NamedTuple):
-    """How many rows some blocks have, those of weight 0 included, and their summary."""
+    """How many rows some blocks have, including rows of weight 0, and their summary."""
 
     n_rows: int
     summary: RowSummary

@@ -175,8 +175,8 @@ def column_values(values: Any, name: Any) -> Floats | None:
 def has_unit_root(column: Floats | None, numbers: Integers, parts: Integers) -> bool:
     """Whether a Dickey-Fuller test takes a column for a random walk, in most of its series.
 
-    The regression is that of the changes on the last value, the last change and a constant, in
-    each series of 50 rows or more; not in all together, where means that differ would bias it.
+    The changes are regressed on the last value, the last change and a constant, in each series of
+    50 rows or more; not in all together, where means that differ would bias it.
 
     Parameters
     ----------
@@ -271,7 +271,7 @@ def _dates(pandas: Any, texts: Any) -> Any:
 def _moments(pandas: Any, labels: Any, **options: Any) -> Any:
     """Return dates and times as an index, in UTC if they have several offsets from it."""
     with warnings.catch_warnings():
-        warnings.simplefilter("error", FutureWarning)  # that of older pandas is an error of newer
+        warnings.simplefilter("error", FutureWarning)  # newer pandas raises
         try:
             return pandas.to_datetime(labels, **options)
         except (ValueError, FutureWarning):

@@ -118,7 +118,7 @@ class Nodes:
         return [first, *(self.columns[i].level for i in self.columns_of([v]))]
 
     def parents_of_nodes(self, masks: Sequence[int]) -> list[int]:
-        """Return the masks of each node's parents, from those of the columns' parents."""
+        """Return the masks of each node's parents, from the masks of the columns' parents."""
         node_of = self.by_column(np.arange(len(self.names)))
         # No parent of a node's first column is in the same node.
         first = [masks[start] for start in self.starts[:-1]]
@@ -145,7 +145,7 @@ class Nodes:
         return np.repeat(of_nodes, self.widths, axis=-1)
 
     def select_nodes(self, nodes: Sequence[int]) -> Self:
-        """Return some of the nodes, with those of the user's columns that they are made of."""
+        """Return some of the nodes, with the user's columns that they are made of."""
         chosen = [self.columns[i] for i in self.columns_of(nodes)]
         sources = sorted({column.source for column in chosen})
         names = [self.names[v] for v in nodes]
@@ -161,7 +161,7 @@ class Nodes:
     def select(self, kept: Sequence[int], levels: dict[str | int, list[Any]] | None = None) -> Self:
         """Return the nodes with only some of their columns, given by number in ascending order.
 
-        Each node must keep one. `levels` are those of each category that are left, the one without
+        Each node must keep one. `levels` are the remaining levels of each category, the one without
         an indicator first; by default all.
         """
         node_of = self.by_column(np.arange(len(self.names)))

@@ -121,7 +121,7 @@ class Sample:
     ) -> Self:
         """Return a sample without its rows, of which some count for each node.
 
-        `summary` is that of all rows.
+        `summary` is the summary of all rows.
         """
         sample = cls.of_summary(summary, nodes)
         sample._groups, sample.targets = groups, sorted({*targets} - {0})

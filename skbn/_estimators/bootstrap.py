@@ -111,7 +111,7 @@ class BootstrapBNLearner(OneNetworkEstimator):
         the edge is i -> j; 0 if none joins them.
     n_resamples_ : int
         How many resamples the fit has: `n_resamples`, or fewer after `time_limit` or Ctrl-C. They
-        are the first of those that a full fit with the same seed has.
+        are the first ones of a full fit with the same seed.
     networks_ : list of GaussianBayesianNetwork
         The network of each resample, with the parameters of the resample.
     threshold_ : float
@@ -560,7 +560,7 @@ def estimates_of(
 ) -> Problem | TableEstimates:
     """Return what estimates the parameters of networks from all rows.
 
-    The rows are the table's or, if it lacks values, those that EM expects, or what reaches the
+    The rows are the table's or, if it lacks values, the rows that EM expects, or what reaches the
     learner of a pipeline. `fixed` has the masks of the parents whose edges are fixed, of each
     resample's network.
     """
@@ -624,7 +624,7 @@ def edge_support(parents: list[list[int]], fixed: list[list[int]]) -> EdgeSuppor
 
 
 def inclusion_threshold(strength: Floats) -> float:
-    """Return the strength that separates the edges of a network from those that are noise.
+    """Return the strength that separates the edges of a network from noise.
 
     Parameters
     ----------

@@ -164,7 +164,7 @@ def _starts(series: dict[Any, Integers], block_length: int) -> Integers:
 
 
 def _strata(sample: Sample, stratify: Any, parameter: str = "stratify") -> dict[Any, Integers]:
-    """Return the rows of each label, or all rows, without those of weight 0."""
+    """Return the rows of each label, or all rows, without rows of weight 0."""
     n_rows = sample.shape[0]
     rows = np.arange(n_rows) if sample.weight is None else np.flatnonzero(sample.weight)
     if not rows.size:

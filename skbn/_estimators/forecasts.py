@@ -39,7 +39,7 @@ class Forecast(Display):
     series : list of k hashables
         [None] for a single series.
     labels : pandas.Index or list of int
-        What the steps are called: the times that go on those of the table, or 1 to n_steps.
+        What the steps are called: the times after those of the table, or 1 to n_steps.
     level : float
         The probability of intervals for which none is given.
 
@@ -364,7 +364,7 @@ class Dynamics:
     weights : ndarray of shape (n_lags + 1, m, m)
         ``weights[k, i, j]`` is the effect of column i on column j after k steps.
     intercept, deviation : ndarray of shape (m,)
-        The deviation is that of the noise.
+        The deviation is the noise's.
     """
 
     columns: list[Any]
@@ -605,7 +605,7 @@ def _numbers(values: list[Any], name: str, *, may_miss: bool = False) -> Floats:
 def _encoded(
     dynamics: Dynamics, network: Any, paths: dict[Any, list[Any]]
 ) -> dict[Any, list[Any] | Floats]:
-    """Return the values of given columns, those of a category as its indicators."""
+    """Return the values of given columns; a category is given by its indicators."""
     plain: dict[Any, list[Any] | Floats] = {
         node: _numbers(values, f"exogenous values of {node!r}")
         for node, values in paths.items()

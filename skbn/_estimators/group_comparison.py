@@ -118,7 +118,7 @@ class GroupComparison(TableRepr):
         return frame_of(self.columns)
 
     def plot(self, *, ax: Any = None) -> ForestDisplay:
-        """Draw the differences with their intervals; those that are beyond chance are coloured.
+        """Draw the differences with their intervals; differences beyond chance are coloured.
 
         They are in standard deviations of the child for one of the parent, over all rows. The two
         groups' best networks are not drawn, as these differ by chance.
@@ -502,7 +502,7 @@ def _of_pairs(problem: TableProblem, parents: list[int], pairs: list[tuple[int, 
 
 
 def _units_of(table: LocalScores, parent: Integers, child: Integers) -> Floats:
-    """Return the standard deviations of parents over those of children, in all rows."""
+    """Return parents' standard deviations divided by their children's, in all rows."""
     summary, nodes = table.sample.summary, table.sample.nodes
     scale = np.ldexp(np.linalg.norm(summary.factor, axis=0), summary.exponent)
     first = np.arange(len(scale)) if nodes is None else np.array(nodes.starts[:-1])

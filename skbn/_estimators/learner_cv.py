@@ -86,8 +86,8 @@ None, default=None
     tol : float, default=1e-6
         As in `GaussianBNLearner`.
     time_limit : float or None, default=None
-        After how many seconds each search ends: that of one penalty in one fold, and the last one
-        of all rows. Dynamic programming ignores it, as in `GaussianBNLearner`.
+        After how many seconds each search ends: for one penalty in one fold, and the last one of
+        all rows. Dynamic programming ignores it, as in `GaussianBNLearner`.
     random_state : int, RandomState, Generator or None, default=None
         As in `GaussianBNLearner`. All searches of a fit have the same seed.
     n_jobs : int or None, default=None
@@ -140,8 +140,8 @@ None, default=None
     Notes
     -----
     The chosen penalty is the one that `sklearn.model_selection.GridSearchCV` finds for a
-    GaussianBNLearner. The rule of one standard error is that of Breiman, Friedman, Olshen &
-    Stone (1984), "Classification and regression trees".
+    GaussianBNLearner. The rule of one standard error is due to Breiman, Friedman, Olshen & Stone
+    (1984), "Classification and regression trees".
 
     Examples
     --------

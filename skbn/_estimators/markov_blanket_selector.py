@@ -41,7 +41,7 @@ class MarkovBlanketSelector(DocLinkMixin, SelectorMixin, MetaEstimatorMixin, Bas
         one and keeps the columns. None means ``GaussianBNLearner()``. In a data frame of pandas or
         polars, the target's column has the name of y, or "y"; in an array it is the last.
     n_features : int or None, default=None
-        The largest number of columns to keep: those of the blanket with the largest `partial_r2_`.
+        The largest number of columns to keep: the blanket's columns with the largest `partial_r2_`.
         None keeps the whole blanket.
 
     Attributes

@@ -134,7 +134,7 @@ class NearOptimalNetworks(TableRepr, Sequence[GaussianBayesianNetwork]):
 
     @property
     def cpdags(self) -> Sequence[nx.DiGraph]:
-        """The networks' equivalence classes, as graphs like those of `cpdag` of a network."""
+        """The networks' equivalence classes, as graphs like a network's `cpdag`."""
         return _LazySequence(len(self), self._cpdag)
 
     def _cpdag(self, i: int) -> nx.DiGraph:

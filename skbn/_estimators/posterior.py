@@ -463,7 +463,7 @@ class GaussianBNPosterior(SearchParameters, NetworkEstimator):
         Returns
         -------
         table : pandas.DataFrame, or a table as a dict of lists without pandas
-            A row for each pair, those that are joined most probably first:
+            A row for each pair, the most probably joined ones first:
 
             - `parent` and `child`, in the direction of the more probable edge, or in column order
               if both are as probable;
@@ -506,7 +506,7 @@ class GaussianBNPosterior(SearchParameters, NetworkEstimator):
         child : str or int
             A column, by name or number.
         k : int, default=10
-            The number of sets; those of probability 0 are left out.
+            The number of sets; sets of probability 0 are left out.
 
         Returns
         -------

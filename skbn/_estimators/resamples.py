@@ -245,7 +245,7 @@ class Resamples:
         single_rows = draws.block_length == 1 and draws.groups is None
         drawn = rows[weight > 0]
         is_constant = np.fmin.reduce(drawn) == np.fmax.reduce(drawn)
-        if is_constant.any():  # name those that are constant in other resamples, too
+        if is_constant.any():  # also name columns that are constant in other resamples
             others = ((rows != np.nanmedian(rows, axis=0)) & ~np.isnan(rows)).sum(axis=0)
             is_constant |= others <= min(_FEW_ROWS, len(rows) // 4)
         if nodes is not None:

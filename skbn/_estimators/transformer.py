@@ -243,7 +243,7 @@ class LocalScoreTransformer(
     def transform(
         self, X: Any, sample_weight: Any = None, interventions: Any = None
     ) -> LocalScores:
-        """Return the local scores of a table, of these rows and not those of `fit`.
+        """Return the local scores of this table's rows, not of the rows of `fit`.
 
         Parameters
         ----------
@@ -345,8 +345,8 @@ class LocalScoreTransformer(
 class GaussianBNImputer(DocLinkMixin, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Fill missing values by their conditional means under the network of the table.
 
-    The values that are observed in a row predict those that are missing, by a Gaussian Bayesian
-    network that is learned from all rows with their holes.
+    The observed values of a row predict its missing ones, by a Gaussian Bayesian network that is
+    learned from all rows with their holes.
 
     Parameters
     ----------

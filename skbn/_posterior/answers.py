@@ -40,7 +40,7 @@ def parent_set_probabilities(
     child: str | int,
     k: int,
 ) -> ProbableParentSets:
-    """Return the k most probable sets of parents of a column, without those of probability 0."""
+    """Return the k most probable sets of parents of a column, without sets of probability 0."""
     k = as_integer(k, "k", least=1)
     x = column_number(columns, child)
     ranked = sorted(
@@ -269,7 +269,7 @@ def mean_log_predictive_density(
 ) -> float:
     """Return the mean log posterior predictive density of new rows, in nats.
 
-    It is the evidence of all rows divided by that of the fitted ones.
+    It is the evidence of all rows divided by the evidence of the fitted rows.
 
     Parameters
     ----------
@@ -282,7 +282,7 @@ def mean_log_predictive_density(
     """
     criterion = scores.scorer.criterion
     assert isinstance(criterion, BGe)
-    # By default the prior mean is that of the rows; it must not change with the new ones.
+    # By default the prior mean is the mean of the rows; new rows must not change it.
     nu = scores.sample.summary.column_means if criterion.nu is None else criterion.nu
     both = LocalScores._from_sample(
         Sample.of_summary(scores.sample.summary.merge(sample.summary), scores.sample.nodes),

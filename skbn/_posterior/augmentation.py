@@ -316,9 +316,9 @@ def _by_chain(values: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
 def _standard_errors(values: Floats) -> Floats:
     """Return the standard errors of means over the tables of all chains, along the first axis.
 
-    They are those that the spread between chains gives. Chains are few, so that some of these come
-    out too small. An error is therefore no less than that of independent tables times one factor
-    for all probabilities, since the tables are correlated.
+    They follow from the spread between chains. Chains are few, so some errors come out too small.
+    An error is therefore at least the error of independent tables times one factor for all
+    probabilities, since the tables are correlated.
     """
     if len(values) == 1:
         return np.full(values.shape[1:], np.nan)

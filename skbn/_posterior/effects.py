@@ -530,7 +530,7 @@ class Batches(NamedTuple):
 
     @classmethod
     def of_chains(cls, n: int, n_chains: int) -> Self:
-        """Return those of networks of Markov chains, chain after chain; without chains, none."""
+        """Return the batches of Markov chains' networks, chain after chain; none without chains."""
         of_network = batches_of_states(n, n_chains) if n_chains else np.empty(0, np.int64)
 
         def errors_of(means: Floats) -> Floats:

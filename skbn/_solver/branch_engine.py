@@ -63,7 +63,7 @@ class BranchFamilies(NamedTuple):
     columns: list[int]
 
     def relative_to(self, network: Integers) -> FamilyCosts:
-        """Return the families with costs by which they are worse than those of a network.
+        """Return the families, with the cost by which each is worse than the child's in a network.
 
         What all of a child's scores share is gone then, and a network nearly as good as this one
         costs nearly nothing, so that sums keep their digits.
@@ -75,7 +75,7 @@ class BranchFamilies(NamedTuple):
     def without_costly(
         self, network: Integers, names: Sequence[str | int]
     ) -> tuple[BranchFamilies, Integers]:
-        """Return the families without those that cost much, and more than all of the network.
+        """Return the families without those that cost much, and more than the whole network.
 
         No better network has them, and next to large numbers small ones lose their digits.
 
@@ -151,8 +151,8 @@ def list_families(
     group : Group
     resources : Resources
     require_memory : callable
-        Raises a ValueError if so many families of such a width do not fit in memory: more are
-        undominated than was expected.
+        Raises a ValueError if this number of families, of this width, does not fit in memory,
+        because more are undominated than expected.
     """
     start, children, parents, cost, own = [0], [], [], [], []
     with resources.threads() as threads:

@@ -201,7 +201,7 @@ def _check_determinants(scorer: FamilyScorer, changes: EdgeChanges, children: li
 
 
 def _check_rows(scorer: FamilyScorer, is_parent: Booleans, coef: Floats) -> None:
-    """Raise unless the residuals are those of least squares, and agree with the scores."""
+    """Raise unless the residuals are least-squares residuals, and agree with the scores."""
     m, names = len(is_parent), scorer.nodes.column_names
     scale = scorer.statistics.scale
     # The columns of unit norm times this matrix are the residuals.
@@ -269,7 +269,7 @@ class EdgeChanges:
     parents : sequence of int
         The mask of each column's parents: an acyclic network within the constraints.
     keeps : bool
-        Whether to keep the log-determinants, to compare them with those of a search.
+        Whether to keep the log-determinants, to compare them with a search's.
 
     Attributes
     ----------

@@ -109,7 +109,7 @@ class Optimum(NamedTuple):
 
 
 def in_table(columns: Iterable[int], masks: Iterable[int], m: int) -> list[int]:
-    """Return the masks of some columns' parents among those of all m columns, the others 0."""
+    """Return the masks of all m columns' parents, which are 0 except for these columns."""
     parents = [0] * m
     for x, mask in zip(columns, masks, strict=True):
         parents[x] = mask
@@ -263,7 +263,7 @@ def plan_dense_search(
         n_functions=shape.n_functions * shape.n_row_groups,
     )
     plan = plan_with(n_bytes=n_bytes)
-    if plan.n_varying is not None:  # it makes again those that are in memory already
+    if plan.n_varying is not None:  # it recomputes what is in memory already
         plan = plan_with(n_bytes=n_bytes - in_memory)
     search = _DenseSearch(group, plan)
     if settings.lists_networks:

@@ -130,7 +130,7 @@ def _expected_time(plan: Plan, n_penalties: int, resources: Resources) -> str:
 
 
 def _best_networks(path: Sequence[Problem], plan: Plan, resources: Resources) -> list[Optimum]:
-    """Return the best network of each of some problems, put together from those of the groups."""
+    """Return the best network of each problem, put together from its groups' networks."""
     first = path[0]
     if plan.shared_work:
         first.prepare(resources.progress)
@@ -192,7 +192,7 @@ def _sum_of_losses(
 ) -> tuple[float, ...] | None:
     """Return how much lower the starts of two groups score together: the best, the second, ...
 
-    An exact search counts as one start, and the last start of a group for those that it lacks.
+    An exact search counts as one start; the last start of a group stands for those it lacks.
     """
     if one is None or other is None:
         return one or other
