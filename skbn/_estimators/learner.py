@@ -27,8 +27,8 @@ class GaussianBNLearner(NetworkLearner):
 
     In the memory of one machine, the exact search takes up to about 30 columns. With `scratch` or
     `scheduler` it takes a few more, and with a small `max_parents` often many more: see the notes.
-    For hundreds, ``search="order"`` finds a network with a very high score that is not proven to
-    be the highest; `is_optimal_` says so.
+    For hundreds or thousands, ``search="order"`` finds a network with a very high score that is not
+    proven to be the highest; `is_optimal_` says so.
 
     Parameters
     ----------
@@ -39,10 +39,10 @@ class GaussianBNLearner(NetworkLearner):
         Multiplies the criterion's complexity term; from 0 to 1e100. None means 1 for a table, and
         the penalty of the LocalScores if `fit` is given those.
     max_parents : int or None, default=None
-        The largest number of parents. None means any number for a table, and the `max_parents`
-        of the LocalScores if `fit` is given those. With a small number, such as 3, the exact search
-        takes more columns. A limit that is too low can cost the network much of its score, of which
-        a `MaxParentsWarning` tells.
+        The largest number of parents. None means any number for a table, and the `max_parents` of
+        the LocalScores if `fit` is given those. With a small number, such as 3, the exact search
+        takes more columns. A limit that is too low can cost the network much of its score; a
+        `MaxParentsWarning` says so.
     nodes : "auto", dict, array-like of shape (n_features,) or None, default=None
         Which columns make a node. None: each is one. "auto": columns of a categorical, bool,
         string or object dtype are categories, whose nodes have an indicator for each level but the
@@ -80,8 +80,8 @@ None, default=None
         t others. `tiers` need not name them.
     search : {"exact", "order"}, default="exact"
         "exact" finds the network with the highest score of all. "order" finds one with a very high
-        score, of hundreds of columns too; it is not proven to be the best. It is an ordering-based
-        search with optimal windows: see the notes. It needs no `max_parents`.
+        score, also for thousands of columns, which is not proven to be the best: see the notes. It
+        needs no `max_parents`.
     tol : float, default=1e-6
         In nats. Branch and cut ends when it has proven that no network scores higher than the one
         found by more than this, and a network is called optimal only then. Dynamic programming
@@ -93,8 +93,8 @@ None, default=None
         Ctrl-C leaves the learner unfitted. Dynamic programming ignores the limit, because it has no
         network before it is finished; with `verbose`, it tells how long it takes.
     random_state : int, RandomState, Generator or None, default=None
-        The seed of the order search and of branch and cut, or a generator of numpy.random to draw
-        it from. With a number, each fit without `time_limit` finds the same network, whatever
+        The seed of the order search and of branch and cut, or a generator of numpy.random that
+        draws it. With a number, each fit without `time_limit` finds the same network, whatever
         `n_jobs`. With None, an exact search always has the same seed. No seed changes the score of
         an exact search, up to `tol`.
     n_jobs : int or None, default=None
@@ -187,15 +187,15 @@ None, default=None
     Notes
     -----
     The exact search is dynamic programming over the sets of columns (Silander & Myllymäki 2006, "A
-    simple approach for finding the globally optimal Bayesian network structure"):
-    time and memory grow as 2**m. With less memory it makes log-determinants again that it cannot
-    keep; with `scratch` or `scheduler` the best scores need not fit in memory either. These ways
-    take up to 36 columns. Where it does not fit, and `time_limit` or `max_parents` is given or X
-    are ParentSetScores, the search is branch and cut (Bartlett & Cussens 2017, "Integer linear
+    simple approach for finding the globally optimal Bayesian network structure"): time and memory
+    grow as 2**m. With less memory it recomputes log-determinants that it cannot keep; with
+    `scratch` or `scheduler` the best scores need not fit in memory either. These ways take up to 36
+    columns. Where it does not fit, and `time_limit` or `max_parents` is given or X are
+    ParentSetScores, the search is branch and cut (Bartlett & Cussens 2017, "Integer linear
     programming for the Bayesian network structure learning problem"): it bounds the score of all
     networks by linear programs, and divides them until the bound is the score of one of them. This
     needs ``pip install -e ".[large]"``. Without `max_parents` it prices all parent sets, which
-    takes a criterion other than BGe and a `time_limit`, since nobody knows how long it takes.
+    takes a criterion other than BGe, and a `time_limit`, since its time cannot be predicted.
     Otherwise `fit` refuses tables whose search does not fit.
 
     The order search (Teyssier & Koller 2005, "Ordering-based search: a simple and effective
@@ -205,22 +205,21 @@ None, default=None
     deleted or reversed raises the score.
 
     With missing values the score has no closed form, and no search proves its maximum. EM estimates
-    the saturated model; an exact search lists the best equivalence classes by what it expects of
-    the holes, at `n_effective_` rows; each class is scored by an EM of its own, and what EM expects
-    under the best of them makes the next list, until a list brings nothing better. Structural EM
-    goes on from there (Friedman 1997, "Learning belief networks in the presence of missing values
-    and hidden variables"): it searches all rows as EM expects them, exactly, and at the end leaves
-    out each edge in turn. The observed score never falls. With ``search="order"``, and where a list
-    does not fit in memory, each list is one network. Values must be missing at random: whether one
-    is may depend on observed values only.
+    the saturated model and completes the rows; an exact search lists the best equivalence classes
+    of these, counted as `n_effective_` rows; each class is scored by an EM of its own, and the rows
+    completed under the best of them make the next list, until a list brings nothing better.
+    Structural EM goes on from there (Friedman 1997, "Learning belief networks in the presence of
+    missing values and hidden variables"): it searches all rows as EM expects them, exactly, and at
+    the end leaves out each edge in turn. The observed score never falls. With ``search="order"``,
+    and where a list does not fit in memory, each list is one network. Values must be missing at
+    random: whether one is may depend on observed values only.
 
-    Ties, that is scores that are equal up to rounding, are broken by column order. Among parent
-    sets that tie, the search takes one with the fewest columns, and among those the first when
-    their columns are compared in order. Networks that imply the same independences always tie.
-    The one returned is built from its last column back: each step takes the last column that
-    can be a sink of the remaining ones. With constraints on edges, or a criterion under which
-    such networks need not tie, each step takes the last column that can be a sink of a best
-    network instead.
+    Ties (scores that are equal up to rounding) are broken by column order. Among tied parent sets,
+    the search takes one with the fewest columns, and among those the first when their columns are
+    compared in order. Networks that imply the same independences always tie. The one returned is
+    built from its last column back: each step takes the last column that can be a sink of the
+    remaining ones. With constraints on edges, or a criterion under which such networks need not
+    tie, each step takes the last column that can be a sink of a best network instead.
 
     Examples
     --------

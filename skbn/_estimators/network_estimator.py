@@ -1,4 +1,4 @@
-"""The classes that estimators of networks derive from: what users ask them after a fit."""
+"""The base classes of estimators of networks: what users ask after a fit."""
 
 import math
 from collections.abc import Callable
@@ -193,8 +193,8 @@ class OneNetworkEstimator(NetworkEstimator):
         Returns
         -------
         filled : data frame or ndarray of the shape of X
-            As `GaussianBayesianNetwork.impute` returns: observed values are not changed by a bit,
-            and the rows of a data frame of pandas keep their index.
+            As `GaussianBayesianNetwork.impute` returns: observed values keep every bit, and the
+            rows of a data frame of pandas keep their index.
 
         Raises
         ------
@@ -223,7 +223,7 @@ class OneNetworkEstimator(NetworkEstimator):
         ----------
         X : array-like, data frame or LocalScores of shape (n_samples, n_features)
             The columns of `fit`. With ``missing="em"`` values may be missing, and the likelihood is
-            that of what is observed: 0 for a row without any value.
+            of the observed values: 0 for a row without any.
 
         Returns
         -------
@@ -353,8 +353,8 @@ class NetworkLearner(SearchParameters, OneNetworkEstimator):
 
         Notes
         -----
-        The indices of fit are those of `GaussianBayesianNetwork.fit_indices` for the rows that the
-        network was searched for in, which they fit too well.
+        The indices of fit come from `GaussianBayesianNetwork.fit_indices` for the rows of the
+        search, which the network fits too well.
 
         Examples
         --------

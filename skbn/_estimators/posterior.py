@@ -112,8 +112,8 @@ class GaussianBNPosterior(SearchParameters, NetworkEstimator):
         that counts twice is completed twice, and indicators of categories are drawn as the model
         has them, as Gaussian numbers.
     n_imputations : int, default=20
-        How many completed tables are averaged, a quarter of each chain, after 10 of each that are
-        not. Each takes as long as a fit.
+        How many completed tables are averaged, a quarter from each chain, whose first 10 tables are
+        left out. Each takes as long as a fit.
     n_chains : int, default=4
         How many Markov chains sample, at least 2. A third of them, but at least one, begin with
         random networks, the others with networks that searches have found.
@@ -151,9 +151,9 @@ class GaussianBNPosterior(SearchParameters, NetworkEstimator):
         of all chains.
     edge_standard_errors_ : ndarray of shape (m, m), float64
         Only by sampling or with missing values: the Monte-Carlo standard errors of these means.
-        The larger of those by the spread of chains, and those by the spread within them times one
-        factor for all edges, by which all edges together vary more between chains. Of an edge in
-        no state, or in all, one part in the usual effective sample size.
+        Each is the larger of the error by the spread between chains and the error by the spread
+        within them, multiplied by one factor for all edges, by which these vary more between
+        chains. For an edge in no state, or in all, 1 over the usual effective sample size.
     chain_edge_probabilities_ : ndarray of shape (n_chains, m, m), float64
         Only by sampling: the means over the states of each chain.
     r_hat_ : ndarray of shape (m, m), float64
@@ -368,7 +368,7 @@ class GaussianBNPosterior(SearchParameters, NetworkEstimator):
         learned = {} if isinstance(posterior, NetworkPosterior) else posterior.estimates
         if posterior.paths is not None:
             learned["path_probabilities_"] = posterior.paths.copy()
-        # In one step, for threads that read the estimator meanwhile.
+        # In one step, since other threads may read the estimator meanwhile.
         self.__dict__.update(
             learned,
             posterior_=posterior,
@@ -668,7 +668,8 @@ class GaussianBNPosterior(SearchParameters, NetworkEstimator):
     ) -> answers.EstimatedProbability:
         """Estimate the probability of a feature of networks, or the mean of a number, by samples.
 
-        After ``method="sampling"`` the standard error is that by batches of states and by chains.
+        After ``method="sampling"`` the standard error follows from batches of states and from
+        chains.
 
         Parameters
         ----------
@@ -737,10 +738,10 @@ class GaussianBNPosterior(SearchParameters, NetworkEstimator):
         Returns
         -------
         effect : EffectPosterior, or EffectEstimate for a dict
-            Its mean, standard deviation and quantiles, and the probability that there is no
-            effect. This is exact with the uniform prior, except that with more than 20 columns
-            it comes from the samples if knowledge decides which of the two may come first; so
-            it does with the order prior.
+            Its mean, standard deviation and quantiles, and the probability that there is no effect.
+            The latter is exact with the uniform prior. It comes from the samples with the order
+            prior, and with more than 20 columns if knowledge decides which of the two may come
+            first.
 
         Raises
         ------
@@ -909,9 +910,9 @@ class GaussianBNPosterior(SearchParameters, NetworkEstimator):
         as a fit.
 
         After a fit to missing values, to interventions, to nodes of several columns or by sampling,
-        the density is estimated: it is the mean over 1000 sampled networks of the density given
-        each, of which `random_state` is the seed. Values that are missing in X are integrated out,
-        by the networks with drawn parameters.
+        the density is estimated, as the mean over 1000 networks sampled with the seed
+        `random_state`. Values that are missing in X are integrated out, by the networks with drawn
+        parameters.
 
         Parameters
         ----------
