@@ -100,7 +100,7 @@ class Table:
 
     @property
     def is_lazy(self) -> bool:
-        """Whether the rows are not in memory, as those of dask, or not at hand at all."""
+        """Whether the rows are not in memory, as in dask, or not known at all."""
         return is_dask(self._values) or isinstance(self._values, CovarianceTable)
 
     def column(self, number: int) -> Any:

@@ -4,7 +4,7 @@ All scores of groups add up (see `SummedScores`), so that three answers can be c
 evidence, or by the scores of their best networks: one network, one structure with parameters of
 each group, and a structure of each group.
 
-Where the groups differ is asked of a structure that is chosen without the labels of the rows, from
+Differences of edges are sought in a structure that is chosen without the labels of the rows, from
 deviations from each group's own means. If all groups have one covariance, these deviations are
 complete and sufficient for it, and tests of whether regressions differ between groups do not depend
 on it. So they are independent of the choice (Basu 1955, "On statistics independent of a complete

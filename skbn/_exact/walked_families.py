@@ -128,7 +128,7 @@ class WalkedFamilies:
 
     @property
     def _sets(self) -> SetFunctions:
-        """The sets of the pieces that are at hand."""
+        """The sets of the pieces in memory."""
         if self._memory is None:  # kept for all slabs, as touching new memory takes time
             self._memory = self._walk.allocate(self.plan.window_size)
         return self._memory
