@@ -207,7 +207,7 @@ def test_progress():
 # The linear relaxation, against linear programs of scipy and enumerations
 
 
-SEEDS_of_relaxation = pytest.mark.parametrize("seed", range(5))
+FIVE_SEEDS = pytest.mark.parametrize("seed", range(5))
 
 
 class Instance:
@@ -239,7 +239,7 @@ class Instance:
         )
 
 
-@SEEDS_of_relaxation
+@FIVE_SEEDS
 def test_bound_is_the_optimum_and_below_all_networks(seed):
     instance = Instance(seed)
     assert instance.solve().bound == pytest.approx(instance.optimum([], instance.everything))
@@ -256,7 +256,7 @@ def test_bound_is_the_optimum_and_below_all_networks(seed):
     np.testing.assert_allclose(pricing.excess, excess, atol=1e-9)
 
 
-@SEEDS_of_relaxation
+@FIVE_SEEDS
 def test_families_are_generated_until_none_is_missing(seed, monkeypatch):
     monkeypatch.setattr(relaxation_module, "_FIRST_FAMILIES", 1)
     monkeypatch.setattr(relaxation_module, "_NEW_FAMILIES", 1)
@@ -267,7 +267,7 @@ def test_families_are_generated_until_none_is_missing(seed, monkeypatch):
     assert instance.relaxation.n_solved > 1
 
 
-@SEEDS_of_relaxation
+@FIVE_SEEDS
 def test_kept_families(seed):
     instance = Instance(seed)
     relaxation, kept = instance.relaxation, instance.some()
@@ -289,7 +289,7 @@ def test_kept_families(seed):
     assert cost == pytest.approx(pricing.bound)
 
 
-@SEEDS_of_relaxation
+@FIVE_SEEDS
 def test_idle_cuts_are_dropped_and_change_nothing(seed):
     instance = Instance(seed, m=6)
     relaxation = instance.relaxation
@@ -309,7 +309,7 @@ def test_idle_cuts_are_dropped_and_change_nothing(seed):
     assert instance.solve().bound == pytest.approx(bound)
 
 
-@SEEDS_of_relaxation
+@FIVE_SEEDS
 def test_allowed_families_and_the_objective_without_some_of_them(seed):
     instance = Instance(seed)
     relaxation, allowed = instance.relaxation, instance.some()

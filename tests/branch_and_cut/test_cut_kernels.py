@@ -7,7 +7,7 @@ import pytest
 import reference
 from kernels import callable_from_python
 from random_proofs import as_arrays, plain, random_cuts, random_families
-from windows import largest_violation, mixture, networks_of, random_weights, random_window
+from windows import largest_violation, mixture, random_weights, random_window
 
 from skbn._branch_and_cut import window_kernels
 from skbn._branch_and_cut.cut_kernels import (
@@ -172,7 +172,7 @@ def test_lifted_cut_is_valid_and_no_coefficient_can_be_lower(w, seed):
     assert bound == pytest.approx(first)
     columns = np.repeat(np.arange(w), np.diff(window.starts))
     assert violation == pytest.approx(bound - weights @ costs[columns, window.masks])
-    networks = np.array(networks_of(w))
+    networks = np.array(reference.acyclic_masks(w))
     totals = costs[np.arange(w), networks].sum(axis=1)
     assert totals.min() == pytest.approx(bound)
     for x in range(w):
@@ -209,7 +209,7 @@ def test_cut_is_valid_and_violated_as_much_as_wanted(w, accept, seed):
     assert violation >= max(promised, 0.03)
     columns = np.repeat(np.arange(w), np.diff(window.starts))
     assert violation == pytest.approx(bound - weights @ table[columns, window.masks])
-    totals = table[np.arange(w), np.array(networks_of(w))].sum(axis=1)
+    totals = table[np.arange(w), np.array(reference.acyclic_masks(w))].sum(axis=1)
     assert totals.min() == pytest.approx(bound)
     assert (table >= 0).all()
     for x in range(w):
@@ -321,7 +321,8 @@ def test_local_cuts_are_violated_and_do_not_depend_on_threads():
         assert violation(point, cut, cut.bound, cut.table) >= 0.03 - 1e-9
         assert len(cut.columns) <= 5
         assert (np.diff(cut.columns) > 0).all()
-        totals = cut.table[np.arange(len(cut.table)), np.array(networks_of(len(cut.table)))]
+        w = len(cut.table)
+        totals = cut.table[np.arange(w), np.array(reference.acyclic_masks(w))]
         assert totals.sum(axis=1).min() >= cut.bound - 1e-9
     assert [(c.columns.tobytes(), c.table.tobytes(), c.bound) for c in cuts] == [
         (c.columns.tobytes(), c.table.tobytes(), c.bound) for c in of_two

@@ -1,6 +1,5 @@
 """Random windows of few columns, and points in them."""
 
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -28,15 +27,10 @@ def random_window(rng, w, most):
     number = [{s: int(starts[x]) + i for i, s in enumerate(sets)} for x, sets in enumerate(listed)]
     networks = [
         [number[x][s] for x, s in enumerate(network)]
-        for network in networks_of(w)
+        for network in reference.acyclic_masks(w)
         if all(s in number[x] for x, s in enumerate(network))
     ]
     return RandomWindow(w, starts, masks, np.array(networks))
-
-
-@cache
-def networks_of(w):
-    return sorted(reference.networks_by_orders(w))
 
 
 def random_weights(rng, window):

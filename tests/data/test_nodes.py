@@ -226,23 +226,23 @@ FORMS = {
 SCALED = "thousands", "German", "Swiss", "currency"
 
 
-def as_polars_of_text_numbers(cells):
+def polars_of(cells):
     return pl.DataFrame({"a": NUMBERS, "b": cells})
 
 
-def as_arrow_of_text_numbers(cells):
+def arrow_of(cells):
     return pa.table({"a": NUMBERS, "b": cells})
 
 
-def as_pandas(cells):
+def pandas_of(cells):
     return pd.DataFrame({"a": NUMBERS, "b": pd.Series(cells, dtype=object)})
 
 
-def as_array(cells):
+def array_of(cells):
     return np.array([*zip(NUMBERS, cells, strict=True)], dtype=object)
 
 
-MAKERS = as_pandas, as_polars_of_text_numbers, as_arrow_of_text_numbers, as_array
+MAKERS = pandas_of, polars_of, arrow_of, array_of
 
 
 @pytest.mark.parametrize("odd", [None, "n.d.", "*", "<0.05"])
@@ -255,7 +255,7 @@ def test_numbers_in_text_are_refused_and_the_advice_mends_them(form, odd):
         right[7] = np.nan
     for make in MAKERS[:1] + MAKERS[3:] if form in ("mixed", "bytes") else MAKERS:
         table = make(cells)
-        label = 1 if make is as_array else "b"
+        label = 1 if make is array_of else "b"
         for read in (partial(learn_nodes, "auto"), Table.rows):
             with pytest.raises(ValueError, match=f"Column {label!r} holds text") as error:
                 read(Table(table))
@@ -266,7 +266,7 @@ def test_numbers_in_text_are_refused_and_the_advice_mends_them(form, odd):
             assert 'missing="em"' in message
         call = re.search(r"call (.*?)(, which leaves| \(or read|\. If they are cat)", message)[1]
         names = {"X": table, "pandas": pd}
-        if make is as_polars_of_text_numbers:
+        if make is polars_of:
             names["polars"] = pl
         exec(call, names)
         mended = np.asarray(names["X"][label], dtype=float)
@@ -294,7 +294,7 @@ def test_texts_that_may_be_categories_stay_so_without_a_word(cells):
 def test_what_the_user_calls_a_category_is_one():
     cells = [FORMS["plain"](v) for v in NUMBERS]
     declared = pd.DataFrame({"b": pd.Categorical(cells)})
-    for spec, table in (("auto", declared), ({"b": ["b"]}, as_pandas(cells))):
+    for spec, table in (("auto", declared), ({"b": ["b"]}, pandas_of(cells))):
         assert len(learn_nodes(spec, Table(table)).levels["b"]) == 40
 
 

@@ -256,7 +256,7 @@ def assert_is_summary_of(summary, rows, weight, accuracy=1e-12):
     assert_array_equal(summary.maximum, rows.max(axis=0))
 
 
-def table_of_sample(seed, n, m=4):
+def uneven_table(seed, n, m=4):
     rng = np.random.default_rng(seed)
     rows = rng.normal(size=(n, m)) @ rng.normal(size=(m, m))
     return rows * 10.0 ** rng.integers(-3, 4, size=m) + 10.0 ** rng.integers(-3, 6, size=m)
@@ -269,7 +269,7 @@ def table_of_sample(seed, n, m=4):
 )
 def test_chunks_make_the_whole(seed, sizes, kind):
     n = sum(sizes)
-    rows, rng = table_of_sample(seed, n), np.random.default_rng(seed)
+    rows, rng = uneven_table(seed, n), np.random.default_rng(seed)
     weight = {None: None, "repeats": rng.integers(1, 5, n), "reals": rng.exponential(size=n)}[kind]
     weight = None if weight is None else weight.astype(float)
     merged = None
@@ -285,7 +285,7 @@ def test_chunks_make_the_whole(seed, sizes, kind):
 
 def test_weights_of_many_blocks_stay_with_their_rows():
     n = 2 * _ROWS_A_BLOCK + 17
-    rows, weight = table_of_sample(1, n), np.random.default_rng(1).integers(0, 4, n)
+    rows, weight = uneven_table(1, n), np.random.default_rng(1).integers(0, 4, n)
     weight[_ROWS_A_BLOCK : 2 * _ROWS_A_BLOCK] = 0  # a block that does not count
     weighted = summarise(rows, weight.astype(float))
     repeated = summarise(rows.repeat(weight, axis=0))
@@ -316,7 +316,7 @@ def test_large_means_leave_the_digits_of_small_spreads():
 
 @pytest.mark.parametrize("scale", [1e-308, 1e-300, 1e-160, 1e150, 1e301])
 def test_extreme_units_and_a_column_that_begins_with_zeros(scale):
-    rows = table_of_sample(5, 20) * scale
+    rows = uneven_table(5, 20) * scale
     rows[:10, 2] = 0
     merged = summarise(rows[:10]).merge(summarise(rows[10:]))
     assert_allclose(merged.column_means, rows.mean(axis=0), rtol=1e-12)

@@ -153,7 +153,7 @@ def sparse_network(n, n_edges, seed):
     return dag
 
 
-def legend_of_parts_and_signs(display):
+def samples_of(display):
     return texts(display)[len(display.names_) + len(display.labels_) :]
 
 
@@ -209,7 +209,7 @@ def test_options_of_hidden_nodes_are_kept_for_the_others():
     for node, box in display.nodes_.items():
         assert box.get_linewidth() == marked.nodes_[node].get_linewidth()
     firm = NetworkDisplay.from_graph(dag, nodes=["b", "c"])
-    assert legend_of_parts_and_signs(firm) == ["bootstrap support", "0.9 to 1"]
+    assert samples_of(firm) == ["bootstrap support", "0.9 to 1"]
     placed = NetworkDisplay.from_graph(dag, nodes=["b", "c"], pos={"b": (0, 0), "c": (1, 0)})
     assert list(placed.nodes_) == ["b", "c"]
 
@@ -270,10 +270,10 @@ def test_legend_tells_edges_without_direction():
     display = NetworkDisplay.from_graph(
         GaussianBayesianNetwork(nx.DiGraph([("a", "c"), ("b", "c"), ("b", "d")])).cpdag()
     )
-    assert legend_of_parts_and_signs(display) == ["edge", "directed", "undirected"]
+    assert samples_of(display) == ["edge", "directed", "undirected"]
     chain = GaussianBayesianNetwork(nx.DiGraph([("a", "b")])).cpdag()
-    assert legend_of_parts_and_signs(NetworkDisplay.from_graph(chain)) == ["edge", "undirected"]
-    assert legend_of_parts_and_signs(NetworkDisplay.from_graph(nx.DiGraph([("a", "b")]))) == []
+    assert samples_of(NetworkDisplay.from_graph(chain)) == ["edge", "undirected"]
+    assert samples_of(NetworkDisplay.from_graph(nx.DiGraph([("a", "b")]))) == []
 
 
 # Names

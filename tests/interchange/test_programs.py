@@ -159,6 +159,7 @@ def test_igraph_reads_the_figures(learner, write, tmp_path):
 
 @pytest.fixture(scope="module", params=["exact", "sampling"])
 def posterior(request, table):
+    program("arviz")
     return GaussianBNPosterior(method=request.param, random_state=0).fit(table.iloc[:, :5])
 
 

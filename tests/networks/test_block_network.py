@@ -462,7 +462,7 @@ def test_a_posterior_is_about_nodes():
     assert_allclose(west.values, [mean for mean in means if mean], rtol=1e-9)
     with pytest.raises(ValueError, match=r"Ask posterior.effect\(\('site', 'south', 'west'\)"):
         effects[("site", "south", "west"), "y"]
-    new, draws = X.head(4), posterior.sample_networks(600, random_state=1)
+    new, draws = X.head(4), posterior.sample_networks(200, random_state=1)
     logs = np.array([network.logpdf(new).sum() for network in draws])
     expected = logs.max() + np.log(np.exp(logs - logs.max()).mean())
     assert 4 * posterior.score(new) == pytest.approx(expected, abs=0.3)

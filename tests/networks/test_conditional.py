@@ -303,7 +303,7 @@ def test_grids_of_scenarios_are_single_scenarios_side_by_side(outside):
 # The nodes of a distribution by name, and the same of a network
 
 
-NAMES_of_distribution = ["a", "b", "c"]
+FIRST = ["a", "b", "c"]
 
 
 def network(names):
@@ -317,7 +317,7 @@ def network(names):
 
 
 # Integers in another order than their positions, and tuples: a list names several nodes.
-@pytest.mark.parametrize("names", [NAMES_of_distribution, [2, 0, 1], [("a", 1), ("a", 2), "a"]])
+@pytest.mark.parametrize("names", [FIRST, [2, 0, 1], [("a", 1), ("a", 2), "a"]])
 def test_nodes_are_found_by_their_names(names):
     x, y, z = names
     joint = network(names)
@@ -343,13 +343,11 @@ def test_nodes_are_found_by_their_names(names):
 
 def test_a_table_without_pandas(monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
-    table = network(NAMES_of_distribution).do({"b": 4.0})[["b"]].to_frame()
+    table = network(FIRST).do({"b": 4.0})[["b"]].to_frame()
     assert table == {"node": ["b"], "mean": [4.0], "standard_deviation": [0.0]}
 
 
-@pytest.mark.parametrize(
-    "distribution", [network(NAMES_of_distribution), network(NAMES_of_distribution).condition({})]
-)
+@pytest.mark.parametrize("distribution", [network(FIRST), network(FIRST).condition({})])
 def test_unknown_nodes_are_named(distribution):
     for index, message in [
         ("alcohol", r"'alcohol' is not one of \['a', 'b', 'c'\]"),
@@ -361,7 +359,7 @@ def test_unknown_nodes_are_named(distribution):
         raises(message, distribution.__getitem__, index)
 
 
-@pytest.mark.parametrize("names", [NAMES_of_distribution, [0, 1, 2]])
+@pytest.mark.parametrize("names", [FIRST, [0, 1, 2]])
 def test_distributions_are_no_sequences(names):
     """Unpacking would otherwise give the marginals of nodes that are called 0, 1, 2."""
     for distribution in (network(names), network(names).condition({})):

@@ -52,7 +52,7 @@ def probabilities_by_quadrature(rows, grid):
 @pytest.mark.parametrize(
     ("holes", "n_points", "n_imputations"),
     [
-        pytest.param([(0, 1)], 29, 300, id="one hole"),
+        pytest.param([(0, 1)], 29, 100, id="one hole"),
         pytest.param([(0, 1), (1, 2)], 33, 3000, marks=pytest.mark.slow, id="two holes"),
     ],
 )
@@ -67,7 +67,7 @@ def test_probabilities_are_those_of_quadrature(holes, n_points, n_imputations):
     posterior = augmented(rows, n_imputations=n_imputations)
     difference = abs(posterior.edge_probabilities_ - expected)
     assert (difference <= 4.5 * posterior.edge_standard_errors_ + 1e-9).all()
-    assert difference.max() < 0.02
+    assert difference.max() < 0.03
 
 
 @pytest.mark.slow
@@ -93,10 +93,9 @@ def test_a_table_without_holes_has_its_exact_posterior():
 def test_draws_repeat_with_a_seed_and_any_number_of_jobs():
     rows = table(3)
     one = augmented(rows, n_imputations=5)
-    for n_jobs in (1, 2):
-        other = augmented(rows, n_imputations=5, n_jobs=n_jobs)
-        np.testing.assert_array_equal(one.edge_probabilities_, other.edge_probabilities_)
-        np.testing.assert_array_equal(one.imputed_tables_, other.imputed_tables_)
+    other = augmented(rows, n_imputations=5, n_jobs=2)
+    np.testing.assert_array_equal(one.edge_probabilities_, other.edge_probabilities_)
+    np.testing.assert_array_equal(one.imputed_tables_, other.imputed_tables_)
     other = augmented(rows, n_imputations=5, random_state=1)
     assert (one.edge_probabilities_ != other.edge_probabilities_).any()
 
@@ -231,7 +230,7 @@ def test_probabilities_of_other_tables_are_those_of_quadrature(kind):
     given = {"interventions": is_set} if kind in ("interventions", "both") else {}
     grid = np.linspace(-7, 8, 31)
     expected = probabilities_by_complete_posteriors(rows, (0, 1), grid, settings=settings, **given)
-    n = 250
+    n = 80
     if kind == "sampling":
         n, settings = 20, {"method": "sampling", "n_samples": 200, "n_chains": 2}
     posterior = GaussianBNPosterior(
@@ -305,10 +304,10 @@ def test_predictions_of_a_completed_table():
     own = [GaussianBNPosterior(BGe(nu=nu)).fit(each) for each in posterior.imputed_tables_]
     expected = np.log(np.mean([np.exp(4 * each.score(new)) for each in own])) / 4
     assert posterior.score(new) == pytest.approx(expected, abs=0.05)
-    grid, hole = np.linspace(-12, 12, 400), new[:1].copy()
+    grid, hole = np.linspace(-12, 12, 40), new[:1].copy()
     hole[0, 2] = np.nan
     filled = np.repeat(new[:1], len(grid), axis=0)
     filled[:, 2] = grid
-    densities = [np.exp(own[0].score(filled[i : i + 1])) for i in range(0, 400, 4)]
-    expected = np.log(np.sum(densities) * (grid[4] - grid[0]))
+    densities = [np.exp(own[0].score(filled[i : i + 1])) for i in range(40)]
+    expected = np.log(np.sum(densities) * (grid[1] - grid[0]))
     assert posterior.score(hole) == pytest.approx(expected, abs=0.1)

@@ -256,7 +256,7 @@ def random_problem(m, spread=5.0, p_missing=0.0, required=None):
     return Problem(reference.restricted(log_weights, required))
 
 
-def assert_agree_of_network_sums(problem, tolerance=1e-12):
+def assert_sums_agree(problem, tolerance=1e-12):
     m, expected = problem.m, problem.expected
     found = problem.sums()
     assert found.log_total == pytest.approx(expected.log_evidence, abs=tolerance, rel=1e-15)
@@ -276,13 +276,13 @@ def assert_agree_of_network_sums(problem, tolerance=1e-12):
 @pytest.mark.parametrize("m", range(2, 7))
 @pytest.mark.parametrize("spread", [0.5, 5.0, 300.0])
 def test_sums_agree_with_forty_digits(m, spread):
-    assert_agree_of_network_sums(random_problem(m, spread))
+    assert_sums_agree(random_problem(m, spread))
 
 
 @pytest.mark.parametrize("n_inner", [1, 3, 5])
 def test_columns_may_be_split_anywhere(n_inner, monkeypatch):
     monkeypatch.setattr(module, "_inner_columns", lambda m: n_inner)
-    assert_agree_of_network_sums(random_problem(6))
+    assert_sums_agree(random_problem(6))
 
 
 @pytest.mark.slow
@@ -302,7 +302,7 @@ def test_rows_may_be_cut(monkeypatch):
 def test_weights_far_beyond_float64():
     problem = random_problem(6, spread=1e4)
     assert problem.wide.bias > 20_000
-    assert_agree_of_network_sums(problem, 1e-11)
+    assert_sums_agree(problem, 1e-11)
 
 
 @pytest.mark.parametrize(
@@ -323,7 +323,7 @@ def test_networks_without_weight(spread, p_missing, required, monkeypatch):
         {P: w for P, w in each.items() if needed[x] == P or rng.random() >= p_missing}
         for x, each in enumerate(weights)
     ]
-    found = assert_agree_of_network_sums(Problem(reference.restricted(kept, required)))
+    found = assert_sums_agree(Problem(reference.restricted(kept, required)))
     assert np.isfinite(found.paths).all()
 
 

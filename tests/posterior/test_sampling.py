@@ -248,12 +248,10 @@ def assert_near_exact(scores, given):
     return found
 
 
-KNOWLEDGE_of_sampled_posterior = [
+KNOWN_TO_CHAINS = [
     {},
-    {"max_parents": 2},
-    {"required_edges": [(0, 1), (2, 1)]},
-    {"forbidden_edges": [(0, 1), (3, 2), (4, 0)]},
-    {"tiers": [[0, 1, 2], [3, 4], [5, 6]]},
+    {"max_parents": 2, "required_edges": [(0, 1), (2, 1)]},
+    {"tiers": [[0, 1, 2], [3, 4], [5, 6]], "forbidden_edges": [(0, 1), (0, 3), (4, 6)]},
     {"exogenous": [1, 3]},
 ]
 OF_ALL_KINDS = {"required_edges": [(2, 1)], "forbidden_edges": [(3, 2)], "exogenous": [4]}
@@ -261,7 +259,7 @@ OF_ALL_KINDS = {"required_edges": [(2, 1)], "forbidden_edges": [(3, 2)], "exogen
 
 @pytest.mark.parametrize(
     ("knowledge", "few_candidates"),
-    [*((each, False) for each in KNOWLEDGE_of_sampled_posterior), (OF_ALL_KINDS, True)],
+    [*((each, False) for each in KNOWN_TO_CHAINS), (OF_ALL_KINDS, True)],
     ids=lambda each: str(each) if isinstance(each, bool) else "-".join(each) or "free",
 )
 def test_probabilities_of_few_columns(monkeypatch, knowledge, few_candidates):

@@ -5,6 +5,7 @@ triple of its columns, its table and its bound; the table is None for the cut of
 """
 
 import math
+from functools import cache
 from itertools import permutations, product
 
 from reference.networks import is_acyclic
@@ -21,16 +22,9 @@ def cheapest_network(families):
     return least
 
 
+@cache
 def acyclic_masks(w):
-    """All choices of sets of positions without directed cycles, as bits."""
-    for masks in product(range(1 << w), repeat=w):
-        sets = [{j for j in range(w) if mask >> j & 1} for mask in masks]
-        if is_acyclic(sets):
-            yield masks
-
-
-def networks_by_orders(w):
-    """What `acyclic_masks` yields, for more columns: parents precede a column in some order."""
+    """All choices of sets of positions that precede each in some order, as bits."""
     networks = set()
     for order in permutations(range(w)):
         choices = [[]] * w
@@ -39,7 +33,7 @@ def networks_by_orders(w):
             choices[x] = before
             before = [*before, *(mask | 1 << x for mask in before)]
         networks.update(product(*choices))
-    return networks
+    return sorted(networks)
 
 
 def cheapest_masks(table):

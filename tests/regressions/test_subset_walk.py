@@ -28,10 +28,6 @@ from skbn._regressions.small_walk import (
 from skbn.datasets import make_gaussian_network
 
 
-def random_factor(m, seed=0):
-    return np.triu(np.random.default_rng(seed).normal(size=(m, m))) + 3 * np.eye(m)
-
-
 @pytest.mark.parametrize(
     ("m", "n"), [(14, 14), (15, 14), (16, 14), (16, 15), (17, 14), (17, 16), (18, 16)]
 )
@@ -89,7 +85,7 @@ def test_settled_columns(m, n):
 # All sets of columns
 
 
-def factor(m, seed=0):
+def random_factor(m, seed=0):
     rows = np.random.default_rng(seed).normal(size=(m + 30, m))
     return np.linalg.qr(rows / np.linalg.norm(rows, axis=0), mode="r")
 
@@ -101,7 +97,7 @@ def reference_log_determinant(factor, subset):
 
 @pytest.mark.parametrize("m", range(1, 12))
 def test_all_subsets(m):
-    r = factor(m)
+    r = random_factor(m)
     before = r.copy()
     expected = [reference_log_determinant(r, subset) for subset in range(2**m)]
     np.testing.assert_allclose(log_determinants(r), expected, rtol=0, atol=1e-13 * m)
@@ -111,17 +107,12 @@ def test_all_subsets(m):
 @pytest.mark.parametrize("m", [14, 15, 16, 19])
 def test_some_subsets_of_many_columns(m):
     """With outer columns beside those of the lanes and of the walk."""
-    r = factor(m)
+    r = random_factor(m)
     log_det = log_determinants(r)
     assert np.isfinite(log_det).all()
     for subset in np.random.default_rng(1).integers(0, 2**m, 500):
         expected = reference_log_determinant(r, subset)
         assert log_det[subset] == pytest.approx(expected, abs=1e-12)
-
-
-def test_threads_change_no_bit():
-    r = factor(20)
-    np.testing.assert_array_equal(log_determinants(r, n_jobs=1), log_determinants(r, n_jobs=3))
 
 
 # The walk through subsets of nodes that have several columns each
@@ -254,7 +245,7 @@ def test_every_set(n, m, most):
         assert seen[-1][0] == 100
 
 
-def test_threads_change_no_bit_of_small():
+def test_threads_change_no_bit():
     factor = padded_factor(unit_columns(60, 20))
     subsets = SmallSubsets(20, 4)
     results = [

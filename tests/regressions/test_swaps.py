@@ -11,14 +11,6 @@ def test_length_is_the_minimum(m):
     assert len(greedy_swaps(m)) == 2**m - m - 1
 
 
-@pytest.mark.parametrize("m", range(1, 9))
-def test_every_family_is_reached(m):
-    reached = set()
-    for order in reference.follow(range(m), greedy_swaps(m)):
-        reached |= reference.families_of_order(order)
-    assert reached == {(x, frozenset(p)) for x, p in reference.families(m) if p}
-
-
 def test_counts_of_the_worked_example():
     reached, counts = set(), []
     for order in reference.follow("ABCD", greedy_swaps(4)):
@@ -65,7 +57,7 @@ def test_seeds_cover_each_subset_exactly_once(m, k):
     assert len(set(covered)) == 2**m
 
 
-@pytest.mark.parametrize(("m", "k"), [(2, 1), (4, 1), (4, 2), (6, 2), (7, 3)])
+@pytest.mark.parametrize(("m", "k"), [*((m, 0) for m in range(1, 9)), (2, 1), (4, 2), (7, 3)])
 def test_seeds_together_reach_every_family(m, k):
     reached = set()
     for seed in range(2**k):

@@ -231,7 +231,7 @@ def test_searches_in_little_memory_and_by_orders_find_the_same(max_parents):
 # Bounds, gaps and proofs of listed scores, against the exact sums of all networks
 
 
-def solved_of_exact_bounds(scores, tolerance=1e-6, **knowledge):
+def proven(scores, tolerance=1e-6, **knowledge):
     settings = SearchSettings(tolerance=tolerance)
     return solve(problem(scores, **knowledge), resources(), settings)[0]
 
@@ -279,13 +279,13 @@ def test_small_scores_beside_large_ones(monkeypatch, tolerance):
     """Without the two columns, dynamic programming finds the best to all digits."""
     scores = with_a_choice()
     shifted = [(np.where(rows >= 0, rows - 2, -1), local) for rows, local in scores._families[2:]]
-    rest = solved_of_exact_bounds(ParentSetScores(scores.columns[2:], shifted))
+    rest = proven(ParentSetScores(scores.columns[2:], shifted))
     best = exact_score(ParentSetScores(scores.columns[2:], shifted), rest.parents)
     best += Fraction(9.5e8)
     for engine in ("dynamic program", "branch and cut"):
         if engine == "branch and cut":
             without_dynamic_programs(monkeypatch)
-        found = solved_of_exact_bounds(scores, tolerance)
+        found = proven(scores, tolerance)
         assert_right(scores, found, tolerance, best)
         assert found.gap < max(1e-5, tolerance)
 
@@ -295,14 +295,14 @@ def test_gaps_are_within_the_tolerance_to_the_last_bit(monkeypatch, tolerance):
     scores = random_lists(np.random.default_rng(0), 9)
     without_dynamic_programs(monkeypatch)
     for tiers in (None, [[*range(4)], [*range(4, 9)]], [[0, 1, 2], [3, 4, 5], [6, 7, 8]]):
-        found = solved_of_exact_bounds(scores, tolerance, tiers=tiers)
+        found = proven(scores, tolerance, tiers=tiers)
         assert found.is_optimal
         assert found.gap <= tolerance
 
 
 def is_refused(scores):
     try:
-        solved_of_exact_bounds(scores)
+        proven(scores)
     except ValueError as error:
         return bool(re.search(r"known only to .* The largest is of column 'x\d'", str(error)))
     return False
@@ -334,7 +334,7 @@ def test_lists_with_constants(seed, m, constants, tolerance, is_branched):
         # A thousandth of a nat is lost where the largest terms add up to more than 1e9.
         if some >= 1e8 and is_refused(scores):
             return
-        found = solved_of_exact_bounds(scores, tolerance)
+        found = proven(scores, tolerance)
     assert_right(scores, found, tolerance, highest_score(scores))
     assert found.is_optimal or not is_branched
 
@@ -347,20 +347,20 @@ def test_scores_without_digits_are_refused(monkeypatch, scale, is_branched):
     if is_branched:
         without_dynamic_programs(monkeypatch)
     with pytest.raises(ValueError, match=r"olumn 'x\d'.* score of .* forbidden_edges"):
-        solved_of_exact_bounds(ParentSetScores(lists.columns, scaled))
+        proven(ParentSetScores(lists.columns, scaled))
 
 
 @pytest.mark.parametrize("score", [-1e9, -1e100, -1e300])
 def test_sets_of_parents_that_no_network_needs(monkeypatch, score):
     lists = random_lists(np.random.default_rng(1), 6)
-    expected = solved_of_exact_bounds(lists)
+    expected = proven(lists)
     families = []
     for x, (rows, local) in enumerate(lists._families):
         others = [y for y in range(6) if y != x]
         rows = np.pad(rows, ((0, 0), (0, 1)), constant_values=-1)
         families.append(([*rows.tolist(), others[:4]], [*local, score]))
     without_dynamic_programs(monkeypatch)
-    found = solved_of_exact_bounds(ParentSetScores(lists.columns, families))
+    found = proven(ParentSetScores(lists.columns, families))
     assert found.score == pytest.approx(expected.score, abs=1e-6)
     assert found.is_optimal
 
