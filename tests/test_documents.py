@@ -206,7 +206,7 @@ CHECKS = {
 }
 
 
-SLOW = ["how-sure", "larger-than-this-machine", "limits", "past-thirty"]
+SLOW = ["genes", "how-sure", "larger-than-this-machine", "limits", "past-thirty"]
 SLOW += ["pictures", "scikit-learn", "time"]
 NEEDS = {f"guide/{page}": [pytest.mark.slow] for page in SLOW}
 NEEDS["guide/after-learning"] = [
