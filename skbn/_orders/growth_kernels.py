@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 from numba import boolean, float64, int16, int64
 
-from skbn._core.compile import inner_kernel, kernel, tuple_type
+from skbn._core.compile import inner_kernel, kernel, pasted_kernel, tuple_type
 from skbn._orders.insertion_kernels import STATE, set_available
 from skbn._orders.list_kernels import LISTS, first_fit, has
-from skbn._orders.refit_kernels import refit
+from skbn._orders.refit_kernels import least_explained, refit
 from skbn._orders.regression_kernels import (
     FAMILY,
     LEAST_PIVOT,
@@ -113,11 +113,13 @@ def grow_for_insertions(lists, state, growth, found, x):
 
     # With x behind one more column at a time. In the end all columns are open.
     n = _restart(growth, x, members, n_members)
+    enough, to_explain = _to_gain(growth, x, n)
     for k in range(where + 1, m):
         y = state.order[k]
         is_open[y] = may_be_parent[x, y]
-        if _gains_by(growth, x, n, y):
+        if _gains_by(growth, x, n, y, enough, to_explain):
             n, n_found = _grow_and_report(lists, growth, found, x, n, n_found)
+            enough, to_explain = _to_gain(growth, x, n)
 
     # With x in front of one more of its parents at a time.
     n = _restart(growth, x, members, n_members)
@@ -171,9 +173,10 @@ def _list_changes(order, where, growth, x, n_members):
     for t in range(n_members):
         members[t] = growth.family.members[t]
     n = _restart(growth, x, members, n_members)
+    enough, to_explain = _to_gain(growth, x, n)
     n_changes = np.int64(0)
     for k in range(where + 1, order.size):
-        if _gains_by(growth, x, n, order[k]):
+        if _gains_by(growth, x, n, order[k], enough, to_explain):
             changes[n_changes] = order[k]
             n_changes += 1
     for t in range(n_members):
@@ -195,12 +198,22 @@ def _restart(growth, x, members, n_members):
 
 
 @inner_kernel
-def _gains_by(growth, x, n, y):
+def _to_gain(growth, x, n):
+    """Return the score that one more parent must surpass, and what it must explain for that."""
+    enough = own_score(growth.regressions, growth.family, n, x) + growth.least
+    regressions, most = growth.regressions, growth.max_parents
+    return enough, least_explained(regressions, growth.family, n, most, x, enough)
+
+
+@pasted_kernel
+def _gains_by(growth, x, n, y, enough, to_explain):
     """Return whether one more parent, y, raises the score."""
-    if n >= growth.max_parents or not growth.regressions.may_be_parent[x, y]:
-        return False
-    score = own_score(growth.regressions, growth.family, n, x)
-    return score_with(growth.regressions, growth.family, n, x, y) > score + growth.least
+    family, may_be_parent = growth.family, growth.regressions.may_be_parent[x]
+    return (
+        family.shared[y] * family.shared[y] > to_explain * family.left[y]
+        and may_be_parent[y]
+        and score_with(growth.regressions, family, n, x, y) > enough
+    )
 
 
 @inner_kernel
@@ -217,10 +230,9 @@ def _grow_and_report(lists, growth, found, x, n, n_found):
     n, score = refit(growth.regressions, growth.family, n, x, is_open, *limits)
     for word in range(available.shape[1]):
         available[0, word] = 0
-    for y in range(is_open.size):
-        bit = np.int64(lists.bits[x, y])
-        if bit >= 0 and is_open[y]:
-            set_available(available, np.int64(0), bit, True)
+    for bit in range(lists.columns.shape[1]):
+        if lists.columns[x, bit] >= 0 and is_open[lists.columns[x, bit]]:
+            set_available(available, np.int64(0), np.int64(bit), True)
     listed = lists.scores[first_fit(lists, lists.starts[x], available, np.int64(0))]
     is_new = score > listed + growth.least and n_found < found.scores.size
     for f in range(n_found):

@@ -79,6 +79,7 @@ class PlacementSearch:
             np.full(m, -np.inf),
             np.zeros(m),
             np.zeros((m, m), dtype=np.float32),
+            np.zeros((m, m), dtype=np.bool_),
             np.zeros(m, dtype=np.bool_),
             np.zeros(m + 1, dtype=np.int64),
         )

@@ -75,6 +75,8 @@ class Placement(NamedTuple):
     gains : ndarray of shape (m, m), float32
         ``gains[y, x]`` is what the family of x gains by y, wherever y is: 0 if nothing, and
         infinity if y is a parent.
+    has_gain : ndarray of shape (m, m), bool
+        ``has_gain[x, y]`` is whether ``gains[y, x]`` is not 0. Few are, in sparse networks.
     is_marked : ndarray of shape (m,), bool
         Whether another position of each column must be tried.
     marked : ndarray of shape (m + 1,), int64
@@ -89,6 +91,7 @@ class Placement(NamedTuple):
     tops: Floats
     left: Floats
     gains: npt.NDArray[np.float32]
+    has_gain: Booleans
     is_marked: Booleans
     marked: Integers
 
@@ -121,7 +124,7 @@ PLACEMENT = tuple_type(
     Placement,
     *(int64[::1], int64[::1], int64[:, ::1], int64[::1]),
     *(float64[::1], float64[::1], float64[::1]),
-    *(float32[:, ::1], boolean[::1], int64[::1]),
+    *(float32[:, ::1], boolean[:, ::1], boolean[::1], int64[::1]),
 )
 KEPT = tuple_type(Kept, int64[::1], int64[:, ::1], int64[::1], boolean[::1], int64[::1])
 
@@ -144,19 +147,18 @@ def open_before(is_open, position, may_be_parent, limit):
 @inner_kernel
 def _set_gains(fitting, placement, family, n, x, score):
     """Set what the family of x, with n parents and this score, gains by each column."""
-    regressions, gains = fitting.regressions, placement.gains
+    regressions, gains, has_gain = fitting.regressions, placement.gains, placement.has_gain[x]
     left, shared, enough = family.left, family.shared, score + fitting.least
     may_be_parent = regressions.may_be_parent[x]
-    least = np.inf
-    if n < fitting.max_parents:
-        least = least_explained(regressions, family, n, x, enough)
+    least = least_explained(regressions, family, n, fitting.max_parents, x, enough)
     for y in range(left.size):
         gain = 0.0
         if shared[y] * shared[y] > least * left[y] and may_be_parent[y]:
             gain = max(0.0, score_with(regressions, family, n, x, y) - enough)
-        gains[y, x] = gain
+        if gain > 0.0 or has_gain[y]:
+            gains[y, x], has_gain[y] = gain, gain > 0.0
     for t in range(n):
-        gains[family.members[t], x] = np.inf
+        gains[family.members[t], x], has_gain[family.members[t]] = np.inf, True
 
 
 @inner_kernel

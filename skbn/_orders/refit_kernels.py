@@ -30,8 +30,10 @@ def refit(regressions, family, n, x, is_open, max_parents, least):
     score = own_score(regressions, family, n, x)
     while True:
         before = score
-        while n < max_parents:
-            better, y = _best_addition(regressions, family, n, x, is_open, score + least)
+        while True:
+            better, y = _best_addition(
+                regressions, family, n, max_parents, x, is_open, score + least
+            )
             if not better > score + least:
                 break
             add_parent(regressions, family, n, x, y)
@@ -50,22 +52,24 @@ def refit(regressions, family, n, x, is_open, max_parents, least):
 
 
 @pasted_kernel
-def least_explained(regressions, family, n, x, score):
+def least_explained(regressions, family, n, max_parents, x, score):
     """Return what a further parent of x must explain of it to raise the score above this one.
 
-    -1 if the score does not depend on that alone.
+    -1 if the score does not depend on that alone; infinite if there may be no further parent.
     """
     tables, least = regressions.tables, -1.0
-    if tables[1, n + 1] + tables[2, n + 1] == 0.0 and tables[2, n + 1] < 0.0:
+    if n >= max_parents:
+        least = np.inf
+    elif tables[1, n + 1] + tables[2, n + 1] == 0.0 and tables[2, n + 1] < 0.0:
         log_left = (score - tables[0, n + 1]) / tables[2, n + 1] - regressions.offsets[x]
         least = max(0.0, family.left[x] - math.exp(log_left))
     return least
 
 
 @pasted_kernel
-def _best_addition(regressions, family, n, x, is_open, enough):
+def _best_addition(regressions, family, n, max_parents, x, is_open, enough):
     """Return the highest score with one more parent, if it is above `enough`, and this parent."""
-    least = least_explained(regressions, family, n, x, enough)
+    least = least_explained(regressions, family, n, max_parents, x, enough)
     best = -np.inf
     chosen = -1
     if least >= 0.0:

@@ -209,8 +209,10 @@ def rebuild(regressions, family, n, x):
 def explains_most(family, is_open, most):
     """Return the open column that explains most of the child, if more than `most`; or else -1."""
     left, shared = family.left, family.shared
-    chosen = -1
-    for y in range(is_open.size):
+    chosen, n_better = -1, 0
+    for y in range(is_open.size):  # without branches: there is seldom any
+        n_better += (shared[y] * shared[y] > most * left[y]) & is_open[y]
+    for y in range(is_open.size if n_better > 0 else 0):
         square = shared[y] * shared[y]
         if square > most * left[y] and is_open[y] and left[y] >= LEAST_PIVOT:
             most = square / left[y]

@@ -16,7 +16,7 @@ from skbn._orders.placement_kernels import (
     settle,
     toggle,
 )
-from skbn._orders.refit_kernels import refit
+from skbn._orders.refit_kernels import least_explained, refit
 from skbn._orders.regression_kernels import add_parent, rebuild, remove_parent, score_with
 
 
@@ -30,8 +30,11 @@ def _load(fitting, placement, x):
 
 
 @pasted_kernel
-def _pass(fitting, placement, n, x, z, is_open, now):
-    """Let z precede x or not; return the number of parents of x then, and its score."""
+def _pass(fitting, placement, n, x, z, is_open, now, to_explain):
+    """Let z precede x or not; return the number of parents of x then, and its score.
+
+    A further parent must explain more of x than `to_explain` to raise the score.
+    """
     regressions, family, least = fitting.regressions, fitting.family, fitting.least
     is_open = is_open and regressions.may_be_parent[x, z]
     fitting.is_open[z] = is_open
@@ -39,7 +42,7 @@ def _pass(fitting, placement, n, x, z, is_open, now):
         n = remove_parent(regressions, family, n, x, z)
     elif (
         is_open
-        and n < fitting.max_parents
+        and family.shared[z] * family.shared[z] > to_explain * family.left[z]
         and score_with(regressions, family, n, x, z) > now + least
     ):
         add_parent(regressions, family, n, x, z)
@@ -82,7 +85,7 @@ def _walk(fitting, placement, kept, x, step, end, best, is_final):
             hope += gains[order[j]]
     open_before(fitting.is_open, position, fitting.regressions.may_be_parent[x], k)
     n = _load(fitting, placement, x)
-    gain, now = 0.0, placement.scores[x]
+    gain, now, before, to_explain = 0.0, placement.scores[x], -np.inf, 0.0
     while k != end:
         z = order[k + step]
         is_stopped = must_be_parent[x, z] if step < 0 else must_be_parent[z, x]
@@ -90,8 +93,15 @@ def _walk(fitting, placement, kept, x, step, end, best, is_final):
         if is_stopped or not (is_final or gain + ahead > best):
             break
         k += step
+        if now != before:
+            regressions, most, enough = (
+                fitting.regressions,
+                fitting.max_parents,
+                now + fitting.least,
+            )
+            to_explain = least_explained(regressions, fitting.family, n, most, x, enough)
         before = now
-        n, now = _pass(fitting, placement, n, x, z, step > 0, now)
+        n, now = _pass(fitting, placement, n, x, z, step > 0, now, to_explain)
         gain += now - before
         if (gains[z] == np.inf) if step > 0 else (0.0 < gains[z] < np.inf):
             if step < 0:
@@ -124,7 +134,7 @@ def _list_related(fitting, placement, centre):
     """List the columns that the family of `centre` has or gains by, and vice versa."""
     n_related, gains = np.int64(0), placement.gains
     for z in range(placement.order.size):
-        if gains[centre, z] > 0.0 or gains[z, centre] > 0.0:
+        if gains[centre, z] > 0.0 or placement.has_gain[centre, z]:
             fitting.related[n_related] = z
             n_related += 1
     return n_related
