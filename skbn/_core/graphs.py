@@ -464,13 +464,14 @@ def propagate(own: Floats, coef: Floats, parents: list[int]) -> Floats:
 def equilibrated(columns: Floats) -> tuple[Floats, Floats]:
     """Return columns scaled to norm 1, and the norms; columns of zeros remain as they are."""
     # Divide by the largest entry first, because squares of the entries may over- or underflow.
-    largest = np.abs(columns).max(axis=0)
+    largest = np.maximum(columns.max(axis=0), -columns.min(axis=0))
     largest[largest == 0] = 1
     columns = columns / largest
     norm = np.linalg.norm(columns, axis=0)
     norm[norm == 0] = 1
     with np.errstate(over="ignore"):
-        return columns / norm, largest * norm
+        columns /= norm
+        return columns, largest * norm
 
 
 _OUT_OF_RANGE = (

@@ -89,7 +89,7 @@ def bits_of(masks: Sequence[int], m: int) -> npt.NDArray[np.bool_]:
     width = (m + 7) // 8
     data = b"".join(mask.to_bytes(width, "little") for mask in masks)
     bits = np.unpackbits(np.frombuffer(data, dtype=np.uint8), bitorder="little")
-    return bits.reshape(-1, 8 * width)[:, :m].astype(bool)
+    return np.ascontiguousarray(bits.reshape(-1, 8 * width)[:, :m]).view(bool)
 
 
 def parents_of_masks(masks: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:

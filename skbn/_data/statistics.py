@@ -214,8 +214,7 @@ def sample_statistics(
         prior_rows = np.ldexp(prior.rows, -summary.exponent)
         triangle = triangular_factor(np.vstack([summary.factor, prior_rows]))
     factor = np.zeros((m, m))
-    factor[: len(triangle)] = triangle
-    norm = np.linalg.norm(factor, axis=0)
+    norm = np.linalg.norm(triangle, axis=0)
     magnification = np.zeros(m)
     if prior is None:
         # How much larger a column's entries are than their spread. Relative to the spread,
@@ -247,7 +246,7 @@ def sample_statistics(
                 f"Column {names[j]!r} has values up to {summary.largest[j]:g} in magnitude, and "
                 "the square of its spread is out of float64's range. Measure it in other units."
             )
-    factor /= norm
+    np.divide(triangle, norm, out=factor[: len(triangle)])
     # The data contribute twice the rounding of each entry. Reflections and rotations of the
     # factor add about eps * sqrt(m) to columns of unit norm; such an error of a residual r
     # changes the score by sensitivity / r times the error. Merging rows one by one adds a
@@ -261,10 +260,12 @@ def sample_statistics(
         *(names, scale, rounding, prior is not None, factor, largest_family, nodes, remedy),
         weights=(summary.n_rows, n, once),
     )
-    found = dependence_among(list(range(m)), factor, rounding)
-    if found is not None and largest_family == m:
-        raise degenerate_error(independence, found)
-    is_checked = found is None  # columns of no common regression may depend on each other
+    is_checked = len(triangle) == m  # columns of no common regression may depend on each other
+    if is_checked:
+        found = dependence_among(list(range(m)), factor, rounding)
+        if found is not None and largest_family == m:
+            raise degenerate_error(independence, found)
+        is_checked = found is None
     mean = summary.column_means if prior is None else prior.mean
     return SampleStatistics(n, mean, scale, factor, independence, is_checked)
 

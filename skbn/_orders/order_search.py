@@ -137,6 +137,8 @@ class OrderSearch:
     ----------
     is_interrupted : bool
         Whether Ctrl-C ended the search.
+    found : FoundOrder
+        The best order when the search ended last.
 
     Notes
     -----
@@ -187,6 +189,7 @@ class OrderSearch:
 
     def run_from(self, order: list[int]) -> FoundOrder:
         """Go on from another order that is better than the one that was found."""
+        self._arrays = self._lists.arrays()
         start = _Start(0, np.array(order))
         start.totals[:] = self._score(start.best_order)
         self._starts = [start]
@@ -197,7 +200,7 @@ class OrderSearch:
 
         return self._heeding_interrupts(go_on)
 
-    def found(self) -> FoundOrder:
+    def _found(self) -> FoundOrder:
         """Return the best order so far."""
         chosen = self._state(self._best.best_order).chosen
         return FoundOrder(
@@ -232,7 +235,9 @@ class OrderSearch:
             self._list_placed()
             if math.isinf(self._best.totals[1]):
                 raise
-        return self.found()
+        self.found = self._found()
+        del self._arrays  # 300 MB for 5,000 columns
+        return self.found
 
     def _search(self, threads: Threads) -> None:
         if self._growth is None:

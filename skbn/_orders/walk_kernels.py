@@ -55,6 +55,16 @@ def _pass(fitting, placement, n, x, z, is_open, now, to_explain):
 
 
 @pasted_kernel
+def _sum_of_gains(order, gains, begin, end):
+    """Return what columns at some positions gain, each by itself."""
+    hope = 0.0
+    for k in range(begin, end):
+        if gains[order[k]] < np.inf:
+            hope += gains[order[k]]
+    return hope
+
+
+@pasted_kernel
 def _walk(fitting, placement, kept, x, step, end, best, is_final):
     """Walk x past others to the front (with step -1) or the end (1), up to position `end`.
 
@@ -79,10 +89,7 @@ def _walk(fitting, placement, kept, x, step, end, best, is_final):
     must_be_parent = fitting.regressions.must_be_parent
     order, position, gains = placement.order, placement.position, placement.gains[x]
     target = k = position[x]
-    hope = 0.0
-    for j in range(fitting.first, k if step < 0 else fitting.first):
-        if gains[order[j]] < np.inf:
-            hope += gains[order[j]]
+    hope = _sum_of_gains(order, gains, fitting.first, k if step < 0 else fitting.first)
     open_before(fitting.is_open, position, fitting.regressions.may_be_parent[x], k)
     n = _load(fitting, placement, x)
     gain, now, before, to_explain = 0.0, placement.scores[x], -np.inf, 0.0

@@ -17,8 +17,9 @@ from scipy.linalg import lapack
 
 from skbn._core.arrays import Booleans, Floats, Integers
 
-# The families decomposed together have at most this many numbers in their columns (16 MB).
-_BATCH = 1 << 21
+# The families decomposed together have at most this many numbers in their columns, and in the
+# arrays of all columns that follow from them (16 MB).
+_BATCH, _MORE_ARRAYS = 1 << 21, 12
 # If a family leaves a smaller share of a column, the difference between the column's square and the
 # explained part would lose more than three digits. Its residuals are computed instead.
 _LEAST_SHARE = 1e-3
@@ -31,6 +32,11 @@ def triangular_factor(columns: Floats) -> Floats:
     ``columns.T @ columns`` is never formed: it would lose half the digits.
     """
     return np.asarray(np.linalg.qr(columns, mode="r"))
+
+
+def without_zeros(factor: Floats) -> Floats:
+    """Return a triangular factor without the zeros at its end, which many columns lead to."""
+    return factor[: 1 + np.flatnonzero(factor.any(axis=1))[-1]]
 
 
 def solve_triangular(factor: Floats, right: Floats, *, transposed: bool = False) -> Floats:
@@ -203,6 +209,7 @@ def families_of(factor: Floats, is_parent: Booleans) -> Iterator[FamilyFactors]:
     is_parent : ndarray of shape (m, m), bool
         Row x has column x's parents.
     """
+    factor = without_zeros(factor)
     for chosen, n_parents, columns in _batches(is_parent, np.arange(len(is_parent))):
         yield FamilyFactors(chosen, n_parents, columns, stacked_factors(factor, columns))
 
@@ -219,7 +226,7 @@ def neighbours(
         The children whose families to yield; by default all.
     """
     children = np.arange(len(is_parent)) if children is None else children
-    factor = np.asfortranarray(factor)  # columns are copied
+    factor = np.asfortranarray(without_zeros(factor))  # columns are copied
     squared_norm = (factor**2).sum(axis=0)
     for chosen, n_parents, columns in _batches(is_parent, children):
         basis, factors = np.linalg.qr(factor[:, columns].transpose(1, 0, 2))
@@ -237,7 +244,7 @@ def _batches(
     start = 0
     while start < len(children):
         width = int(n_parents[most_first[start]]) + 1
-        end = start + max(1, _BATCH // (m * width))
+        end = start + max(1, _BATCH // (m * (width + _MORE_ARRAYS)))
         at = most_first[start:end]
         chosen, start = children[at], end
         rank = np.where(is_parent[chosen], -1, 1)

@@ -116,7 +116,9 @@ def certify_network(
         )
     for table, of_table, coef in zip(tables, groups, coefs, strict=True):
         _check_rows_of(table, of_table, constraints, parents, coef)
-    return np.where(bits_of(parents, len(parents)), -changes.gains, np.nan).T
+    losses, at = np.full(changes.gains.shape, np.nan), np.nonzero(bits_of(parents, len(parents)))
+    losses.T[at] = -changes.gains[at]
+    return losses
 
 
 def _check_rows_of(
@@ -204,25 +206,22 @@ def _check_rows(scorer: FamilyScorer, is_parent: Booleans, coef: Floats) -> None
     """Raise unless the residuals are least-squares residuals, and agree with the scores."""
     m, names = len(is_parent), scorer.nodes.column_names
     scale = scorer.statistics.scale
-    # The columns of unit norm times this matrix are the residuals.
-    residual_of = coef * -scale[:, np.newaxis]
-    residual_of /= scale
-    residual_of[np.diag_indices(m)] += 1.0
-    squares, products = np.zeros(m), np.zeros((m, m))
+    used = [np.flatnonzero(column) for column in (is_parent | (coef != 0).T)]
+    weights = [coef[own, x] * (scale[own] / scale[x]) for x, own in enumerate(used)]
+    squares, products = np.zeros(m), [np.zeros(len(own)) for own in used]
     for rows in scorer.unit_rows():
-        residuals = rows @ residual_of
-        squares += np.einsum("ij,ij->j", residuals, residuals)
-        products += rows.T @ residuals
+        for x, own in enumerate(used):
+            residuals = rows[:, x] - rows[:, own] @ weights[x]
+            squares[x] += residuals @ residuals
+            products[x] += residuals @ rows[:, own]
     for families in families_of(scorer.statistics.factor, is_parent):
         children, n_parents, columns, _ = families
         by_scores = families.residual_norms() ** 2
         # How much of the residuals other coefficients could explain, by an orthonormal basis.
         k = int(n_parents.max())
-        with_parents = np.where(
-            np.arange(k) < n_parents[:, np.newaxis],
-            products[columns[:, :k], children[:, np.newaxis]],
-            0.0,
-        )
+        with_parents = np.zeros((len(children), k))
+        for i, x in enumerate(children):
+            with_parents[i, : n_parents[i]] = products[x][is_parent[x, used[x]]]
         transposed = families.first_block(n_parents).transpose(0, 2, 1)
         in_basis = np.linalg.solve(transposed, with_parents[:, :, np.newaxis])
         explained = (in_basis[:, :, 0] ** 2).sum(axis=1)
@@ -296,7 +295,8 @@ class EdgeChanges:
         self._keeps = keeps
         self.of_parents, self.of_family = np.empty((2, m, m if keeps else 0))
         self.gains = np.empty((m, m))
-        self._largest = np.empty((m, m))
+        # The largest terms of each column's neighbouring families, and of its family as it is.
+        self._largest, self._own_largest = np.empty((2, m))
         self._scorer = scorer
         self._constraints = constraints
         self._is_allowed, self._is_required = bits_of(
@@ -365,8 +365,7 @@ class EdgeChanges:
     def _beyond_rounding(self, child: Integers, parent: Integers) -> Floats:
         """Return the gains of some changes of single families, less what rounding explains."""
         # The search treats differences below the rounding of the network's largest term as ties.
-        of_network = np.diagonal(self._largest).max()
-        largest = np.maximum(self._largest[child, parent], of_network)
+        largest = np.maximum(self._largest[child], self._own_largest.max())
         return np.asarray(self.gains[child, parent] - score_tolerance(largest))
 
     def _require_independence(self, change: EdgeChange) -> None:
@@ -383,7 +382,10 @@ class EdgeChanges:
         for found, terms in self._scorer.neighbours(is_parent, children):
             x = found.children
             self.gains[x] = gains_of_neighbours(found.children, terms)
-            self._largest[x] = np.abs(terms).max(axis=0)
+            largest = np.abs(terms).max(axis=0)
+            self._own_largest[x] = largest[np.arange(len(x)), x]
+            # Those of dependent columns, which no family may have, are infinite.
+            self._largest[x] = largest.max(axis=1, where=np.isfinite(largest), initial=0.0)
             if self._keeps:
                 self.of_parents[x], self.of_family[x] = found.of_parents, found.of_family
 

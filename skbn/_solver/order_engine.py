@@ -133,7 +133,7 @@ class OrderGroupSearch(GroupSearch):
             if not resources.keeps_best_on_interrupt:
                 raise
             search.interrupt()
-            of_orders = self._masks(search.found(), m)
+            of_orders = self._masks(search.found, m)
             masks, score, is_settled = self._settled(problem, search, of_orders)
         self.is_interrupted = search.is_interrupted
         starts = [each + families.shared for each in found.start_scores]

@@ -10,6 +10,7 @@ from skbn._core.subsets import bits_of, members_of
 from skbn._orders.family_lists import FamilyLists
 from skbn._orders.growth import FamilyGrowth
 from skbn._orders.regression_kernels import Regressions
+from skbn._regressions.least_squares import without_zeros
 from skbn._scores.families import ScoredParentSets
 from skbn._scores.scorer import FamilyScorer
 from skbn._solver.constraints import Constraints
@@ -59,7 +60,7 @@ def grown_families(
     n_others : int
     """
     m = len(constraints.allowed)
-    factor = scorer.statistics.factor[:, order]
+    factor = without_zeros(scorer.statistics.factor)[:, order]
     offsets = np.zeros(m) if scorer.offsets is None else scorer.offsets
     is_own = np.arange(len(order)) >= n_others
     allowed, required = (
