@@ -371,16 +371,12 @@ class DenseFamilies:
     def local_maxima(self, drawn: DrawnStates) -> LocalMaxima:
         """Return the best local scores of some states, by going through all of their families."""
         rules = self._columns.rules
-        numbers = {id(each): i for i, each in enumerate(self._sets)}
-        found = {i: local_maxima(drawn, self._sets[i].at, rules) for i in numbers.values()}
-        if len(found) == 1:
-            return next(iter(found.values()))
-        of_child = np.array([numbers[id(each)] for each in self._sets])[drawn.child]
-        scores, largest = (
-            np.select([of_child == i for i in found], each)
-            for each in zip(*found.values(), strict=True)
-        )
-        return LocalMaxima(scores, largest)
+        distinct = {id(each): each for each in self._sets}
+        found = [local_maxima(drawn, each.at, rules) for each in distinct.values()]
+        number = {key: i for i, key in enumerate(distinct)}
+        of_child = np.array([[number[id(each)] for each in self._sets]])[:, drawn.child]
+        parts = map(np.stack, zip(*found, strict=True))
+        return LocalMaxima(*(np.take_along_axis(each, of_child, 0)[0] for each in parts))
 
     def largest_term(self, child: int, parents: int) -> float:
         """Return the largest magnitude of a number that enters a local score of the tables."""

@@ -35,11 +35,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skbn._core.arrays import Floats
-from skbn._core.resources import Progress, Threads, require_memory
+from skbn._core.resources import require_memory
 from skbn._core.subsets import members_of
 from skbn._exact.family_sources import RankedFamilies
-from skbn._exact.plan import SearchPlan
-from skbn._exact.recurrences import ArrayStore, best_scores
 
 # Parent sets are listed down to this many nats below the best at first, and twice as far each time
 # that more are needed. Lists this deep have dozens of parent sets.
@@ -343,37 +341,6 @@ class NearOptimalStream:
         return self._found[i] if i < len(self._found) else None
 
 
-def near_optimal_networks(
-    families: RankedFamilies,
-    plan: SearchPlan,
-    equivalence_classes: bool,
-    n_jobs: int | None = None,
-    progress: Progress | None = None,
-    told_apart: Sequence[int] | None = None,
-) -> NearOptimalStream:
-    """Search for the score of the best network, and return the networks in order of their score.
-
-    Parameters
-    ----------
-    families : RankedFamilies
-        The local scores of the plan's columns.
-    plan : SearchPlan
-    equivalence_classes : bool
-        Whether to return only the best network of each equivalence class.
-    n_jobs : int or None
-        Number of threads of the search, by joblib's rules.
-    progress : Progress or None
-        Advanced by ``plan.work`` in all.
-    told_apart : sequence of int, optional
-        As for `EquivalenceFilter`; by default nothing is told apart.
-    """
-    with Threads(n_jobs, plan.n_columns + plan.n_others) as threads:
-        store = ArrayStore(plan)
-        best_scores(families, plan, store, threads, progress or Progress())
-    rest = families, plan.n_roots, equivalence_classes, told_apart
-    return NearOptimalStream(KBestNetworks(store.scores, *rest).networks())
-
-
 class KBestNetworks:
     """The networks on all columns of a search, in order of their score.
 
@@ -387,8 +354,8 @@ class KBestNetworks:
         networks, and their local scores out of the networks' scores.
     equivalence_classes : bool
         Whether to find only the best network of each equivalence class.
-    told_apart : sequence of int, optional
-        As for `near_optimal_networks`.
+    told_apart : sequence of int
+        As for `EquivalenceFilter`.
     """
 
     def __init__(
@@ -397,7 +364,7 @@ class KBestNetworks:
         families: RankedFamilies,
         n_roots: int,
         equivalence_classes: bool,
-        told_apart: Sequence[int] | None = None,
+        told_apart: Sequence[int],
     ) -> None:
         every = len(best_network_score) - 1
         n_sinks = len(best_network_score).bit_length() - 1 - n_roots
@@ -412,8 +379,7 @@ class KBestNetworks:
         self._classes: EquivalenceFilter | None = None
         if equivalence_classes:
             tie = tie_tolerance(best_network_score.item(every))
-            apart = [0] * families.n_numbers if told_apart is None else told_apart
-            self._classes = EquivalenceFilter(families, n_sinks, tie, apart)
+            self._classes = EquivalenceFilter(families, n_sinks, tie, told_apart)
         self._n_kept = 0
         self._room = _FIRST_ROOM
         # Ties go to the path that was put there first: nothing after the count is compared.

@@ -270,17 +270,22 @@ class WalkedFamilies:
         found: dict[int, list[Integers]] = {sink: [] for sink in thresholds}
         of_inner = [sink for sink in thresholds if sink < n_inner]
         of_outer = [sink for sink in thresholds if sink >= n_inner]
-        for piece in subsets_of(outer):
-            tasks = self._tasks(of_inner, piece, inner, thresholds)
+
+        def look(sinks: list[int], pieces: list[int]) -> None:
+            tasks = self._tasks(sinks, pieces[0], inner, thresholds)
             if tasks:
-                self._walk_pieces([piece], threads, inner)
-                self._look(tasks, found, threads)
+                self._walk_pieces(pieces, threads, inner)
+            for (sets, _), (masks, _) in zip(
+                tasks, threads.map(sets_that_reach, tasks), strict=True
+            ):
+                found[sets.child].append(masks)
+
+        for piece in subsets_of(outer):
+            look(of_inner, [piece])
             for sink in of_outer:
                 bit = 1 << sink - n_inner
-                tasks = [] if piece & bit else self._tasks([sink], piece, inner, thresholds)
-                if tasks:
-                    self._walk_pieces([piece, piece | bit], threads, inner)
-                    self._look(tasks, found, threads)
+                if not piece & bit:
+                    look([sink], [piece, piece | bit])
         for sink in thresholds:
             reached = np.concatenate([np.empty(0, dtype=np.int64), *found[sink]])
             if len(reached):
@@ -289,9 +294,13 @@ class WalkedFamilies:
 
     def _tasks(
         self, sinks: list[int], piece: int, inner: int, thresholds: Thresholds
-    ) -> list[tuple[Any, ...]]:
-        """Return the arguments of tasks that look for parents with a piece's columns."""
-        outer = piece << self.plan.n_inner
+    ) -> list[tuple[ParentSets, float]]:
+        """Return tasks that look for parents with a piece's columns, the first one in memory.
+
+        The families of a sink that is an outer column are in the second piece.
+        """
+        n_inner, size = self.plan.n_inner, self.plan.inner_size
+        outer = piece << n_inner
         tasks = []
         for sink in sinks:
             allowed, required = self._columns.allowed[sink], int(self._columns.required[sink])
@@ -300,28 +309,11 @@ class WalkedFamilies:
             among = inner & allowed & ~(1 << sink)
             high = [x for x in members_of(among) if x >= _COLUMNS_OF_ROW]
             shared = mask_of(high[-_SHARED_COLUMNS:])
-            tasks += [
-                (sink, among ^ shared, required, outer | some, thresholds[sink])
-                for some in subsets_of(shared)
-            ]
-        return tasks
-
-    def _look(
-        self, tasks: list[tuple[Any, ...]], found: dict[int, list[Integers]], threads: Threads
-    ) -> None:
-        """Look for parents in the first of the pieces in memory.
-
-        The families of a sink that is an outer column are in the second piece.
-        """
-        n_inner, size = self.plan.n_inner, self.plan.inner_size
-        arguments = []
-        for sink, among, required, outer, threshold in tasks:
             step = 1 << sink if sink < n_inner else size
-            of_sink = -(outer & -size), step, sink, among, required, outer
-            arguments.append((ParentSets(*self._sets, *of_sink), threshold))
-        reached = threads.map(sets_that_reach, arguments)
-        for (sink, *_), (masks, _) in zip(tasks, reached, strict=True):
-            found[sink].append(masks)
+            for fixed in (outer | some for some in subsets_of(shared)):
+                of_sink = -(fixed & -size), step, sink, among ^ shared, required, fixed
+                tasks.append((ParentSets(*self._sets, *of_sink), thresholds[sink]))
+        return tasks
 
 
 def _largest_value(sets: SetFunctions) -> float:

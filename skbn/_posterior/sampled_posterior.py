@@ -400,13 +400,9 @@ def _shared_tables(
     if not candidates.are_all:
         return None
     scores, sums = empty_tables(candidates.m, candidates.n_most)
-
-    def fill(x: int) -> None:
-        fill_tables(candidates, x, ranked[x], scores, sums)
-
+    tasks = [(candidates, x, ranked[x], scores, sums) for x in range(candidates.m)]
     with resources.threads() as threads:
-        for _ in threads.map(fill, [(x,) for x in range(candidates.m)]):
-            pass
+        list(threads.map(fill_tables, tasks))
     return scores, sums
 
 

@@ -16,7 +16,7 @@ from skbn._core.resources import Resources
 from skbn._core.subsets import SmallSubsets, renumbered
 from skbn._exact.cluster import search_on_cluster
 from skbn._exact.dense_families import DENSE_KERNELS, LISTING_KERNELS, DenseFamilies
-from skbn._exact.k_best import NearOptimalStream, near_optimal_networks
+from skbn._exact.k_best import KBestNetworks, NearOptimalStream
 from skbn._exact.listed_families import ListedFamilies
 from skbn._exact.plan import (
     FEWEST_COLUMNS_OF_WORKERS,
@@ -24,7 +24,7 @@ from skbn._exact.plan import (
     plan_on_workers,
     plan_search,
 )
-from skbn._exact.recurrences import SLAB_KERNELS, exact_search
+from skbn._exact.recurrences import SLAB_KERNELS, ArrayStore, best_scores, exact_search
 from skbn._exact.walked_families import WALKING_KERNELS, WalkedFamilies
 from skbn._regressions.log_determinants import log_determinants_work, walk_seeds
 from skbn._solver.constraints import Group
@@ -208,9 +208,12 @@ class _DynamicProgram(GroupSearch):
     def near_optimal(
         self, problem: Problem, equivalence_classes: bool, resources: Resources
     ) -> NearOptimalStream:
-        families = self._families(problem, resources, lists_networks=True)
-        rest = resources.n_jobs, resources.progress, problem.told_apart
-        return near_optimal_networks(families, self._plan, equivalence_classes, *rest)
+        families, plan = self._families(problem, resources, lists_networks=True), self._plan
+        store = ArrayStore(plan)
+        with resources.threads(plan.n_columns + plan.n_others) as threads:
+            best_scores(families, plan, store, threads, resources.progress)
+        rest = plan.n_roots, equivalence_classes, problem.told_apart
+        return NearOptimalStream(KBestNetworks(store.scores, families, *rest).networks())
 
     @abstractmethod
     def _families(
