@@ -388,9 +388,7 @@ class FamilyWeights:
         edge_sums(self._families[child], self.plan.n_columns, child, *others, sums)
         return sums
 
-    def parent_set_weights(
-        self, child: int, gamma: Integers, exponent: int, threads: Threads
-    ) -> Floats:
+    def parent_set_weights(self, child: int, gamma: Integers, exponent: int) -> Floats:
         """Return the weight of all networks with each parent set of the child.
 
         The other parameters are those of `edge_sums`.
@@ -402,7 +400,8 @@ class FamilyWeights:
         """
         weights = allocate(self.n_parent_sets)
         families = weights.view(np.int64)
-        self.weights_of(child, threads, families)
+        with Threads(1) as threads:
+            self.weights_of(child, threads, families)
         weights_with_descendants(families, gamma, exponent, self.wide, weights)
         return weights
 

@@ -311,7 +311,7 @@ class ListedWeights:
 
         As `FamilyWeights.edge_sums`.
         """
-        values = self._with_others(child, gamma, exponent)
+        values = self.parent_set_weights(child, gamma, exponent)
         required, candidates, most = self._lists[child]
         of_candidates = np.empty(len(candidates) + 1)
         add_by_parent(values, len(candidates), most, of_candidates)
@@ -320,13 +320,8 @@ class ListedWeights:
         sums[[*required, -1]] = of_candidates[-1]
         return sums
 
-    def parent_set_weights(
-        self, child: int, gamma: Integers, exponent: int, threads: Threads
-    ) -> Floats:
+    def parent_set_weights(self, child: int, gamma: Integers, exponent: int) -> Floats:
         """Return the weight of all networks with each family of the child."""
-        return self._with_others(child, gamma, exponent)
-
-    def _with_others(self, child: int, gamma: Integers, exponent: int) -> Floats:
         values = np.empty(len(self._weights[child]))
         masks = self._lists[child]._masks_of_word(self._bits_without(child))
         weigh_with_others(self._weights[child], masks, gamma, exponent, self.wide, values)

@@ -15,7 +15,7 @@ import numpy as np
 from skbn._core.arrays import Booleans, Floats, Integers
 from skbn._core.compile import compile_kernels
 from skbn._core.extended_floats import is_zero
-from skbn._core.resources import Progress, Resources, Threads
+from skbn._core.resources import Progress, Resources
 from skbn._core.subsets import bits_of
 from skbn._posterior.family_weights import PARENT_SET_KERNELS, WEIGHT_KERNELS
 from skbn._posterior.group_weights import GroupFamilies
@@ -34,6 +34,7 @@ from skbn._posterior.prior import log_prior_sum
 from skbn._regressions.log_determinants import log_determinants_work, walk_seeds
 from skbn._regressions.set_function import internal_error
 from skbn._scores.families import SmallFamilies
+from skbn._scores.scorer import FamilyScorer
 from skbn._solver.constraints import Constraints
 from skbn._solver.problem import Problem
 
@@ -100,8 +101,7 @@ class GroupPosterior:
         compile_kernels(PARENT_SET_KERNELS)
         gamma = self.sums.gamma(child)
         exponent, mantissa = self.weights.wide.split(self.sums.total)
-        with Threads(1) as threads:
-            weights = self.weights.parent_set_weights(child, gamma, exponent, threads)
+        weights = self.weights.parent_set_weights(child, gamma, exponent)
         weights /= mantissa
         np.minimum(weights, 1.0, out=weights)  # rounding
         if isinstance(self.weights, ListedWeights):
@@ -114,29 +114,22 @@ class GroupPosterior:
 
 
 def group_posterior(
-    plan: GroupPlan,
-    weights: Weights,
-    offsets: Floats,
-    threads: Threads,
-    progress: Progress,
-    sum_only: bool,
+    families: GroupFamilies, scorer: FamilyScorer, resources: Resources, sum_only: bool
 ) -> GroupPosterior | None:
     """Return the posterior of a group; None if no network has a finite score.
 
     Parameters
     ----------
-    plan : GroupPlan
-    weights : FamilyWeights or ListedWeights
-    offsets : ndarray of shape (n_columns,), float64
-        What all local scores of each of the group's columns have in common, in nats.
-    threads : Threads
-    progress : Progress
+    families : GroupFamilies
+    scorer : FamilyScorer
+    resources : Resources
     sum_only : bool
         Whether the probabilities of edges are left out.
     """
-    columns = plan.columns
-    n = len(plan.group.columns)
-    sums = _sums(plan, weights, threads, progress)
+    plan, progress = families.plan, resources.progress
+    columns, n = plan.columns, len(plan.group.columns)
+    weights = families.weights(scorer, resources)
+    sums = _sums(families, weights, progress)
     if sums is None:
         return None
     exponent, mantissa = weights.wide.split(sums.total)
@@ -148,20 +141,21 @@ def group_posterior(
 
     of_children = np.full((len(columns) + 1, n), np.nan)
     if not sum_only:
-        of_children = np.stack(list(threads.map(edges_to, [(x,) for x in range(n)])), axis=1)
+        of_children = np.stack([*families.threads.map(edges_to, [(x,) for x in range(n)])], axis=1)
         _certify_sum(of_children[-1], weights)
+    offsets = scorer.score_offsets[plan.group.columns]
     log_sum = sums.log_total + weights.log_scale + float(offsets.sum())
     edges = np.minimum(of_children[: len(columns)], 1.0)
     return GroupPosterior(columns, n, weights, sums, log_sum, edges, sums.paths)
 
 
-def _sums(plan: GroupPlan, weights: Weights, threads: Threads, progress: Progress) -> Sums | None:
+def _sums(families: GroupFamilies, weights: Weights, progress: Progress) -> Sums | None:
     """Return the sums of a group; None if no network has a weight."""
-    wide = weights.wide
+    plan, wide = families.plan, weights.wide
     if plan.layout.n_columns == 1:
         single = _SingleColumn(weights, plan.prior)
         return None if is_zero(single.total, wide) else single
-    alpha = Alpha(weights, plan.layout, threads, progress)
+    alpha = Alpha(weights, plan.layout, families.threads, progress)
     over_orders = order_sums(alpha)
     if is_zero(over_orders.total, wide):
         return None
@@ -173,9 +167,10 @@ def _sums(plan: GroupPlan, weights: Weights, threads: Threads, progress: Progres
     return over_networks
 
 
-def prior_sum(plan: GroupPlan, weights: Weights, threads: Threads, progress: Progress) -> float:
-    """Return the logarithm of the sum of a group's prior odds, the weights, over all networks."""
-    sums = _sums(plan, weights, threads, progress)
+def prior_sum(families: GroupFamilies, constant: Floats, progress: Progress) -> float:
+    """Return the logarithm of the sum of a group's prior odds over all networks."""
+    weights = families.flat_weights(constant)
+    sums = _sums(families, weights, progress)
     return -math.inf if sums is None else sums.log_total + weights.log_scale
 
 
@@ -335,18 +330,13 @@ def network_posterior(
         families = [GroupFamilies(each, constraints, log_odds, threads) for each in plan.groups]
         # Prior sums first: their tables are freed before the rest.
         if not sum_only:
-            for i, each in enumerate(plan.groups):
+            for i, each in enumerate(families):
                 if prior_sums[i] is None:
-                    flat = families[i].flat_weights(constant)
-                    prior_sums[i] = prior_sum(each, flat, threads, progress)
-                    del flat
-        for each, of_group in zip(plan.groups, families, strict=True):
-            children = each.group.columns
-            weights = of_group.weights(scorer, resources)
-            offsets = scorer.score_offsets[children]
-            group = group_posterior(each, weights, offsets, threads, progress, sum_only)
+                    prior_sums[i] = prior_sum(each, constant, progress)
+        for of_group in families:
+            group = group_posterior(of_group, scorer, resources, sum_only)
             if group is None:
-                own = [names[x] for x in children]
+                own = [names[x] for x in of_group.plan.group.columns]
                 raise ValueError(
                     f"No acyclic network of the columns {own} has a finite score: the "
                     "constraints or the criterion rule all out. Relax these."

@@ -27,6 +27,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skbn._core.arrays import Floats, Integers
+from skbn._core.compile import kernels_of
 from skbn._core.resources import allocate
 from skbn._core.subsets import submasks_by_size
 from skbn._exact.recurrences import fill_array
@@ -43,14 +44,7 @@ from skbn._posterior.network_sum_kernels import (
 from skbn._posterior.order_sums import Alpha
 from skbn._posterior.plan import NUMBERS_HANDED_OVER
 
-NETWORK_KERNELS = (
-    backward_networks,
-    forward_networks,
-    add_pushed,
-    non_descendants,
-    quotients,
-    sum_zeta,
-)
+NETWORK_KERNELS = (*kernels_of("skbn._posterior.network_sum_kernels"), sum_zeta)
 
 # Inner columns of a task at most: more rows would not fit in the caches, and tasks would be too few
 # and too long to share among threads.

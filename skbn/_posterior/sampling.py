@@ -30,7 +30,7 @@ from skbn._core.resources import Progress, Threads, allocate, require_memory
 from skbn._exact.plan import SearchPlan
 from skbn._posterior.family_weights import PARENT_SET_KERNELS, WEIGHT_KERNELS, mask_type, sum_zeta
 from skbn._posterior.listed_weights import LISTED_KERNELS, ListedWeights, Weights
-from skbn._posterior.network_posterior import NetworkPosterior
+from skbn._posterior.network_posterior import GroupPosterior, NetworkPosterior
 from skbn._posterior.order_sums import ORDER_KERNELS, Alpha
 from skbn._posterior.sampling_kernels import (
     LayerMemory,
@@ -96,11 +96,7 @@ def sample_networks(
     networks: Integers = np.zeros((n_samples, m), mask_type(m))
     with Threads(n_jobs, m) as threads:
         for group in posterior.groups:
-            weights, plan = group.weights, group.weights.plan
-            if group.n_columns == 1:
-                plan = SearchPlan(1, 0, len(group.columns) - 1)
-            sums = posterior.prior, group.sums.drawn_from
-            parents = sample_networks_of_group(*sums, weights, plan, threads, n_samples, rng)
+            parents = sample_networks_of_group(posterior.prior, group, threads, n_samples, rng)
             for i, column in enumerate(group.columns):
                 is_parent = (parents >> i & 1).astype(networks.dtype)
                 networks[:, group.columns[: group.n_columns]] |= is_parent << column
@@ -108,13 +104,7 @@ def sample_networks(
 
 
 def sample_networks_of_group(
-    prior: str,
-    sums: Integers,
-    weights: Weights,
-    plan: SearchPlan,
-    threads: Threads,
-    n_samples: int,
-    rng: np.random.Generator,
+    prior: str, group: GroupPosterior, threads: Threads, n_samples: int, rng: np.random.Generator
 ) -> Integers:
     """Draw networks of a group of columns, with the probabilities of their posterior.
 
@@ -123,12 +113,8 @@ def sample_networks_of_group(
     Parameters
     ----------
     prior : {"uniform", "order"}
-    sums : ndarray of shape (2**n_columns,), int64
-        M for the uniform prior, F for the order prior, extended floats. At least one network must
-        have a weight. It is ignored if the group has one column.
-    weights : FamilyWeights or ListedWeights
-    plan : SearchPlan
-        The plan of the group's sums. The uniform prior asks for one without outer columns.
+    group : GroupPosterior
+        At least one of its networks must have a weight.
     threads : Threads
         How many there are does not change the samples.
     n_samples : int
@@ -146,6 +132,8 @@ def sample_networks_of_group(
     ValueError
         If the tables do not fit in memory.
     """
+    weights, sums = group.weights, group.sums.drawn_from
+    plan = weights.plan if group.n_columns > 1 else SearchPlan(1, 0, len(group.columns) - 1)
     require_memory(
         _n_bytes(prior, weights, plan, threads.n_threads, n_samples),
         f"Drawing {n_samples} networks of {plan.described_columns}",

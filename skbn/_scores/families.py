@@ -243,9 +243,9 @@ class Families(ABC):
     kernels: ClassVar[tuple[Any, ...]] = ()
     numbers_while_listed: int = 0
 
-    @abstractmethod
     def with_max_parents(self, max_parents: int) -> Families:
         """Return the families that would have scores with another limit on the parents."""
+        return SmallFamilies(self.m, max_parents)
 
     @abstractmethod
     def of_columns(self, m: int) -> Self:
@@ -312,10 +312,6 @@ class AllFamilies(Families):
         self.n_subsets = 1 << m
         self.work = log_determinants_work(m)
         self.numbers_while_listed = self.n_subsets
-
-    def with_max_parents(self, max_parents: int) -> Families:
-        """Return the families with this limit on the parents."""
-        return SmallFamilies(self.m, max_parents)
 
     def of_columns(self, m: int) -> Self:
         """Return all families of another number of columns."""
@@ -384,10 +380,6 @@ class SmallFamilies(Families):
         # undominated ones are found.
         of_child = 2 * self.n_parent_sets - (-self.n_parent_sets // BYTES)
         self.numbers_while_listed = self.n_subsets + of_child
-
-    def with_max_parents(self, max_parents: int) -> Families:
-        """Return the families with this limit on the parents."""
-        return SmallFamilies(self.m, max_parents)
 
     def of_columns(self, m: int) -> Self:
         """Return the families of another number of columns, with as many parents."""

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 
-from skbn._core.arrays import BYTES, Floats
+from skbn._core.arrays import Floats
 from skbn._core.columns import family_numbers
 from skbn._core.resources import read_only
 from skbn._core.text import readable_value
@@ -672,15 +672,8 @@ class SummedScores(LocalScores):
     def _summary(self) -> ScoresSummary:
         of_first = self.tables[0]._summary()
         settings = {"tables": str(len(self.tables)), **of_first.settings}
-        n_bytes = BYTES * self.scorer.families.n_subsets
-        return replace(
-            of_first,
-            kind=type(self).__name__,
-            n_rows=None,
-            settings=settings,
-            n_bytes=n_bytes,
-            memory_note="",
-        )
+        kind = type(self).__name__
+        return replace(of_first, kind=kind, n_rows=None, settings=settings, memory_note="")
 
 
 def _require_summand(first: Any, other: Any) -> None:

@@ -203,10 +203,9 @@ def test_sums_without_weight_are_an_internal_error(prior):
 
 def test_too_little_memory():
     (group,) = posterior_of(scores_of(4), "order").groups
-    given = group.sums.F, group.weights, group.weights.plan
     words = r"Drawing 1000000000000 networks of 4 columns needs .* draw fewer at a time"
     with Threads(1) as threads, pytest.raises(ValueError, match=words):
-        sample_networks_of_group("order", *given, threads, 10**12, np.random.default_rng(0))
+        sample_networks_of_group("order", group, threads, 10**12, np.random.default_rng(0))
 
 
 # Posteriors that are sampled, against exact ones
