@@ -31,6 +31,7 @@ class Display:
 
     def _own_axes(self, ax: Any, figsize: tuple[float, float]) -> Any:
         """Return the axes to draw on, or the axes of a new figure of this size in inches."""
+        self._require_matplotlib()
         check_axes(ax)
         return new_panels(1, 1, figsize)[0, 0] if ax is None else ax
 

@@ -134,7 +134,6 @@ class ForestDisplay(Display):
         TypeError
             If `ax` is something else.
         """
-        self._require_matplotlib()
         k = len(self.labels)
         ax = self._own_axes(ax, (_WIDTH, _MARGIN + _HEIGHT_A_ROW * k))
         style = style_for(ax)

@@ -75,6 +75,7 @@ class _HeatMapDisplay(Display):
         TypeError
             If `ax` is something else.
         """
+        self._require_matplotlib()
         from matplotlib import rcParams
         from matplotlib.colors import LinearSegmentedColormap
 
@@ -249,7 +250,6 @@ GaussianBayesianNetwork
         TypeError
             If `ax` is something else.
         """
-        self._require_matplotlib()
         largest = np.nanmax(np.abs(self.weights), initial=0.0) or 1.0
         has_numbers = len(self.nodes) <= _LARGEST_WITH_NUMBERS
         return self._draw_heat_map(
@@ -450,7 +450,6 @@ class EdgeProbabilitiesDisplay(_HeatMapDisplay):
         ValueError
             If `either_way` is set, and the probabilities of both directions exceed 1 in sum.
         """
-        self._require_matplotlib()
         values = self.probabilities
         if either_way:
             values = appearance.joined_probabilities(values, self.nodes)

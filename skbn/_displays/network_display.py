@@ -1,22 +1,16 @@
 """NetworkDisplay and NetworkComparisonDisplay: one network as a picture, and two side by side."""
 
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any, Self, Unpack
 
 import networkx as nx
 
+from skbn._core.estimator import Interval, StrOptions, check_values
 from skbn._core.graphs import check_dag, check_same_nodes
 from skbn._core.text import readable_value
-from skbn._displays import plot_options
-from skbn._displays.appearance import (
-    Edge,
-    EdgeLook,
-    NodeLook,
-    Style,
-    confidence_in,
-    strengths_of,
-    style_for,
-)
+from skbn._displays import appearance, plot_options
+from skbn._displays.composition import size_of
 from skbn._displays.display import (
     Display,
     add_score_losses,
@@ -31,6 +25,12 @@ from skbn._displays.network_picture import NetworkPicture
 from skbn._displays.node_colours import node_colours
 from skbn._displays.plot_options import Bands, PlotOptions
 
+_ALLOWED: dict[str, list[Any]] = {
+    "orientation": [StrOptions({"top-bottom", "left-right"})],
+    "hide_isolated": ["boolean"],
+    "legend": ["boolean", StrOptions({"auto"})],
+    "min_font_size": [Interval(Real, 0, None, closed="left")],
+}
 _EXPECTED = "a networkx.DiGraph (for estimators there is NetworkDisplay.from_estimator)"
 
 
@@ -103,8 +103,8 @@ class NetworkDisplay(Display):
 
     def __init__(self, dag: nx.DiGraph) -> None:
         check_dag(dag, expected=_EXPECTED, may_be_undirected=True)
-        strengths_of(dag)  # raises if a parameter is wrong
-        confidence_in(dag)  # raises if a probability is wrong
+        appearance.strengths_of(dag)  # raises if a parameter is wrong
+        appearance.confidence_in(dag)  # raises if a probability is wrong
         self.dag = dag.copy()
         self._tiers: Any = None
 
@@ -299,10 +299,9 @@ GaussianBayesianNetwork
 
         check_axes(ax)
         size = plot_options.checked_size(figsize, ax)
-        smallest = plot_options.checked_font_size(min_font_size)
-        is_sideways = plot_options.checked_orientation(orientation)
-        has_legend = plot_options.checked_legend(legend, ax)
-        strengths = strengths_of(self.dag)
+        own = {"orientation": orientation, "hide_isolated": hide_isolated, "legend": legend}
+        check_values("plot", _ALLOWED, {**own, "min_font_size": min_font_size})
+        strengths = appearance.strengths_of(self.dag)
         thresholds = min_weight, min_probability, min_support
         left_out = plot_options.left_out_edges(self.dag, strengths.weights, edges, *thresholds)
         shown = plot_options.shown_part(self.dag, nodes, hide_isolated, left_out)
@@ -311,7 +310,7 @@ GaussianBayesianNetwork
         picture = NetworkPicture(
             dag=shown,
             strengths=strengths,
-            confidence=confidence_in(self.dag),
+            confidence=appearance.confidence_in(self.dag),
             texts={edge: text for edge, text in texts.items() if edge in shown.edges},
             labels=plot_options.names_of(self.dag, labels),
             colours=node_colours(self.dag, node_color).of(shown),
@@ -319,10 +318,10 @@ GaussianBayesianNetwork
             places=plot_options.places_of(self.dag, pos, shown),
             bands=None if bands is None else bands.of(shown),
             lanes=plot_options.lanes_of(self.dag, lanes, bands, shown),
-            is_sideways=is_sideways,
-            has_legend=has_legend,
+            is_sideways=orientation == "left-right",
+            has_legend=ax is None if legend == "auto" else bool(legend),
             notes=plot_options.notes_of(self.dag, shown, left_out),
-            min_font_size=smallest,
+            min_font_size=float(min_font_size),
             # Made last, so that a wrong option leaves no empty figure behind.
             ax=pyplot.figure(layout="none").add_axes((0, 0, 1, 1)) if ax is None else ax,
         )
@@ -465,31 +464,32 @@ class NetworkComparisonDisplay(Display):
         """
         self._require_matplotlib()
         import numpy as np
-        from matplotlib import rcParams
+        from matplotlib import pyplot, rcParams
 
-        from skbn._displays.picture import Canvas, new_axes
+        from skbn._displays.picture import Canvas
 
         _check_two("titles", titles)
         font_size = float(rcParams["font.size"])
         names = NodeNames.of(self.expected, font_size)
         layout = LayeredGraph(_union(self.expected, self.found), names.sizes).layout()
         if axes is None:
-            axes = new_axes(
-                layout,
-                2,
-                narrowest=_LEGEND_WIDTH * font_size,
-                top=_TITLE_ROOM * font_size,
-                bottom=_LEGEND_ROOM * font_size,
-            )
+            width, height = size_of(layout)
+            width, bottom = max(width, _LEGEND_WIDTH * font_size), _LEGEND_ROOM * font_size
+            whole = _TITLE_ROOM * font_size + height + bottom
+            figure = pyplot.figure(figsize=(width / 36, whole / 72), layout="none")
+            own = bottom / whole, 0.5, height / whole
+            axes = [figure.add_axes((left, *own)) for left in (0, 0.5)]
         axes = np.asarray(axes, dtype=object).ravel()
         _check_two("axes", axes)
         for ax in axes:
             check_axes(ax)
         graphs = self.expected, self.found
         for ax, title, graph, kinds in zip(axes, titles, graphs, self._kinds, strict=True):
-            style = style_for(ax)
+            style = appearance.style_for(ax)
             boxes = {
-                node: NodeLook(lines, names.sizes[node], style.box, style.border, style.text)
+                node: appearance.NodeLook(
+                    lines, names.sizes[node], style.box, style.border, style.text
+                )
                 for node, lines in names.lines.items()
             }
             lines = {
@@ -509,12 +509,12 @@ def _check_two(name: str, values: Any) -> None:
         raise ValueError(f"{name} must be two, one for each network; got {readable_value(values)}.")
 
 
-def _kinds(graph: nx.DiGraph, other: nx.DiGraph, own: str) -> dict[Edge, str]:
+def _kinds(graph: nx.DiGraph, other: nx.DiGraph, own: str) -> dict[appearance.Edge, str]:
     """Compare each edge of a graph with the other graph: common, reversed, or `own`."""
     return {edge: _kind(edge, graph, other) or own for edge in graph.edges}
 
 
-def _kind(edge: Edge, graph: nx.DiGraph, other: nx.DiGraph) -> str | None:
+def _kind(edge: appearance.Edge, graph: nx.DiGraph, other: nx.DiGraph) -> str | None:
     """Return "common" or "reversed", or None if the other graph does not join the nodes."""
     parent, child = edge
     if not (other.has_edge(parent, child) or other.has_edge(child, parent)):
@@ -538,13 +538,13 @@ def _union(first: nx.DiGraph, second: nx.DiGraph) -> nx.DiGraph:
     return union
 
 
-def _edge_look(kind: str, style: Style, has_head: bool = True) -> EdgeLook:
+def _edge_look(kind: str, style: appearance.Style, has_head: bool = True) -> appearance.EdgeLook:
     colour = style.neutral if kind == "common" else str(getattr(style, kind))
     width = _WIDTH_COMMON if kind == "common" else _WIDTH_OTHER
-    return EdgeLook(colour, width, style.text, has_head, _LINE_STYLES.get(kind, "-"))
+    return appearance.EdgeLook(colour, width, style.text, has_head, _LINE_STYLES.get(kind, "-"))
 
 
-def _draw_legend(ax: Any, kinds: list[str], style: Style) -> None:
+def _draw_legend(ax: Any, kinds: list[str], style: appearance.Style) -> None:
     """Write below the axes how many edges there are of each kind."""
     from matplotlib.lines import Line2D
 

@@ -218,7 +218,12 @@ class NetworkPicture:
         names = NodeNames.of(self.dag, self.font_size, line_length, self.labels)
         if not self.is_sideways:
             return names
-        return names._replace(sizes=_with_room_for_edges(self.dag, names.sizes))
+        n_edges = {v: max(self.dag.in_degree(v), self.dag.out_degree(v)) for v in self.dag}
+        sizes = {
+            node: (width, max(height, _PORT_ROOM * (n_edges[node] - 1) + 2 * CORNER))
+            for node, (width, height) in names.sizes.items()
+        }
+        return names._replace(sizes=sizes)
 
     def arrange(self, aspect: float, width: float | None) -> Arranged:
         """Place nodes and edges, aiming at a ratio of width to height, perhaps within a width."""
@@ -334,14 +339,3 @@ class NetworkPicture:
         if is_parametrised(self.dag) or "coefficients" in data:
             return int(np.sign(data.get("weight", 0.0)))
         return int(np.sign(self.strengths.weights.get(edge, 0.0)))
-
-
-def _with_room_for_edges(
-    dag: nx.DiGraph, sizes: Mapping[Hashable, tuple[float, float]]
-) -> dict[Hashable, tuple[float, float]]:
-    """Return boxes that are high enough for the edges at their left and right ends."""
-    n_edges = {node: max(dag.in_degree(node), dag.out_degree(node)) for node in dag}
-    return {
-        node: (width, max(height, _PORT_ROOM * (n_edges[node] - 1) + 2 * CORNER))
-        for node, (width, height) in sizes.items()
-    }

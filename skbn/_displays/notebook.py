@@ -247,7 +247,7 @@ class TableRepr:
     """Shows a caption and rows of text: in lines, and as a table in notebooks."""
 
     _alignments: ClassVar[str]
-    _header: ClassVar[Sequence[str]]
+    _header: ClassVar[Sequence[str]] = ()
 
     def _caption(self) -> str:
         raise NotImplementedError
@@ -256,7 +256,8 @@ class TableRepr:
         raise NotImplementedError
 
     def __repr__(self) -> str:
-        return f"{self._caption()}\n{text_table(self._rows(), self._alignments, self._header)}"
+        header, *rows = [self._header] * bool(self._header) + [*self._rows()]
+        return f"{self._caption()}\n{text_table(rows, self._alignments, header)}"
 
     def _repr_html_(self) -> str | None:
         return html_table(self._caption(), self._rows(), self._alignments, self._header)

@@ -153,7 +153,6 @@ class PenaltyDisplay(Display):
         TypeError
             If `ax` is something else.
         """
-        self._require_matplotlib()
         ax = self._own_axes(ax, (6.4, 4.2))
         style = style_for(ax)
         order = np.argsort(self.penalties)

@@ -9,7 +9,6 @@ import math
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
-from matplotlib import pyplot
 from matplotlib.artist import Artist
 from matplotlib.patches import FancyBboxPatch, PathPatch, Polygon, Rectangle
 from matplotlib.path import Path
@@ -17,33 +16,12 @@ from matplotlib.text import Text
 
 from skbn._displays.appearance import BAND_OPACITY, Edge, EdgeLook, NodeLook, Style
 from skbn._displays.composition import LARGEST_SCALE, Composition, Contents, Legend, size_of
-from skbn._displays.labels import LINE_HEIGHT, Labels
+from skbn._displays.labels import LINE_HEIGHT
 from skbn._displays.layout.coordinates import CORNER, Point, cut_at_end, halfway
 from skbn._displays.layout.layered import Layout
 
 _SWATCH = 0.75  # height of a node's sample in a legend, in font sizes
 _HOLLOW_BORDER = 1.2  # line width of an arrowhead that is not filled, in points
-
-
-def new_axes(
-    layout: Layout, n_axes: int, *, narrowest: float = 0.0, top: float = 0.0, bottom: float = 0.0
-) -> list[Any]:
-    """Return axes side by side, in a new figure in which a layout has its own size.
-
-    Parameters
-    ----------
-    layout : Layout
-    n_axes : int
-    narrowest, top, bottom : float
-        Room for a legend and for titles, in points.
-    """
-    width, height = size_of(layout)
-    width, whole = max(width, narrowest), top + height + bottom
-    figure = pyplot.figure(figsize=(n_axes * width / 72, whole / 72), layout="none")
-    return [
-        figure.add_axes((i / n_axes, bottom / whole, 1 / n_axes, height / whole))
-        for i in range(n_axes)
-    ]
 
 
 class Canvas:
@@ -84,8 +62,12 @@ class Canvas:
             band = Rectangle((left, bottom), *size, color=colour, linewidth=0, zorder=0.5)
             self.ax.add_artist(band)
         self.draw_graph(layout, nodes, edges, contents.font_size)
-        for edge in labels.texts:
-            self._draw_label(labels, edge, edges[edge].text, style)
+        # The ground hides what is below a label.
+        ground = {"facecolor": style.ground, "edgecolor": "none", "pad": 0.8, "alpha": 0.85}
+        how: dict[str, Any] = {"ha": "center", "bbox": ground}
+        for edge, text in labels.texts.items():
+            place, colour = labels.positions[edge], edges[edge].text
+            self.labels[edge] = self._write(place, text, colour, labels.font_size, **how)
         for place, title in composition.titles:
             self._write(place, title, style.text, legend.font_size, ha="center")
         self._draw_legend(legend, style)
@@ -166,14 +148,6 @@ class Canvas:
             va="center_baseline" if len(look.lines) == 1 else "center",
             linespacing=LINE_HEIGHT,
             zorder=4,
-        )
-
-    def _draw_label(self, labels: Labels, edge: Edge, colour: str, style: Style) -> None:
-        """Write the label of an edge, on a ground that hides what is below."""
-        ground = {"facecolor": style.ground, "edgecolor": "none", "pad": 0.8, "alpha": 0.85}
-        place, string = labels.positions[edge], labels.texts[edge]
-        self.labels[edge] = self._write(
-            place, string, colour, labels.font_size, ha="center", bbox=ground
         )
 
     def _write(

@@ -142,7 +142,7 @@ def notes_of(dag: nx.DiGraph, shown: nx.DiGraph, left_out: Mapping[Edge, str]) -
 
 
 def shown_part(
-    dag: nx.DiGraph, nodes: Any, hide_isolated: Any, left_out: Container[Edge] = ()
+    dag: nx.DiGraph, nodes: Any, hide_isolated: bool, left_out: Container[Edge] = ()
 ) -> nx.DiGraph:
     """Return the part of a graph to show, with nodes and edges in their order.
 
@@ -150,8 +150,6 @@ def shown_part(
     ------
     ValueError
         If there is no such node, or none is left.
-    TypeError
-        If `hide_isolated` is not a bool.
 
     Examples
     --------
@@ -159,8 +157,6 @@ def shown_part(
     >>> list(shown_part(dag, ["c", "a", "b"], False)), list(shown_part(dag, ["a", "c"], False))
     (['a', 'b', 'c'], ['a', 'c'])
     """
-    if not isinstance(hide_isolated, bool):
-        raise TypeError(f"hide_isolated must be True or False; got {hide_isolated!r}.")
     chosen = {*dag} if nodes is None else chosen_parts(dag, nodes, "nodes", "nodes")[0]
     if not chosen:
         raise ValueError("nodes must have at least one node; leave it out to draw all.")
@@ -270,32 +266,6 @@ def checked_size(figsize: Any, ax: Any) -> tuple[float, float | None] | None:
     if width <= 0 or (height is not None and height <= 0):
         raise ValueError(f"figsize must be positive; got {readable_value(figsize)}.")
     return width, height
-
-
-def checked_font_size(min_font_size: Any) -> float:
-    """Return the size of the smallest text in points, which is not negative."""
-    size = finite_number(min_font_size, "min_font_size")
-    if size < 0:
-        raise ValueError(f"min_font_size must not be negative; got {min_font_size}.")
-    return size
-
-
-def checked_orientation(orientation: Any) -> bool:
-    """Return whether parents stand left of their children."""
-    if not isinstance(orientation, str) or orientation not in ("top-bottom", "left-right"):
-        raise ValueError(
-            f"orientation must be 'top-bottom' or 'left-right'; got {readable_value(orientation)}."
-        )
-    return orientation == "left-right"
-
-
-def checked_legend(legend: Any, ax: Any) -> bool:
-    """Return whether to draw a legend, by default if there are no axes yet."""
-    if isinstance(legend, str) and legend == "auto":
-        return ax is None
-    if not isinstance(legend, bool):
-        raise ValueError(f"legend must be True, False or 'auto'; got {readable_value(legend)}.")
-    return legend
 
 
 def places_of(

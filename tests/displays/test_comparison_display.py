@@ -233,7 +233,7 @@ def test_nodes_have_the_names_they_are_given():
         ({"nodes": ["a", "x"]}, ValueError, "nodes: there is no node 'x'; the nodes are"),
         ({"nodes": []}, ValueError, "nodes must have at least one node"),
         ({"nodes": "a", "hide_isolated": True}, ValueError, "hide_isolated=True leaves nothing"),
-        ({"hide_isolated": "yes"}, TypeError, "hide_isolated must be True or False; got 'yes'"),
+        ({"hide_isolated": "yes"}, TypeError, "'hide_isolated' parameter of plot .* Got 'yes'"),
         ({"pos": {"b": (0, 0)}, "nodes": ["a", "b"]}, ValueError, "no place for the node 'a'"),
         ({"label": {}}, TypeError, "label"),
     ],

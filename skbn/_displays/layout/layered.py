@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from functools import partial
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -127,11 +126,12 @@ class LayeredGraph:
             part = with_extent(positions, routes, self.sizes)
             if self.bands:
                 part = _with_bands(part, self.sizes, self.bands)
-            parts.append(_mapped(part, _turned) if self.is_sideways else part)
+            parts.append(_mapped(part, lambda p: (-p[1], -p[0])) if self.is_sideways else part)
         aspect = self.aspect * stretch[0] / stretch[1]
         moves = _pack([part.extent for part in parts], aspect, self.width)
         placed = [
-            _mapped(part, partial(_moved, *move)) for part, move in zip(parts, moves, strict=True)
+            _mapped(part, lambda p: (round(p[0] + right, 3), round(p[1] + up, 3)))  # noqa: B023
+            for part, (right, up) in zip(parts, moves, strict=True)
         ]
         positions = {v: point for part in placed for v, point in part.positions.items()}
         routes = {e: curve for part in placed for e, curve in part.routes.items()}
@@ -219,15 +219,6 @@ def _pack(extents: Sequence[Extent], aspect: float, width: float | None) -> list
             rest = [(left + room, last), *rest]
         skyline[n:] = [(left, depth + sizes[i][1] + _PART_GAP), *rest]
     return moves
-
-
-def _moved(right: float, up: float, point: Point) -> Point:
-    return round(point[0] + right, 3), round(point[1] + up, 3)
-
-
-def _turned(point: Point) -> Point:
-    """Exchange x and y, so that what was above is left, and what was left is above."""
-    return -point[1], -point[0]
 
 
 def _mapped(layout: Layout, to: Callable[[Point], Point]) -> Layout:
