@@ -25,7 +25,6 @@ from skbn._core.text import readable_value, text_table
 from skbn._data.sample import Sample
 from skbn._data.statistics import GroupStatistics, SampleStatistics, sample_statistics
 from skbn._displays.notebook import frame_of, html_table
-from skbn._missing.em import Estimate
 from skbn._missing.incomplete_rows import IncompleteRows, incomplete_rows, rows_by_pattern
 from skbn._networks import estimation
 from skbn._networks.estimation import GraphOfColumns
@@ -226,7 +225,7 @@ def fit_indices(
     correlation = statistics.factor.T @ statistics.factor
     factor = propagate(np.diag(left), coef, parents)
     n_edges = int(is_parent[modelled].sum())
-    n_pairs = _number_of_pairs(m, len(exogenous))
+    n_pairs = (m * (m - 1) - len(exogenous) * (len(exogenous) - 1)) // 2
     variances = (2 * (np.log(left) + np.log(statistics.scale)) - np.log(n))[modelled]
     return FitIndices(
         n,
@@ -248,63 +247,23 @@ def indices_of_rows(sample: Sample, is_set: Booleans | None, graph: GraphOfColum
         As `fit_indices`; if a group of rows with the same nodes set is too small.
     """
     names = graph.blocks.column_names
-    if is_set is not None:
+    if is_set is not None or not sample.is_complete:
         return _by_groups(sample, is_set, graph)
-    if not sample.is_complete:
-        return _with_holes(estimation.rows_with_holes(sample, graph), graph)
     check_n(sample.summary.n_rows, len(names))
     statistics = sample_statistics(sample.summary, names)
     return fit_indices(statistics, graph.parents, names, graph.exogenous)
 
 
-def _number_of_pairs(m: int, n_outside: int) -> int:
-    """Return how many pairs of columns an edge may join, without those outside the model."""
-    return m * (m - 1) // 2 - n_outside * (n_outside - 1) // 2
-
-
-# Missing values
-
-
-def _with_holes(rows: IncompleteRows, graph: GraphOfColumns) -> FitIndices:
-    """Return the indices by the likelihoods of the observed values."""
-    m, outside, names = len(graph.parents), graph.exogenous, graph.blocks.column_names
-    modelled = [v for v in range(m) if v not in outside]
-    begin = estimation.saturated_em(rows)
-    every = estimation.saturated_em(rows, begin, [*outside, *modelled])
-    covariance = every.covariance[0]
-    found = estimation.em_of_network(rows, graph, begin)
-    alone = estimation.em_of_network(rows, graph._replace(parents=[0] * m), begin)
-    n, n_pairs = rows.n_samples, _number_of_pairs(m, len(outside))
-    share = _share_of(outside, covariance, rows)
-    n_edges = sum(graph.parents[v].bit_count() for v in modelled)
-    deviations = np.sqrt(np.diag(covariance))
-    apart = (covariance - found.covariance[0]) / np.outer(deviations, deviations)
-    return FitIndices(
-        n,
-        n_edges + 2 * len(modelled),
-        *(2 * (every.log_likelihood - found.log_likelihood), n_pairs - n_edges),
-        *(2 * (every.log_likelihood - alone.log_likelihood), n_pairs),
-        _root_mean_square(apart),
-        found.log_likelihood - rows.log_units() - share,
-        partial(_likelihood_ratios, rows, graph, every, names),
-    )
-
-
-def _share_of(outside: Sequence[int], covariance: Floats, rows: IncompleteRows) -> float:
-    """Return the log-likelihood of complete columns, which is the same in all models."""
-    if not len(outside):
-        return 0.0
-    n, scales = rows.n_samples, float(np.log(rows.scale[outside]).sum())
-    log_det = float(np.linalg.slogdet(2 * np.pi * covariance[np.ix_(outside, outside)])[1])
-    return -n / 2 * (log_det + len(outside)) - n * scales
+# Missing values and interventions
 
 
 def _likelihood_ratios(
-    rows: IncompleteRows, graph: GraphOfColumns, every: Estimate, names: Sequence[Hashable]
+    sample: Sample, graph: GraphOfColumns, parents: list[int], names: Sequence[Hashable]
 ) -> dict[str, Any]:
     """Return the columns of the table of independences, each tested in the saturated model."""
     found, m = [], len(names)
-    parents = estimation.joined_outside(graph.parents, graph.exogenous)
+    rows = estimation.rows_with_holes(sample, graph)
+    every = estimation.saturated_em(rows, estimation.saturated_em(rows), range(m))
     for a, b in _pairs_apart(parents):
         given = members_of(parents[a] | parents[b])
         order = [*given, a, b]
@@ -322,10 +281,7 @@ def _likelihood_ratios(
     return _table_of_tests(found)
 
 
-# Interventions
-
-
-def _by_groups(sample: Sample, is_set: Booleans, graph: GraphOfColumns) -> FitIndices:
+def _by_groups(sample: Sample, is_set: Booleans | None, graph: GraphOfColumns) -> FitIndices:
     """Return the indices of rows in groups with the same nodes set.
 
     In each group the models are of the columns that were not set, given the columns that were.
@@ -337,11 +293,16 @@ def _by_groups(sample: Sample, is_set: Booleans, graph: GraphOfColumns) -> FitIn
         tests = partial(d_separations, statistics, parents, names)
     else:
         model = estimation.by_em(sample, is_set, graph)
-        tests = partial(_unknown_tests, parents, names)
-    of_columns = graph.blocks.by_column(is_set)
+        tests = partial(_likelihood_ratios, sample, graph, parents, names)
+        if is_set is not None:
+            tests = partial(_unknown_tests, parents, names)
+    of_columns = np.zeros(sample.shape, dtype=bool)
+    if is_set is not None:
+        of_columns = graph.blocks.by_column(is_set)
     weight = np.ones(len(sample.rows)) if sample.weight is None else sample.weight
     counts = (weight > 0) & ~np.isnan(sample.rows).all(axis=1)
-    of_rows = model.log_density(sample.rows[counts], of_columns[counts])
+    set_there = None if is_set is None else of_columns[counts]
+    of_rows = model.log_density(sample.rows[counts], set_there)
     log_likelihood, n = float(weight[counts] @ of_rows), float(weight[counts].sum())
     of_saturated = of_alone = srmr = 0.0
     n_saturated = n_alone = n_groups = 0
@@ -358,6 +319,8 @@ def _by_groups(sample: Sample, is_set: Booleans, graph: GraphOfColumns) -> FitIn
         outside = _varying(others, deviations)
         q, s = len(inside), len(outside)
         n_seen = (~np.isnan(sample.rows[at][:, inside])).sum(axis=0).min()
+        if is_set is None:
+            check_n(n_seen, q + s)
         if n_seen <= q + s:
             held = [name for name, each in zip(names, not_set, strict=True) if not each]
             raise ValueError(
@@ -406,7 +369,12 @@ def _with_holes_given(rows: IncompleteRows, n_given: int) -> tuple[float, float,
     begin = estimation.saturated_em(rows)
     every = estimation.saturated_em(rows, begin, [*range(k)])
     alone = estimation.estimate_masks(rows, begin, estimation.joined_outside([0] * k, given))
-    share = rows.log_units() + _share_of(given, every.covariance[0], rows)
+    # The given columns have the same share in the log-likelihood of all models.
+    of_given = 2 * np.pi * every.covariance[0][np.ix_(given, given)]
+    share = rows.log_units() - rows.n_samples * (
+        (float(np.linalg.slogdet(of_given)[1]) + n_given) / 2
+        + float(np.log(rows.scale[given]).sum())
+    )
     covariance = every.covariance[0] * np.outer(rows.scale, rows.scale)
     return every.log_likelihood - share, alone.log_likelihood - share, covariance
 
