@@ -103,7 +103,8 @@ def array_of(X: Any) -> npt.NDArray[Any]:
     _reject_containers(X)
     kind = type(X).__name__
     if isinstance(X, np.ma.MaskedArray):
-        X = _with_none(X)
+        hole: Any = np.nan if X.dtype.kind == "f" else None
+        X = np.where(np.ma.getmaskarray(X), hole, X.data) if np.ma.is_masked(X) else X.data
     values = as_numpy(X, f"X, a {kind},", "Pass a data frame or an array of numbers.")
     # Beside strings, numpy makes strings of numbers.
     if isinstance(X, list | tuple) and values.dtype.kind in "US":
@@ -146,14 +147,6 @@ def _reject_containers(X: Any) -> None:
         for method, remedy in _CONVERSIONS.items():
             if hasattr(type(X), method):
                 raise TypeError(f"X is a {kind}, which cannot be read as it is; call {remedy}.")
-
-
-def _with_none(X: np.ma.MaskedArray[Any, Any]) -> npt.NDArray[Any]:
-    """Return a masked array's values, NaN or None where they are masked."""
-    if not np.ma.is_masked(X):
-        return np.asarray(X.data)
-    hole: Any = np.nan if X.dtype.kind == "f" else None
-    return np.where(np.ma.getmaskarray(X), hole, X.data)
 
 
 def _remedy(X: Any) -> str:

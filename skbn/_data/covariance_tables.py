@@ -168,7 +168,7 @@ def from_covariance(
             raise ValueError(
                 f"names must have one for each of the {m} columns of cov; got {len(labels)}."
             )
-        _check_names(labels)
+        check_labels(labels, matrix)
     columns = list(range(m)) if labels is None else labels
     n_samples, ddof = _read_numbers(n_samples, ddof)
     scale = np.sqrt(np.diag(matrix))
@@ -317,8 +317,7 @@ def _read_matrix(cov: Any) -> tuple[Floats, list[Any] | None]:
                 f"[{first_few(labels)}]. Give both the same labels in the same order, as by "
                 "cov.loc[list(cov.columns)]."
             )
-        _check_names(labels)
-        labels = None if not isinstance(labels[0], str) else labels
+        labels = labels if isinstance(labels[0], str) else None
     else:
         lines = _lines(cov) if isinstance(cov, str) else cov
         if isinstance(lines, list | tuple) and len({np.size(line) for line in lines}) > 1:
@@ -453,12 +452,3 @@ def _read_numbers(n_samples: Any, ddof: Any) -> tuple[float, float]:
         )
     total = float(n_samples)
     return int(total) if total.is_integer() else total, float(ddof)
-
-
-def _check_names(labels: list[Any]) -> None:
-    if len({*labels}) < len(labels):
-        raise ValueError(f"Each column must have a name of its own; got [{first_few(labels)}].")
-    if any(isinstance(label, str) for label in labels) and not all(
-        isinstance(label, str) for label in labels
-    ):
-        raise TypeError(f"Names of columns must be strings; got [{first_few(labels)}].")

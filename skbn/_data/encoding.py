@@ -45,6 +45,34 @@ def learn_nodes(spec: Any, table: Table, *, may_miss: bool = False) -> Nodes | N
     levels_of = {} if table.is_lazy else _categories(table, may_miss, named)
     if not levels_of and all(len(own) == 1 and name == labels[own[0]] for name, own in blocks):
         return None
+    return _nodes_of(blocks, levels_of, [*labels])
+
+
+def category_nodes(names: Sequence[Any], table: Table) -> Nodes | None:
+    """Return nodes that are a column each, of which some are categories; None if none is.
+
+    Truth values count as numbers.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If columns are missing, or a category has no levels to tell.
+    """
+    if table.is_lazy or {*names} <= {*range(len(names))}:
+        return None
+    found: dict[int, list[Any]] = {}
+    for source, number in enumerate(numbers_of(table, names, names)):
+        own = _levels(table, number, may_miss=True, is_named=False)
+        if own and len(own) > 1 and not {*own} <= {False, True}:
+            found[source] = own
+    blocks = [(name, [source]) for source, name in enumerate(names)]
+    return _nodes_of(blocks, found, [*names]) if found else None
+
+
+def _nodes_of(
+    blocks: list[tuple[str | int, list[int]]], levels_of: dict[int, list[Any]], labels: list[Any]
+) -> Nodes:
+    """Return nodes of these columns; one with levels has an indicator for each but the first."""
     columns: list[NodeColumn] = []
     widths: list[int] = []
     levels: dict[str | int, list[Any]] = {}
@@ -68,32 +96,7 @@ def learn_nodes(spec: Any, table: Table, *, may_miss: bool = False) -> Nodes | N
             f"The columns [{first_few(repeated)}] would have the names of levels' indicators. "
             "Rename them."
         )
-    return Nodes([name for name, _ in blocks], columns, widths, levels, list(labels))
-
-
-def category_nodes(names: Sequence[Any], table: Table) -> Nodes | None:
-    """Return nodes that are a column each, of which some are categories; None if none is.
-
-    Truth values count as numbers.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If columns are missing, or a category has no levels to tell.
-    """
-    if table.is_lazy or {*names} <= {*range(len(names))}:
-        return None
-    numbers = dict(zip(names, numbers_of(table, names, names), strict=True))
-    levels = {name: _levels(table, j, may_miss=True, is_named=False) for name, j in numbers.items()}
-    found = {name: own for name, own in levels.items() if own and not {*own} <= {False, True}}
-    if not found:
-        return None
-    columns: list[NodeColumn] = []
-    for source, name in enumerate(names):
-        own = [NodeColumn(f"{name}={v}", source, v) for v in found.get(name, [])[1:]]
-        columns += own or [NodeColumn(name, source)]
-    widths = [len(found.get(name, [0, 0])) - 1 for name in names]
-    return Nodes([*names], columns, widths, found, [*names])
+    return Nodes([name for name, _ in blocks], columns, widths, levels, labels)
 
 
 def encoded_rows(

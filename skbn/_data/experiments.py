@@ -46,7 +46,9 @@ def read_interventions(interventions: Any, sample: Sample, names: list[Any]) -> 
         raise TypeError(f"{_EXPECTED}; got {readable_value(interventions)}.")
     if getattr(interventions, "ndim", 1) != 1:
         return _of_matrix(np.asarray(interventions), n_rows, len(names))
-    values = [_as_list(value) for value in interventions]
+    # Rows of polars' lists are series.
+    values = [x.tolist() if isinstance(x, np.ndarray) else x for x in interventions]
+    values = [x.to_list() if hasattr(x, "to_list") else x for x in values]
     _require_all_rows(len(values), n_rows)
     if _are_truth_values(values):
         return _of_truth_values(values, n_rows, len(names))
@@ -68,13 +70,6 @@ def _require_all_rows(n_given: int, n_rows: int) -> None:
         )
 
 
-def _as_list(value: Any) -> Any:
-    """Return an array or a series, such as a row of polars' lists, as a list."""
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    return value.to_list() if hasattr(value, "to_list") else value
-
-
 def _of_names(values: list[Any], names: list[Any]) -> Booleans:
     """Return what the nodes, tuples of nodes or Nones of the rows say."""
     is_set = np.zeros((len(values), len(names)), dtype=bool)
@@ -85,7 +80,8 @@ def _of_names(values: list[Any], names: list[Any]) -> Booleans:
                 f"{_EXPECTED}; row {row} is {value}. If it says whether one of the columns was "
                 "set, give a data frame in which the values have the name of that column."
             )
-        for node in _nodes_of(value):
+        is_list = isinstance(value, tuple | list | set | frozenset)
+        for node in value if is_list else () if is_missing(value) else (value,):
             try:
                 if node not in number_of:
                     number_of[node] = column_number(names, node)
@@ -96,14 +92,6 @@ def _of_names(values: list[Any], names: list[Any]) -> Booleans:
                 ) from None
             is_set[row, number_of[node]] = True
     return is_set
-
-
-def _nodes_of(value: Any) -> Iterator[Hashable]:
-    """Yield the nodes that an entry names."""
-    if isinstance(value, tuple | list | set | frozenset):
-        yield from value
-    elif not is_missing(value):
-        yield value
 
 
 def _are_truth_values(values: list[Any]) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from skbn._core.arrays import Booleans, Floats, Integers
+from skbn._data.containers import frame_labels
 
 # Fewer rows of a series do not tell a random walk from a column that returns slowly to its mean.
 _FEWEST_ROWS = 50
@@ -135,27 +136,19 @@ def beside_lags(values: Any, rows: Integers, names: Sequence[Sequence[str]] | No
     """
     if names is None:
         return np.hstack([values[each] for each in rows])
+    labels, kind = frame_labels(values) or [], type(values)
+    parts = {
+        name: (values[label], at)
+        for at, own in zip(rows, names, strict=True)
+        for label, name in zip(labels, own, strict=True)
+    }
     if hasattr(values, "iloc"):
-        import pandas as pd
-
         index = values.index[rows[0]]
-        lags = [
-            values.iloc[each].set_axis(own, axis="columns").set_axis(index, axis="index")
-            for each, own in zip(rows, names, strict=True)
-        ]
-        return pd.concat(lags, axis="columns")
+        return kind({name: x.iloc[at].set_axis(index) for name, (x, at) in parts.items()})
     if hasattr(values, "hstack"):  # polars
-        table = values[rows[0]].rename(dict(zip(values.columns, names[0], strict=True)))
-        for each, own in zip(rows[1:], names[1:], strict=True):
-            lag = values[each].rename(dict(zip(values.columns, own, strict=True)))
-            table = table.hstack(lag.get_columns())
-        return table
+        return kind({name: x[at] for name, (x, at) in parts.items()})
     if hasattr(values, "append_column"):  # pyarrow
-        table = values.take(rows[0]).rename_columns(list(names[0]))
-        for each, own in zip(rows[1:], names[1:], strict=True):
-            for number, name in enumerate(own):
-                table = table.append_column(name, values.column(number).take(each))
-        return table
+        return kind.from_pydict({name: x.take(at) for name, (x, at) in parts.items()})
     raise TypeError(
         f"X is a {type(values).__name__}. Pass a data frame of pandas or polars, a pyarrow.Table "
         "or an array."

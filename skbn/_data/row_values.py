@@ -50,22 +50,18 @@ def in_order_of_rows(values: Any, labels: Any, n_rows: int, parameter: str) -> A
     if not is_series(values):
         return values
     if labels is None:
-        _reject_other_order(values, n_rows, parameter)
+        own, numbers = values.index.tolist(), list(range(n_rows))
+        if own != numbers and set(own) == set(numbers):
+            raise ValueError(
+                f"The rows of X have no labels, and the labels of {parameter} are the numbers of "
+                "the rows in another order. If they say which row each value is for, call "
+                "sort_index() on the Series; if its values are in the order of the rows, "
+                "to_numpy()."
+            )
         return values
     if isinstance(labels, np.ndarray):
         labels = type(values)(0, index=labels).index
     return values if values.index.equals(labels) else _matched(values, labels, parameter)
-
-
-def _reject_other_order(values: Any, n_rows: int, parameter: str) -> None:
-    """Raise if the labels of a Series are the numbers of the rows, in another order."""
-    labels, numbers = values.index.tolist(), list(range(n_rows))
-    if labels != numbers and set(labels) == set(numbers):
-        raise ValueError(
-            f"The rows of X have no labels, and the labels of {parameter} are the numbers of the "
-            "rows in another order. If they say which row each value is for, call sort_index() on "
-            "the Series; if its values are in the order of the rows, to_numpy()."
-        )
 
 
 def _matched(values: Any, labels: Any, parameter: str) -> Any:

@@ -21,15 +21,9 @@ import numpy.typing as npt
 from skbn._core.arrays import Booleans, Floats
 from skbn._core.resources import one_blas_thread, read_only
 from skbn._core.subsets import mask_of
+from skbn._data import row_values
 from skbn._data.containers import is_dask
 from skbn._data.nodes import Nodes
-from skbn._data.row_values import (
-    in_order_of_rows,
-    is_mask,
-    no_weight,
-    read_sample_weight,
-    warn_unless_counts,
-)
 from skbn._regressions.least_squares import triangular_factor
 
 # A block of 8 columns takes 256 KiB, and stays in the second-level cache.
@@ -101,30 +95,21 @@ class Sample:
         self.shape: tuple[int, int] = rows.shape
 
     @classmethod
-    def of_summary(cls, summary: RowSummary, nodes: Nodes | None = None) -> Self:
-        """Return a sample without its rows."""
+    def of_summary(
+        cls,
+        summary: RowSummary,
+        nodes: Nodes | None = None,
+        groups: list[RowGroup] | None = None,
+        targets: Sequence[int] = (),
+    ) -> Self:
+        """Return a sample without its rows; with targets, the nodes have groups of rows."""
         sample = cls.__new__(cls)
         sample._rows = sample._weight = sample.labels = sample.is_set = None
-        sample.is_complete, sample._may_miss, sample.is_experiment = True, False, False
+        sample.is_complete, sample._may_miss = True, False
         sample.nodes = nodes
         sample.shape = (summary.n_rows, summary.n_columns)
         sample.summary = summary
-        return sample
-
-    @classmethod
-    def of_groups(
-        cls,
-        summary: RowSummary,
-        nodes: Nodes | None,
-        groups: list[RowGroup],
-        targets: Sequence[int],
-    ) -> Self:
-        """Return a sample without its rows, of which some count for each node.
-
-        `summary` is the summary of all rows.
-        """
-        sample = cls.of_summary(summary, nodes)
-        sample._groups, sample.targets = groups, sorted({*targets} - {0})
+        sample._groups, sample.targets = groups or [], sorted({*targets} - {0})
         sample.is_experiment = bool(sample.targets)
         return sample
 
@@ -181,7 +166,7 @@ class Sample:
         groups = [RowGroup(own, sample) for own, sample in left if own]
         targets = [mask & ~mask_of(nodes) for mask in self.targets]
         groups.append(RowGroup(sorted(nodes), self.all_rows))
-        return self.of_groups(self.summary, self.nodes, groups, targets)
+        return self.of_summary(self.summary, self.nodes, groups, targets)
 
     def with_weight(self, sample_weight: Any) -> Self:
         """Return the sample with a user's weights; None leaves it as it is.
@@ -199,8 +184,8 @@ class Sample:
         n_rows = len(self.rows)
         if is_dask(sample_weight):  # as many numbers as the rows, which are in memory
             sample_weight = sample_weight.compute()
-        in_order = in_order_of_rows(sample_weight, self.labels, n_rows, "sample_weight")
-        weight = read_sample_weight(in_order, n_rows)
+        in_order = row_values.in_order_of_rows(sample_weight, self.labels, n_rows, "sample_weight")
+        weight = row_values.read_sample_weight(in_order, n_rows)
         if self.weight is None:
             return self.weighted(weight)
         if not np.array_equal(self.weight, weight):
@@ -214,7 +199,7 @@ class Sample:
         """Return the sample, after a warning if the weights given for a fit are hardly counts."""
         if sample_weight is not None:
             weight = np.array(self.summary.n_samples) if self._weight is None else self._weight
-            warn_unless_counts(weight, self.shape[0] if n_rows is None else n_rows)
+            row_values.warn_unless_counts(weight, self.shape[0] if n_rows is None else n_rows)
         return self
 
     def without_rows(self) -> Self:
@@ -222,7 +207,7 @@ class Sample:
         if not self.is_experiment:
             return self.of_summary(self.summary, self.nodes)
         groups = [RowGroup(nodes, sample.without_rows()) for nodes, sample in self.groups]
-        return self.of_groups(self.summary, self.nodes, groups, self.targets)
+        return self.of_summary(self.summary, self.nodes, groups, self.targets)
 
     def weighted(self, weight: Floats) -> Self:
         """Return the rows with these weights in place of their own."""
@@ -298,7 +283,7 @@ class Sample:
 
     def _require_weight(self) -> None:
         if self.weight is not None and not self.weight.any():
-            raise no_weight()
+            raise row_values.no_weight()
 
     def __getstate__(self) -> dict[str, Any]:
         # skops does not know the type of a pandas index, so an array is stored.
@@ -376,8 +361,10 @@ class TableMixin(ABC):
         # scikit-learn takes rows by X[rows, ...] from objects that have a shape.
         if isinstance(rows, tuple) and len(rows) == 2 and _chooses_all(rows[1]):
             rows = rows[0]
-        if is_mask(rows):
-            rows = np.asarray(in_order_of_rows(rows, self.sample.labels, len(self), "the mask"))
+        if row_values.is_mask(rows):
+            rows = np.asarray(
+                row_values.in_order_of_rows(rows, self.sample.labels, len(self), "the mask")
+            )
         chosen = self.sample.rows[rows]
         if chosen.ndim != 2 or isinstance(rows, tuple):
             return chosen

@@ -7,23 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skbn._core.arrays import Booleans, Floats
-from skbn._data.degenerate_columns import (
-    IndependenceCheck,
-    check_all,
-    constants_error,
-    degenerate_error,
-    joined,
-    labels_of,
-)
+from skbn._data import degenerate_columns
 from skbn._data.nodes import Nodes
 from skbn._data.sample import RowSummary
-from skbn._regressions.least_squares import (
-    FamilyFactors,
-    dependence_among,
-    families_of,
-    solve_triangular,
-    triangular_factor,
-)
+from skbn._regressions import least_squares
 from skbn._regressions.set_function import SCORE_ACCURACY
 
 _EPS = np.finfo(np.float64).eps
@@ -86,7 +73,7 @@ class SampleStatistics:
     mean: Floats
     scale: Floats
     factor: Floats
-    independence: IndependenceCheck = field(repr=False)
+    independence: degenerate_columns.IndependenceCheck = field(repr=False)
     is_checked: bool
 
     def __post_init__(self) -> None:
@@ -111,14 +98,14 @@ class SampleStatistics:
         parents = list(parents)
         factor = self._factor_of([*parents, child])
         k = len(parents)
-        scaled = solve_triangular(factor[:k, :k], factor[:k, k])
+        scaled = least_squares.solve_triangular(factor[:k, :k], factor[:k, k])
         coefficients = scaled * self.scale[child] / self.scale[parents]
         intercept = self.mean[child] - coefficients @ self.mean[parents]
         return Regression(
             float(intercept), coefficients, float((factor[k, k] * self.scale[child]) ** 2)
         )
 
-    def families_of(self, is_parent: Booleans) -> Iterator[FamilyFactors]:
+    def families_of(self, is_parent: Booleans) -> Iterator[least_squares.FamilyFactors]:
         """Yield the families of a network, with their triangular factors.
 
         Parameters
@@ -131,7 +118,7 @@ class SampleStatistics:
         ValueError
             If the columns of a family are not linearly independent.
         """
-        for families in families_of(self.factor, is_parent):
+        for families in least_squares.families_of(self.factor, is_parent):
             if not self.is_checked:
                 for columns, factor, n in zip(
                     families.columns, families.factors, families.n_parents + 1, strict=True
@@ -141,10 +128,12 @@ class SampleStatistics:
 
     def check(self, columns: Sequence[int]) -> None:
         """Raise if these columns are not linearly independent."""
-        self.independence.check(triangular_factor(self.factor[:, list(columns)]), list(columns))
+        self.independence.check(
+            least_squares.triangular_factor(self.factor[:, list(columns)]), list(columns)
+        )
 
     def _factor_of(self, columns: Sequence[int]) -> Floats:
-        factor = triangular_factor(self.factor[:, list(columns)])
+        factor = least_squares.triangular_factor(self.factor[:, list(columns)])
         if not self.is_checked:
             self.independence.check(factor, list(columns))
         return factor
@@ -173,7 +162,7 @@ def sample_statistics(
     largest_family: int | None = None,
     sensitivity: float | None = None,
     nodes: Nodes | None = None,
-    remedy: str = IndependenceCheck.remedy,
+    remedy: str = degenerate_columns.IndependenceCheck.remedy,
 ) -> SampleStatistics:
     """Compute the statistics of some rows, if their columns determine all regressions.
 
@@ -212,7 +201,7 @@ def sample_statistics(
         largest = np.abs(prior.rows).max(axis=0, initial=0.0)
         summary = summary.in_units(np.maximum(summary.exponent, np.frexp(largest)[1]))
         prior_rows = np.ldexp(prior.rows, -summary.exponent)
-        triangle = triangular_factor(np.vstack([summary.factor, prior_rows]))
+        triangle = least_squares.triangular_factor(np.vstack([summary.factor, prior_rows]))
     factor = np.zeros((m, m))
     norm = np.linalg.norm(triangle, axis=0)
     magnification = np.zeros(m)
@@ -225,9 +214,11 @@ def sample_statistics(
         if constants:
             others = [j for j in range(m) if j not in constants]
             rest = None if nodes is None else nodes.select(others)
-            raise joined(
-                constants_error(names, constants, labels_of(names, nodes)),
-                lambda: check_all(
+            raise degenerate_columns.joined(
+                degenerate_columns.constants_error(
+                    names, constants, degenerate_columns.labels_of(names, nodes)
+                ),
+                lambda: degenerate_columns.check_all(
                     sample_statistics(
                         summary.select(others),
                         [names[j] for j in others],
@@ -256,15 +247,15 @@ def sample_statistics(
     of_scores = sensitivity * np.sqrt(m) / SCORE_ACCURACY
     rounding = _EPS * (2 * magnification + merges * of_scores)
     once = _EPS * (2 * magnification + summary.n_rows / max(n, 1) * of_scores)
-    independence = IndependenceCheck(
+    independence = degenerate_columns.IndependenceCheck(
         *(names, scale, rounding, prior is not None, factor, largest_family, nodes, remedy),
         weights=(summary.n_rows, n, once),
     )
     is_checked = len(triangle) == m  # columns of no common regression may depend on each other
     if is_checked:
-        found = dependence_among(list(range(m)), factor, rounding)
+        found = least_squares.dependence_among(list(range(m)), factor, rounding)
         if found is not None and largest_family == m:
-            raise degenerate_error(independence, found)
+            raise degenerate_columns.degenerate_error(independence, found)
         is_checked = found is None
     mean = summary.column_means if prior is None else prior.mean
     return SampleStatistics(n, mean, scale, factor, independence, is_checked)

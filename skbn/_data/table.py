@@ -14,16 +14,7 @@ from sklearn.utils.validation import check_array
 from skbn._core.arrays import Booleans, Floats
 from skbn._core.columns import is_missing
 from skbn._core.text import first_few, shortened
-from skbn._data.containers import (
-    array_of,
-    as_numpy,
-    check_is_dask_table,
-    check_labels,
-    frame_labels,
-    is_dask,
-    missing_in,
-    row_labels,
-)
+from skbn._data import containers
 from skbn._data.covariance_tables import CovarianceTable, reject_covariance
 from skbn._data.sample import TableMixin
 from skbn._data.text_numbers import numeric_text
@@ -74,21 +65,21 @@ class Table:
         self.library = type(X).__module__.partition(".")[0]
         self._values: Any
         self.labels: list[Any]
-        if is_dask(X):
-            check_is_dask_table(X)
-        labels = None if isinstance(X, TableMixin) else frame_labels(X)
+        if containers.is_dask(X):
+            containers.check_is_dask_table(X)
+        labels = None if isinstance(X, TableMixin) else containers.frame_labels(X)
         self.is_frame = labels is not None
         if labels is not None:
-            check_labels(labels, X)
+            containers.check_labels(labels, X)
             self._values, self.labels = X, labels
-        elif is_dask(X):
+        elif containers.is_dask(X):
             self._values, self.labels = X, list(range(X.shape[1]))
         elif isinstance(X, TableMixin):
             nodes = X.sample.nodes
             self._values = X.sample.rows
             self.labels = X.columns if nodes is None else [*nodes.column_names]
         else:
-            self._values = array_of(X)
+            self._values = containers.array_of(X)
             self.labels = list(range(self._values.shape[1]))
         are_names = self.labels and all(isinstance(label, str) for label in self.labels)
         self.names: list[Any] | None = self.labels if are_names else None
@@ -96,12 +87,14 @@ class Table:
         has_rows = not self.is_lazy and not isinstance(X, TableMixin)
         if has_rows and m > 1 and m - len(self._values) in (0, 1):
             columns = [self.column(j) for j in range(m)]
-            reject_covariance(columns, self.labels, row_labels(X), named=self.names is not None)
+            reject_covariance(
+                columns, self.labels, containers.row_labels(X), named=self.names is not None
+            )
 
     @property
     def is_lazy(self) -> bool:
         """Whether the rows are not in memory, as in dask, or not known at all."""
-        return is_dask(self._values) or isinstance(self._values, CovarianceTable)
+        return containers.is_dask(self._values) or isinstance(self._values, CovarianceTable)
 
     def column(self, number: int) -> Any:
         """Return a column as its container has it."""
@@ -167,7 +160,7 @@ class Table:
             If a column holds anything but real numbers, or values are missing or infinite;
             the error names the column.
         """
-        if is_dask(self._values):
+        if containers.is_dask(self._values):
             some = "X.sample(frac=0.1).compute()" if self.is_frame else "X[::10].compute()"
             raise TypeError(
                 f"X is a dask {self.container}, whose rows would have to be brought into memory "
@@ -201,7 +194,7 @@ class Table:
             return _floats_of_values(column, name)
         except ValueError:
             values = np.array(column, dtype=object)
-            values[missing_in(column, values)] = None
+            values[containers.missing_in(column, values)] = None
             if message := numeric_text(values.tolist(), self.labels[number], self.library):
                 raise ValueError(message) from None
             raise
@@ -291,9 +284,9 @@ def _floats_of_series(column: Any, name: Hashable, number: int) -> Floats:
             'category by nodes="auto", leave it out, or, if they are numbers, pass '
             f"X.set_column({number}, {name!r}, X[{name!r}].cast('double'))."
         )
-    values = as_numpy(column, f"Column {name!r}", "Cast it to float64 or leave it out.")
+    values = containers.as_numpy(column, f"Column {name!r}", "Cast it to float64 or leave it out.")
     floats = _floats_of_values(values, name)
-    floats[missing_in(column, values)] = np.nan
+    floats[containers.missing_in(column, values)] = np.nan
     return floats
 
 

@@ -25,15 +25,8 @@ from skbn._data.table import Table
 from skbn._displays.notebook import frame_of
 from skbn._networks.diagnostics import warn_about_data, warn_about_limit
 from skbn._networks.network import GaussianBayesianNetwork
+from skbn._scores import criteria
 from skbn._scores.base import BaseScores
-from skbn._scores.criteria import (
-    CRITERIA,
-    LARGEST_PENALTY,
-    Criterion,
-    as_criterion,
-    criterion_for,
-    same_criterion,
-)
 from skbn._scores.local_scores import LocalScores
 from skbn._solver.constraints import Constraints, read_constraints
 from skbn._solver.engines import SearchSettings
@@ -52,8 +45,8 @@ _LESS_TO_PROVE = (
 _MOST_SHOWN = 5
 
 PARAMETER_CONSTRAINTS: dict[str, list[Any]] = {
-    "criterion": [StrOptions(set(CRITERIA)), Criterion],
-    "penalty": [Interval(Real, 0, LARGEST_PENALTY, closed="both")],
+    "criterion": [StrOptions(set(criteria.CRITERIA)), criteria.Criterion],
+    "penalty": [Interval(Real, 0, criteria.LARGEST_PENALTY, closed="both")],
     "max_parents": [Interval(Integral, 0, None, closed="left"), None],
     "nodes": [StrOptions({"auto"}), dict, "array-like", None],
     "n_jobs": [
@@ -77,7 +70,7 @@ def make_scores(estimator: BaseEstimator, sample: Sample) -> LocalScores:
     penalty = vars(estimator).get("penalty")
     return LocalScores._from_sample(
         sample,
-        as_criterion(
+        criteria.as_criterion(
             estimator._default_criterion if estimator.criterion is None else estimator.criterion
         ),
         vars(estimator).get("feature_names_in_"),
@@ -142,8 +135,11 @@ def _check_settings(estimator: BaseEstimator, scores: BaseScores) -> None:
     def is_same(asked: Any, made: Any) -> bool:
         if asked is None or made is None or isinstance(asked, Real):
             return asked is None or bool(asked == made)
-        a, b = (criterion_for(as_criterion(each), scores.columns) for each in (asked, made))
-        return same_criterion(a, b)
+        a, b = (
+            criteria.criterion_for(criteria.as_criterion(each), scores.columns)
+            for each in (asked, made)
+        )
+        return criteria.same_criterion(a, b)
 
     for parameter in ("criterion", "penalty"):
         asked, made = vars(estimator).get(parameter), getattr(scores, parameter, None)
@@ -374,7 +370,9 @@ def most_parents(max_parents: int | None, scores: BaseScores) -> int:
     return min(max_parents, most)
 
 
-def resources_of(estimator: BaseEstimator, **further: Any) -> Resources:
+def resources_of(
+    estimator: BaseEstimator, time_limit: float | None = None, **further: Any
+) -> Resources:
     """Return what a computation may take by an estimator's parameters.
 
     During its fit, callbacks hear of the progress.
@@ -388,6 +386,7 @@ def resources_of(estimator: BaseEstimator, **further: Any) -> Resources:
         n_jobs=estimator.n_jobs,
         progress=Progress(listeners=listeners_of(estimator)),
         announce=announce if estimator.verbose else None,
+        time_limit=None if time_limit is None else float(time_limit),
         **further,
     )
 

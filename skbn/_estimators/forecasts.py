@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from skbn._core.arrays import Booleans, Floats, level_of
+from skbn._core.arrays import Booleans, Floats, finite_number, level_of
 from skbn._core.columns import is_missing, reject_unknown
 from skbn._core.graphs import propagate
 from skbn._core.subsets import mask_of
@@ -156,16 +156,12 @@ class Forecast(Display):
         return self.series != [None]
 
     def _margin(self, level: float | None) -> Floats:
-        return np.asarray(quantile_of(self.level if level is None else level) * self.deviations)
+        level = level_of(self.level if level is None else level)
+        return np.asarray(ndtri((1 + level) / 2) * self.deviations)
 
     def _frame(self, values: Floats) -> Any:
         outer = {"series": self.series} if self._are_several else {}
         return by_step(values, self.columns, outer, self.labels)
-
-
-def quantile_of(level: float) -> float:
-    """Return the half width of the standard normal's interval, or raise for no such level."""
-    return float(ndtri((1 + level_of(level)) / 2))
 
 
 def by_step(values: Floats, columns: list[Any], outer: dict[str, list[Any]], labels: Any) -> Any:
@@ -592,14 +588,9 @@ def _steps(values: Any, n_steps: int, name: str) -> list[Any]:
 
 
 def _numbers(values: list[Any], name: str, *, may_miss: bool = False) -> Floats:
-    """Return values as numbers, NaN where they are missing."""
-    try:
-        numbers = np.array([np.nan if is_missing(each) else float(each) for each in values])
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} must have numbers; got {readable_value(values)}.") from None
-    if np.isinf(numbers).any() or (np.isnan(numbers).any() and not may_miss):
-        raise ValueError(f"{name} must have finite numbers; got {readable_value(values)}.")
-    return numbers
+    holes = [may_miss and is_missing(each) for each in values]
+    parts = zip(values, holes, strict=True)
+    return np.array([np.nan if hole else finite_number(each, name) for each, hole in parts])
 
 
 def _encoded(

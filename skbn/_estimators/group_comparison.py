@@ -38,7 +38,7 @@ from skbn._estimators.posterior import GaussianBNPosterior
 from skbn._networks.descriptions import standard_errors
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._posterior.network_posterior import NetworkPosterior
-from skbn._scores.criteria import BIC, BGe, Criterion
+from skbn._scores.criteria import BIC, BGe
 from skbn._scores.local_scores import LocalScores
 from skbn._solver.certificate import descendants_of
 from skbn._solver.constraints import Constraints
@@ -360,21 +360,7 @@ def _with_one_prior(scores: LocalScores) -> LocalScores:
     criterion = scores.criterion
     if isinstance(criterion, BGe) and criterion.nu is None and scores.sample.nodes is None:
         criterion.set_params(nu=scores.sample.summary.column_means)
-    return _remade(scores, scores.sample, criterion, scores.max_parents)
-
-
-def _remade(
-    scores: LocalScores, sample: Sample, criterion: Criterion, max_parents: int | None
-) -> LocalScores:
-    names = getattr(scores, "feature_names_in_", None)
-    return LocalScores._from_sample(
-        sample,
-        criterion,
-        names,
-        penalty=scores.penalty,
-        max_parents=max_parents,
-        n_jobs=scores.n_jobs,
-    )
+    return scores._with_sample(scores.sample, criterion=criterion)
 
 
 def _learner_like(posterior: GaussianBNPosterior) -> GaussianBNLearner:
@@ -400,7 +386,8 @@ def _least_squares(
 ) -> TableProblem:
     """Return the problem of some rows whose networks have coefficients of least squares."""
     most = min(len(parents) - 1, 1 + max(mask.bit_count() for mask in parents))
-    problem = TableProblem(_remade(table, table.sample[rows], BIC(), most), constraints)
+    scores = table._with_sample(table.sample[rows], max_parents=most, criterion=BIC())
+    problem = TableProblem(scores, constraints)
     problem.read()
     return problem
 

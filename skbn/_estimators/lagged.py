@@ -80,12 +80,14 @@ class LaggedTable:
     @property
     def exogenous(self) -> list[str | int]:
         """The lagged copies: what may be a cause and is not modelled."""
-        return [column for lag in range(1, self.n_lags + 1) for column in self._of_lag(lag)]
+        return [
+            column for lag in range(1, self.n_lags + 1) for column in _of_lag(self.columns, lag)
+        ]
 
     @property
     def contemporaneous(self) -> list[tuple[str | int, str | int]]:
         """All ordered pairs of columns of X: as `forbidden_edges`, no effects within a step."""
-        return list(permutations(self._of_lag(0), 2))
+        return list(permutations(_of_lag(self.columns, 0), 2))
 
     def __repr__(self) -> str:
         steps = "1 lag" if self.n_lags == 1 else f"{self.n_lags} lags"
@@ -147,12 +149,12 @@ BootstrapBNLearner or GaussianBayesianNetwork
         """
         nodes = list(fitted_graph(estimator))
         tiers: dict[str, list[Any]] = {
-            f"t - {lag}" if lag else "t": [v for v in self._of_lag(lag) if v in nodes]
+            f"t - {lag}" if lag else "t": [v for v in _of_lag(self.columns, lag) if v in nodes]
             for lag in range(self.n_lags, -1, -1)
         }
         known = {v for tier in tiers.values() for v in tier}
         others = [v for v in nodes if v not in known]
-        columns = zip(*map(self._of_lag, range(self.n_lags + 1)), strict=True)
+        columns = zip(*(_of_lag(self.columns, lag) for lag in range(self.n_lags + 1)), strict=True)
         lanes = [[v for v in copies if v in known] for copies in columns]
         by_lag: PlotOptions = {
             "tiers": {"other": others, **tiers} if others else tiers,
@@ -393,7 +395,7 @@ BootstrapBNLearner or GaussianBayesianNetwork
                 f"such as GaussianBNLearner; got {type(network).__name__}. Of a posterior, pass "
                 "median_network_."
             )
-        copies = [self._of_lag(lag) for lag in range(1, self.n_lags + 1)]
+        copies = [_of_lag(self.columns, lag) for lag in range(1, self.n_lags + 1)]
         return dynamics_of(network, self.columns, copies)
 
     def _future(
@@ -404,7 +406,7 @@ BootstrapBNLearner or GaussianBayesianNetwork
         dynamics, table = self._dynamics(network), self.next_row()
         past = np.zeros((len(table), self.n_lags, len(dynamics.columns)))
         for lag in range(1, self.n_lags + 1):
-            for column, copy in zip(self.columns, self._of_lag(lag), strict=True):
+            for column, copy in zip(self.columns, _of_lag(self.columns, lag), strict=True):
                 v = dynamics.columns.index(column) if column in dynamics.columns else None
                 if v is None or not dynamics.weights[lag, v].any():
                     continue
@@ -426,9 +428,6 @@ BootstrapBNLearner or GaussianBayesianNetwork
         if self.groups is not None or not hasattr(self.last, "iloc"):
             index = None
         return lags.labels_after(index, None if index is None else self.last.index[0], n)
-
-    def _of_lag(self, lag: int) -> list[Any]:
-        return _of_lag(self.columns, lag)
 
 
 def lagged(

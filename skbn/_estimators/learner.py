@@ -333,8 +333,8 @@ sequence of length n_samples, optional
     def _resources(self) -> Resources:
         is_on_cluster = self.scheduler is not None and self.search == "exact"
         cluster = current_cluster() if is_on_cluster else None
-        limit = None if self.time_limit is None else float(self.time_limit)
-        return fitting.resources_of(self, time_limit=limit, scratch=self._folder(), cluster=cluster)
+        how = {"scratch": self._folder(), "cluster": cluster}
+        return fitting.resources_of(self, self.time_limit, **how)
 
     def _folder(self) -> str | None:
         """Return the folder of `scratch`; raise if there is none."""

@@ -269,8 +269,7 @@ None, default=None
         return self
 
     def _resources(self) -> Resources:
-        limit = None if self.time_limit is None else float(self.time_limit)
-        return fitting.resources_of(self, time_limit=limit)
+        return fitting.resources_of(self, self.time_limit)
 
     def _warn_about_end(self, penalties: list[float]) -> None:
         """Warn if the best penalty is the least or the largest, and not the end of all."""

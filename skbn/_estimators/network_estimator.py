@@ -237,15 +237,9 @@ class OneNetworkEstimator(NetworkEstimator):
             If X is not a table of these columns.
         """
         check_is_fitted(self)
-        sample = self._sample(X)
-        return self._log_density(sample, sample.is_set)
-
-    def _log_density(self, sample: Sample, is_set: Booleans | None) -> Floats:
-        """Return the log-likelihood of each row, given the nodes that were set in it."""
-        network = self.network_
+        sample, network = self._sample(X), self.network_
         rows = network._own_columns(sample).rows
-        of_columns = None if is_set is None else network._blocks.by_column(is_set)
-        return network._model().log_density(rows, of_columns)
+        return network._model().log_density(rows, network._set_columns(sample.is_set))
 
     def score(
         self, X: Any, y: Any = None, sample_weight: Any = None, interventions: Any = None
@@ -288,9 +282,8 @@ class OneNetworkEstimator(NetworkEstimator):
         """
         check_is_fitted(self)
         sample, is_set = self._sample_and_set(X, sample_weight, interventions)
-        if is_set is not None:
-            return sample.mean(self._log_density(sample, is_set))
-        return self.network_._model().mean_log_density(self.network_._own_columns(sample))
+        own, of_columns = self.network_._own_columns(sample), self.network_._set_columns(is_set)
+        return self.network_._model().mean_log_density(own, of_columns)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -499,11 +492,16 @@ def learner_summary(learner: Any, max_rows: int | None) -> str:
     max_rows : int or None
         The most regressions; by default, as many as fill a screen.
     """
+    criterion = "that of the scores"
+    if learner.criterion_ is not None:
+        penalty = learner._searched_.scores.penalty
+        criterion = f"{learner.criterion_}{f', penalty {penalty:g}' if penalty != 1 else ''}"
+    names = {name: None for target in learner.targets_ for name in target}
     caption, _, regressions = learner.network_._text(max_rows).partition("\n")
     lines = [
         ("table", _table(learner)),
-        *_experiments(learner),
-        ("criterion", _criterion(learner)),
+        *([("set", f"{first_few(names)} in some rows")] if names else []),
+        ("criterion", criterion),
         ("score", f"{learner.network_score_:.4f} nats"),
         ("proof", _proof(learner)),
         ("network", caption.partition(" of ")[2]),
@@ -525,20 +523,6 @@ def _table(learner: Any) -> str:
     n_together = getattr(learner, "n_effective_", None)
     holes = f", missing values; n_effective_ = {n_together:g}" if n_together is not None else ""
     return f"{n_rows} rows{weights}, {columns}{holes}"
-
-
-def _experiments(learner: Any) -> list[tuple[str, str]]:
-    """Return a line on the columns that an experimenter set, if there are any."""
-    names = {name: None for target in getattr(learner, "targets_", []) for name in target}
-    return [("set", f"{first_few(names)} in some rows")] if names else []
-
-
-def _criterion(learner: Any) -> str:
-    if learner.criterion_ is None:
-        return "that of the scores"
-    scores = learner._searched_.scores
-    penalty = f", penalty {scores.penalty:g}" if scores.penalty != 1 else ""
-    return f"{learner.criterion_}{penalty}"
 
 
 def _proof(learner: Any) -> str:

@@ -23,14 +23,8 @@ from skbn._data.nodes import Nodes
 from skbn._displays.notebook import frame_of
 from skbn._estimators.fitting import constraints_of, read_scores, resources_of, targets_of
 from skbn._estimators.network_estimator import NetworkEstimator, SearchParameters
+from skbn._networks import effect_estimates
 from skbn._networks.diagnostics import warn_about_data
-from skbn._networks.effect_estimates import (
-    EffectEstimate,
-    PathEffects,
-    mixture,
-    path_estimates,
-    read_intervention,
-)
 from skbn._networks.effects import Combination, all_changes, all_readings, change_and_reading
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._posterior import answers
@@ -719,7 +713,7 @@ class GaussianBNPosterior(SearchParameters, NetworkEstimator):
         *,
         n_samples: int = 10_000,
         random_state: Any = None,
-    ) -> EffectPosterior | EffectEstimate:
+    ) -> EffectPosterior | effect_estimates.EffectEstimate:
         """Return the posterior of the total effect of do(cause) on an outcome.
 
         It averages over all networks and their parameters, by samples that are exact and
@@ -769,17 +763,19 @@ class GaussianBNPosterior(SearchParameters, NetworkEstimator):
         if isinstance(cause, Mapping):
             answers.require_two(n_samples)
             networks = self.sample_networks(n_samples, random_state)
-            asked = read_intervention(networks[0]._blocks, cause, outcome)
+            asked = effect_estimates.read_intervention(networks[0]._blocks, cause, outcome)
             found = [network._effect_of(asked) for network in networks]
             parts = [each._replace(errors=np.zeros(1)) for each in found]
-            return mixture(asked, parts, f"the posterior, by {len(parts):,} networks")
+            return effect_estimates.mixture(
+                asked, parts, f"the posterior, by {len(parts):,} networks"
+            )
         number_of = partial(column_number, self.local_scores_.columns)
         change, reading = change_and_reading(self._known_nodes, cause, outcome, number_of)
         return self._effects([change], [reading], n_samples, random_state)[cause, outcome]
 
     def path_effects(
         self, cause: Any, outcome: Any, *, n_samples: int = 1000, random_state: Any = None
-    ) -> PathEffects:
+    ) -> effect_estimates.PathEffects:
         """Return through what a cause acts: the effects along all directed paths, by samples.
 
         Parameters
@@ -823,7 +819,7 @@ class GaussianBNPosterior(SearchParameters, NetworkEstimator):
         networks = self.sample_networks(n_samples, random_state)
         models = [network._model() for network in networks]
         source = f"the posterior, by {n_samples:,} networks"
-        return path_estimates(models, networks[0]._blocks, cause, outcome, source)
+        return effect_estimates.path_estimates(models, networks[0]._blocks, cause, outcome, source)
 
     def effects(self, *, n_samples: int = 10_000, random_state: Any = None) -> TotalEffects:
         """Return the posterior of the total effects of all columns on all others.

@@ -222,17 +222,11 @@ def score_losses(
         with_all = scores.local_score(number[child], [number[p] for p in parents])
         for parent in parents:
             others = [number[p] for p in parents if p != parent]
-            losses[parent, child] = with_all - _score_within(scores, number[child], others)
+            without = scores.local_score(number[child], others)
+            if without == -np.inf and (best := scores.top_parents(number[child], 1, others)):
+                without = best[0].score
+            losses[parent, child] = with_all - without
     return losses
-
-
-def _score_within(scores: BaseScores, child: int, parents: list[int]) -> float:
-    """Return the local score of a family or, if it has none, of its best subset of parents."""
-    score = scores.local_score(child, parents)
-    if score == -np.inf:
-        best = scores.top_parents(child, 1, parents)
-        score = best[0].score if best else score
-    return score
 
 
 def _scores_of_table(

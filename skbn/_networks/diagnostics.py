@@ -15,6 +15,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
+from skbn import exceptions
 from skbn._core.arrays import Floats
 from skbn._core.graphs import dag_of
 from skbn._core.resources import one_blas_thread
@@ -25,13 +26,6 @@ from skbn._networks.gaussian import LinearGaussianModel
 from skbn._regressions.set_function import local_score_terms
 from skbn._scores.criteria import InformationCriterion
 from skbn._scores.scorer import FamilyScorer
-from skbn.exceptions import (
-    DataWarning,
-    DiscreteChildWarning,
-    DummyEdgeWarning,
-    MaxParentsWarning,
-    SkewedResidualsWarning,
-)
 
 # A column of more values is not discrete. Categories may be treated as continuous from five on:
 # Rhemtulla, Brosseau-Liard & Savalei (2012), "When can categorical variables be treated as
@@ -64,7 +58,7 @@ _ROWS_PER_BLOCK = 1024  # temporary arrays stay small
 _FIRST_ROWS = 64  # most columns of many values show more than four of them in these
 
 # Kinds of warnings, with their columns, already given for a fold of a search.
-_told_of_folds: set[tuple[type[DataWarning], tuple[Hashable, ...]]] = set()
+_told_of_folds: set[tuple[type[exceptions.DataWarning], tuple[Hashable, ...]]] = set()
 
 
 def warn_about_data(
@@ -97,7 +91,7 @@ def warn_about_data(
     n_levels = {v: n for v, n in n_levels.items() if is_number[v]}
     groups = _joined_dummies(model.parents, rows, [v for v, n in n_levels.items() if n == 2])
     if groups:
-        _warn(model, DummyEdgeWarning, _about_dummies(model, groups))
+        _warn(model, exceptions.DummyEdgeWarning, _about_dummies(model, groups))
     category = {v: {*group} for group in groups for v in group}
     children = {
         v: n
@@ -105,7 +99,7 @@ def warn_about_data(
         if {*members_of(model.parents[v])} - category.get(v, set())
     }
     if children:
-        _warn(model, DiscreteChildWarning, _about_discrete(model, children, n_levels))
+        _warn(model, exceptions.DiscreteChildWarning, _about_discrete(model, children, n_levels))
     if n_samples < _FEWEST_ROWS:
         return
     skewness = _residual_skewness(model, rows, weight)
@@ -123,10 +117,10 @@ def warn_about_data(
         mean, unit = model.mean[skewed], np.sqrt(model.noise_variance[skewed])
         own = _skewness(rows, weight, lambda block: (block[:, skewed] - mean) / unit)
         message = _about_skewness(model, skewed.tolist(), skewness[skewed], own)
-        _warn(model, SkewedResidualsWarning, message)
+        _warn(model, exceptions.SkewedResidualsWarning, message)
 
 
-def _warn(model: LinearGaussianModel, category: type[DataWarning], message: str) -> None:
+def _warn(model: LinearGaussianModel, category: type[exceptions.DataWarning], message: str) -> None:
     """Warn at the user's line; for the folds of a search once in a process, without details.
 
     Each fold would name other columns, so that no filter could tell that it is the same warning.
@@ -339,7 +333,7 @@ def warn_about_limit(
             "allows. With one more parent for each, and no other change, the score would be up to "
             f"{gain:.3g} nats higher. Raise max_parents (of the LocalScoreTransformer, if there is "
             'one). With more rows than columns, GaussianBNLearner(search="order") needs no limit.',
-            MaxParentsWarning,
+            exceptions.MaxParentsWarning,
         )
 
 

@@ -10,9 +10,9 @@ outcome.
 """
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,11 +21,11 @@ from scipy.special import stdtr, stdtrit
 from skbn._core.arrays import Floats, finite_number
 from skbn._core.graphs import propagate
 from skbn._core.subsets import bits_of, mask_of, members_of
-from skbn._core.text import readable_name, readable_value, text_table
+from skbn._core.text import readable_name, readable_value
 from skbn._data.nodes import Nodes
 from skbn._data.statistics import GroupStatistics
 from skbn._displays.forest_display import ForestDisplay
-from skbn._displays.notebook import TableRepr, frame_of, html_table
+from skbn._displays.notebook import TableRepr, frame_of
 from skbn._networks import effects
 from skbn._networks.effects import change_and_reading, matrix_of, path_columns
 from skbn._networks.gaussian import LinearGaussianModel
@@ -47,13 +47,14 @@ def ends_of(level: float) -> tuple[float, float]:
     return (1 - level) / 2, (1 + level) / 2
 
 
-class EffectSummary:
+class EffectSummary(TableRepr):
     """The methods of all effects with an uncertainty. Derived classes have the distribution."""
 
     cause: Any
     outcome: Any
     probability_zero: float
     source = "the posterior"
+    _alignments = "lr"
 
     @property
     @abstractmethod
@@ -148,16 +149,6 @@ class EffectSummary:
 
     def _caption(self) -> str:
         return f"Effect of do({readable_cause(self.cause)}) on {readable_cause(self.outcome)}"
-
-    @abstractmethod
-    def _lines(self) -> list[tuple[str, str]]: ...
-
-    def __repr__(self) -> str:
-        first, *others = self._lines()
-        return "\n".join([self._caption(), text_table(others, "lr", first)])
-
-    def _repr_html_(self) -> str | None:
-        return html_table(self._caption(), self._lines(), "lr")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -284,7 +275,7 @@ class EffectEstimate(EffectSummary):
             low, high = (low, middle) if self.cdf(middle) >= reached else (middle, high)
         return float(high)
 
-    def _lines(self) -> list[tuple[str, str]]:
+    def _rows(self) -> list[tuple[str, str]]:
         low, high = self.interval()
         return [
             ("given", self.source),
@@ -506,13 +497,10 @@ class PathEffects(TableRepr):
     _alignments = "lrrrr"
     _header = "path", "present", "mean", "95 % interval", "share"
 
-    def _sum(self, counts: Callable[[tuple[Any, ...]], bool]) -> EffectEstimate:
-        """Return the sum over some of the paths."""
-        values = np.zeros(self.n_networks)
-        for path, of_path in self.paths.items():
-            if counts(path):
-                values += of_path
+    def _sum(self, some: Iterable[tuple[Any, ...]]) -> EffectEstimate:
+        """Return the effect along some of the paths."""
         n = self.n_networks
+        values = sum((self.paths[path] for path in some), np.zeros(n))
         known, ones = np.zeros(n), np.full(n, 1.0)
         return EffectEstimate(
             self.cause, self.outcome, values, known, ones / n, np.inf * ones, self.source
@@ -521,17 +509,17 @@ class PathEffects(TableRepr):
     @property
     def total(self) -> EffectEstimate:
         """The total effect, the sum over all paths."""
-        return self._sum(lambda path: True)
+        return self._sum(self.paths)
 
     @property
     def direct(self) -> EffectEstimate:
         """The effect along the edge from the cause to the outcome."""
-        return self._sum(lambda path: len(path) == 2)
+        return self._sum(path for path in self.paths if len(path) == 2)
 
     @property
     def indirect(self) -> EffectEstimate:
         """The effect along all other paths."""
-        return self._sum(lambda path: len(path) > 2)
+        return self._sum(path for path in self.paths if len(path) > 2)
 
     @property
     def mediated_share(self) -> float:
@@ -553,7 +541,7 @@ class PathEffects(TableRepr):
             Its columns are `path`, `present` (the probability of the path), `mean`, `std`, `low`,
             `high` and `share`.
         """
-        return self._frame({path: self._sum(path.__eq__) for path in self.paths}, "path", level)
+        return self._frame({path: self._sum([path]) for path in self.paths}, "path", level)
 
     def mediators(self, level: float = 0.95) -> Any:
         """Return a table with a row for each node between: the effect along all paths through it.
@@ -571,7 +559,9 @@ class PathEffects(TableRepr):
             As `to_frame`, with `mediator` in the place of `path`.
         """
         between = dict.fromkeys(node for path in self.paths for node in path[1:-1])
-        through = {node: self._sum(partial(_passes, node)) for node in between}
+        through = {
+            node: self._sum(path for path in self.paths if node in path[1:-1]) for node in between
+        }
         return self._frame(through, "mediator", level)
 
     def _frame(self, effects: dict[Any, EffectEstimate], name: str, level: float) -> Any:
@@ -639,10 +629,6 @@ class PathEffects(TableRepr):
             for path, present, mean, low, high, share in rows
         ]
         return lines[:_MOST_SHOWN]
-
-
-def _passes(node: Any, path: tuple[Any, ...]) -> bool:
-    return node in path[1:-1]
 
 
 def path_estimates(

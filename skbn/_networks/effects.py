@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import networkx as nx
 import numpy as np
 
-from skbn._core.arrays import Floats, finite_number, is_listed
+from skbn._core.arrays import Floats, is_listed
 from skbn._core.columns import named_nodes, named_values
 from skbn._core.graphs import dag_of, equilibrated, propagate, require_finite
 from skbn._core.subsets import members_of
@@ -412,35 +412,12 @@ def _values_of_rows(
     TypeError, ValueError
         As `named_values`; if there is not one finite value for each row.
     """
-
-    def read(value: Any, name: str) -> Any:
+    values: dict[int, float | Floats] = {}
+    for v, value in named_values(do, nodes.names, "do", lambda value, _: value).items():
+        name = f"The value of node {nodes.names[v]!r} in do"
         if is_listed(value) and len(value) == n_rows:
-            return in_order_of_rows(value, labels, n_rows, name)
-        return value
-
-    def number(value: Any, name: str) -> float | Floats:
-        if not np.ndim(value):
-            return finite_number(value, name)
-        in_order = in_order_of_rows(value, labels, n_rows, name)
-        try:
-            numbers = np.asarray(in_order, dtype=np.float64)
-        except (TypeError, ValueError):
-            numbers = np.empty(0)
-        if numbers.shape != (n_rows,) or not np.isfinite(numbers).all():
-            raise ValueError(
-                f"{name} must be a finite number, or one for each of the {n_rows} rows of X; got "
-                f"{readable_value(value)}."
-            )
-        return numbers
-
-    given, values = named_values(do, nodes.names, "do", lambda value, _: value), {}
-    for v, value in given.items():
-        node, own = nodes.names[v], nodes.columns_of([v])
-        name = f"The value of node {node!r} in do"
-        if len(own) == 1 and node not in nodes.levels:
-            values[own[0]] = number(value, name)
-            continue
-        found = values_of_columns({node: read(value, name)}, nodes, "do")
+            value = in_order_of_rows(value, labels, n_rows, name)
+        found = values_of_columns({nodes.names[v]: value}, nodes, "do")
         if any(np.size(each) != n_rows for each in found.values() if np.ndim(each)):
             raise ValueError(
                 f"{name} must be one for all, or one for each of the {n_rows} rows of X; got "

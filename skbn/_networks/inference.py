@@ -14,7 +14,7 @@ from sklearn import get_config
 
 from skbn._core.arrays import Booleans, Floats, Random, is_listed, numbers_in
 from skbn._core.columns import by_label, is_missing, is_series, named_nodes, reject_unknown
-from skbn._core.estimator import random_generator
+from skbn._core.estimator import StrOptions, random_generator
 from skbn._core.graphs import require_finite
 from skbn._core.resources import one_blas_thread
 from skbn._core.text import readable_name, readable_value
@@ -26,8 +26,8 @@ from skbn._displays.notebook import TableRepr, frame_of
 from skbn._missing.incomplete_rows import rows_by_pattern
 from skbn._networks.gaussian import LinearGaussianModel, require_exogenous_values
 
-_CONTAINERS = ("default", "pandas", "polars")  # as in sklearn.set_config(transform_output=...)
-
+# As in sklearn.set_config(transform_output=...)
+CONTAINERS = {"transform": [StrOptions({"default", "pandas", "polars"}), None]}
 
 # Samples
 
@@ -53,15 +53,6 @@ def sample(
         n_samples = len(exogenous)
     noise = random_generator(random_state).standard_normal((n_samples, len(model.nodes)))
     return _in_container(model.draw(noise, exogenous), model.nodes, container)
-
-
-def check_container(name: Any) -> None:
-    """Raise a ValueError unless `sample` knows this container."""
-    if name not in _CONTAINERS:
-        raise ValueError(
-            f"transform must be one of {', '.join(map(repr, _CONTAINERS))}, or None; got "
-            f"{readable_value(name)}."
-        )
 
 
 def _in_container(rows: Floats, nodes: list[Hashable], container: str | None) -> Any:

@@ -23,7 +23,7 @@ from sklearn.utils.validation import check_array
 from skbn._core import graphs
 from skbn._core.arrays import Booleans, Floats, level_of
 from skbn._core.columns import known_values
-from skbn._core.estimator import CallbackSupportMixin, fit_method, random_generator
+from skbn._core.estimator import CallbackSupportMixin, check_values, fit_method, random_generator
 from skbn._core.graphs import GraphStateMixin
 from skbn._core.resources import explained
 from skbn._core.text import readable_value
@@ -770,8 +770,7 @@ class GaussianBayesianNetwork(
         np.float64(-8.58)
         """
         model, (sample, is_set) = self._model(), self._rows_and_set(X, sample_weight, interventions)
-        of_columns = None if is_set is None else self._blocks.by_column(is_set)
-        return model.mean_log_density(sample, of_columns)
+        return model.mean_log_density(sample, self._set_columns(is_set))
 
     # Samples, conditional distributions, predictions and interventions
 
@@ -875,7 +874,7 @@ class GaussianBayesianNetwork(
         1   1.0
         """
         if transform is not None:
-            inference.check_container(transform)
+            check_values("set_output", inference.CONTAINERS, {"transform": transform})
             self._output_container = transform
         return self
 
@@ -1922,11 +1921,10 @@ class GaussianBayesianNetwork(
         >>> GaussianBayesianNetwork.from_json(text).intercept_
         array([0.1])
         """
-        return interchange.to_json(self._json_contents(), path)
-
-    def _json_contents(self) -> dict[str, Any]:
         contents, blocks = interchange.to_data(self._model()), self._blocks
-        return contents if blocks.are_columns else interchange.to_block_data(blocks, contents)
+        if not blocks.are_columns:
+            contents = interchange.to_block_data(blocks, contents)
+        return interchange.to_json(contents, path)
 
     @classmethod
     def from_json(cls, text_or_path: str | os.PathLike[str]) -> Self:
@@ -2389,6 +2387,10 @@ class GaussianBayesianNetwork(
     def _exogenous_numbers(self) -> list[int]:
         outside = self.exogenous
         return [v for v, node in enumerate(self.dag) if node in outside]
+
+    def _set_columns(self, is_set: Booleans | None) -> Booleans | None:
+        """Return whether each column was set in each row, from whether each node was."""
+        return None if is_set is None else self._blocks.by_column(is_set)
 
     def _own_columns(self, sample: Sample, nodes: Sequence[Any] | None = None) -> Sample:
         """Return the sample of a learner's rows with the columns of the nodes.

@@ -187,7 +187,7 @@ class EffectPosterior(EffectSummary):
         values = quantiles(self._ascending, self._at_zero, q)
         return values if q.ndim else float(values)
 
-    def _lines(self) -> list[tuple[str, str]]:
+    def _rows(self) -> list[tuple[str, str]]:
         low, high = self.interval()
         return [
             ("probability of no effect", f"{self.probability_zero:.3g}"),

@@ -293,12 +293,16 @@ class LocalScores(TableMixin, BaseScores):
         return self._with_sample(sample.with_interventions(is_set)) if is_set.any() else self
 
     def _with_sample(
-        self, sample: Sample, n_jobs: int | None = None, max_parents: int | None = None
+        self,
+        sample: Sample,
+        n_jobs: int | None = None,
+        max_parents: int | None = None,
+        criterion: Criterion | None = None,
     ) -> Self:
         names = getattr(self, "feature_names_in_", None)
         return self._from_sample(
             sample,
-            self._criterion,
+            self._criterion if criterion is None else criterion,
             names,
             penalty=self.penalty,
             max_parents=self.max_parents if max_parents is None else max_parents,
@@ -614,9 +618,7 @@ class SummedScores(LocalScores):
     def with_penalty(self, penalty: float) -> SummedScores:
         return self._of([each.with_penalty(penalty) for each in self.tables])
 
-    def _with_sample(
-        self, sample: Sample, n_jobs: int | None = None, max_parents: int | None = None
-    ) -> NoReturn:
+    def _with_sample(self, sample: Sample, *_: Any, **__: Any) -> NoReturn:
         raise TypeError("SummedScores are of several tables. Take rows of each table.")
 
     def _of_rows(

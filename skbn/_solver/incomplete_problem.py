@@ -453,7 +453,7 @@ class Expectation:
         sample = groups[0].sample
         if len(groups) > 1:
             with_nodes = [each for each in groups if each.nodes]
-            sample = Sample.of_groups(sample.summary, known.nodes, with_nodes, self.targets)
+            sample = Sample.of_summary(sample.summary, known.nodes, with_nodes, self.targets)
         return TableProblem(self.scores._with_sample(sample), self.constraints)
 
 

@@ -252,8 +252,8 @@ def back(series):
         ({"do": {"q": 1}}, "do must name nodes; 'q'"),
         ({"do": {"cold.L1": 1}}, "do must name nodes; 'cold.L1'"),
         ({"do": {"cold": [1, 2]}}, "do of 'cold' must have 3 values, one for each step; got 2"),
-        ({"do": {"cold": "red"}}, "do of 'cold' must have numbers"),
-        ({"do": {"cold": np.inf}}, "do of 'cold' must have finite numbers"),
+        ({"do": {"cold": "red"}}, "do of 'cold' must be a finite number"),
+        ({"do": {"cold": np.inf}}, "do of 'cold' must be a finite number"),
         ({"exogenous": {"cold": 1}}, "exogenous must name nodes; 'cold'"),
     ],
 )
