@@ -16,13 +16,14 @@ import networkx as nx
 import numpy as np
 
 from skbn import exceptions
-from skbn._core.arrays import Floats
+from skbn._core.arrays import Booleans, Floats
 from skbn._core.graphs import dag_of
 from skbn._core.resources import one_blas_thread
-from skbn._core.subsets import members_of
+from skbn._core.subsets import bits_of, members_of
 from skbn._core.text import warn
 from skbn._data.sample import Sample
 from skbn._networks.gaussian import LinearGaussianModel
+from skbn._regressions.least_squares import neighbours
 from skbn._regressions.set_function import local_score_terms
 from skbn._scores.criteria import InformationCriterion
 from skbn._scores.scorer import FamilyScorer
@@ -356,57 +357,36 @@ def gains_of_one_more_parent(
     gains : ndarray of shape (len(children),), in nats
         -inf for a column that can have no further parent.
     """
-    graph = dag_of(range(len(parents)), parents)
+    graph, is_parent = dag_of(range(len(parents)), parents), bits_of(parents, len(parents))
     gains = np.full(len(children), -np.inf)
     with one_blas_thread():
         for i, child in enumerate(children):
-            of_child = scorer.of_child(child)
-            tables = _tables_without_limit(of_child)
-            own = members_of(parents[child])
-            closed = {child, *own, *nx.descendants(graph, child)}
+            closed = {child, *members_of(parents[child]), *nx.descendants(graph, child)}
             further = [z for z in members_of(possible[child]) if z not in closed]
             if further:
-                gains[i] = _gains(of_child, tables, child, own, further).max()
+                gains[i] = _gains(scorer.of_child(child), is_parent, child, further).max()
     return gains
 
 
-def _tables_without_limit(scorer: FamilyScorer) -> Floats:
-    """Return the criterion's tables, in which the scorer's rule out families beyond its limit."""
-    n, m, criterion = scorer.statistics.n_samples, scorer.families.m, scorer.criterion
-    if isinstance(criterion, InformationCriterion):
-        return np.asarray(criterion.tables(n, m, scorer.penalty))
-    return np.asarray(criterion.tables(n, m))
-
-
-def _gains(
-    scorer: FamilyScorer, tables: Floats, child: int, parents: list[int], further: list[int]
-) -> Floats:
+def _gains(scorer: FamilyScorer, is_parent: Booleans, child: int, further: list[int]) -> Floats:
     """Return how much higher the child's family scores with each of some further parents.
 
     It is -inf for columns that the family determines, up to rounding.
     """
-    statistics, offsets, k = scorer.statistics, scorer.offsets, len(parents)
-    basis, factor = np.linalg.qr(statistics.factor[:, [*parents, child]])
-    diagonal = 2 * np.log(np.abs(np.diag(factor)))
-    of_parents, of_family = diagonal[:k].sum(), diagonal.sum()
+    # The scorer's tables rule out families beyond its limit.
+    n, m, criterion = scorer.statistics.n_samples, scorer.families.m, scorer.criterion
+    penalty = [scorer.penalty] if isinstance(criterion, InformationCriterion) else []
+    tables = np.asarray(criterion.tables(n, m, *penalty))
+    (found,) = neighbours(scorer.statistics.factor, is_parent, np.array([child]))
+    at = [child, *further]  # the family itself, and with each of them
+    of_parents, of_family = found.of_parents[0, at], found.of_family[0, at]
     # The columns of the factor are of unit norm.
-    explained = (basis.T @ statistics.factor)[:, further] ** 2
-    given_parents = 1 - explained[:k].sum(axis=0)
-    given_family = given_parents - explained[k]
-    added = np.zeros(len(further))
-    if offsets is not None:
-        of_parents += offsets[parents].sum()
-        of_family += offsets[[*parents, child]].sum()
-        added = offsets[further]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        higher = sum(
-            local_score_terms(
-                tables,
-                k + 1,
-                of_parents + np.log(given_parents) + added,
-                of_family + np.log(given_family) + added,
-            )
-        )
-    gains = higher - sum(local_score_terms(tables, k, of_parents, of_family))
-    is_known = (given_family > _SMALLEST_RESIDUAL) & np.isfinite(gains)
-    return np.where(is_known, gains, -np.inf)
+    is_known = of_family - of_family[0] > np.log(_SMALLEST_RESIDUAL)
+    if scorer.offsets is not None:
+        added = np.append(0.0, scorer.offsets[further]) + is_parent[child] @ scorer.offsets
+        of_parents, of_family = of_parents + added, of_family + added + scorer.offsets[child]
+    n_parents = is_parent[child].sum() + (np.arange(len(at)) > 0)
+    with np.errstate(invalid="ignore"):
+        scores = sum(local_score_terms(tables, n_parents, of_parents, of_family))
+        gains = scores - scores[0]
+    return np.where(is_known & np.isfinite(gains), gains, -np.inf)[1:]

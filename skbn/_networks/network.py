@@ -267,20 +267,17 @@ class GaussianBayesianNetwork(
         before = self._learned_blocks
         self._learned_blocks = self._blocks_of(X)
         try:
-            self._fit(X, sample_weight, interventions)
+            sample, is_set = self._rows_and_set(X, sample_weight, interventions)
+            sample, graph = sample.counted(sample_weight), self._graph_of_columns()
+            if sample.is_complete:
+                model, statistics = estimation.by_least_squares(sample, is_set, graph)
+                self._keep(model, statistics=statistics)
+            else:
+                self._keep(estimation.by_em(sample, is_set, graph))
         except BaseException:
             self._learned_blocks = before
             raise
         return self
-
-    def _fit(self, X: Any, sample_weight: Any, interventions: Any) -> None:
-        sample, is_set = self._rows_and_set(X, sample_weight, interventions)
-        sample, graph = sample.counted(sample_weight), self._graph_of_columns()
-        if sample.is_complete:
-            model, statistics = estimation.by_least_squares(sample, is_set, graph)
-            self._keep(model, statistics=statistics)
-        else:
-            self._keep(estimation.by_em(sample, is_set, graph))
 
     # Parameters
 
@@ -2336,41 +2333,36 @@ class GaussianBayesianNetwork(
     def _rows_and_set(
         self, X: Any, sample_weight: Any, interventions: Any
     ) -> tuple[Sample, Booleans | None]:
-        """Return these rows, and which nodes were set in each, if some were."""
-        sample = self._sample_of(X, sample_weight)
+        """Return these rows, and which nodes were set in each, if some were.
+
+        They have the weights that are given or that LocalScores have, and are only a summary if X
+        is a table of dask.
+        """
         if isinstance(X, BaseScores):
             if interventions is not None:
                 raise ValueError(
                     "interventions were given with LocalScores, which say themselves what was set. "
                     "Pass the table."
                 )
+            sample = self._own_columns(X.sample, X.columns).with_weight(sample_weight)
             is_set = sets_in(X.sample)
             nodes = [X.columns.index(node) for node in self.dag]
             return sample, None if is_set is None else is_set[:, nodes]
+        blocks, table = self._blocks, Table(X)
+        if table.is_lazy and not blocks.levels:
+            names = blocks.column_names
+            numbers = numbers_of(table, names, blocks.labels)
+            n_rows, sample = read_summary(X, sample_weight, numbers=numbers, names=names)
+            check_array(np.zeros((min(n_rows, 1), len(names))), input_name="X")
+        else:
+            rows = encoded_rows(blocks, table, may_miss=True)
+            sample = Sample(rows, labels=row_labels(X), may_miss=True).with_weight(sample_weight)
         if interventions is None:
             return sample, None
         if not sample.has_rows:
             raise TypeError("interventions need rows in memory. Pass X.compute().")
         is_set = read_interventions(interventions, sample, list(self.dag))
         return sample, is_set if is_set.any() else None
-
-    def _sample_of(self, X: Any, sample_weight: Any = None, *, may_miss: bool = True) -> Sample:
-        """Return these rows with the weights that are given or that LocalScores have.
-
-        It is only a summary of them if X is a table of dask.
-        """
-        blocks = self._blocks
-        if isinstance(X, BaseScores):
-            return self._own_columns(X.sample, X.columns).with_weight(sample_weight)
-        table = Table(X)
-        if table.is_lazy and not blocks.levels:
-            names = blocks.column_names
-            numbers = numbers_of(table, names, blocks.labels)
-            n_rows, sample = read_summary(X, sample_weight, numbers=numbers, names=names)
-            check_array(np.zeros((min(n_rows, 1), len(names))), input_name="X")
-            return sample
-        rows = encoded_rows(blocks, table, may_miss=may_miss)
-        return Sample(rows, labels=row_labels(X), may_miss=may_miss).with_weight(sample_weight)
 
     def _graph_of_columns(self) -> estimation.GraphOfColumns:
         """Return the graph of the nodes' columns."""
