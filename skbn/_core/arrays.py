@@ -62,7 +62,7 @@ def numbers_in(value: Any, name: str) -> float | Floats:
     if not is_listed(value):
         return finite_number(value, name)
     parts = enumerate(value)
-    return np.array([finite_number(part, f"{name}, scenario {i},") for i, part in parts])
+    return np.array([finite_number(part, f"{name}, entry {i},") for i, part in parts])
 
 
 def is_listed(value: Any) -> bool:

@@ -15,15 +15,15 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from skbn._core.arrays import Booleans, Floats
 from skbn._core.estimator import Interval, fit_method
-from skbn._core.graphs import equilibrated
+from skbn._core.subsets import mask_of
 from skbn._core.text import readable_value
 from skbn._data.containers import frame_labels, row_labels
 from skbn._data.row_values import in_order_of_rows
 from skbn._displays.display import fitted_network_and_table
 from skbn._displays.notebook import DocLinkMixin
 from skbn._estimators.learner import GaussianBNLearner
+from skbn._networks.descriptions import partial_r2
 from skbn._networks.network import GaussianBayesianNetwork
-from skbn._regressions.least_squares import triangular_factor
 
 
 @dataclass(eq=False, repr=False)
@@ -153,7 +153,11 @@ class MarkovBlanketSelector(DocLinkMixin, SelectorMixin, MetaEstimatorMixin, Bas
         blanket = network.markov_blanket(self.target_)
         self._mask_ = np.zeros(len(labels) - 1, dtype=bool)
         self.partial_r2_ = np.zeros(len(self._mask_))
-        for node, share in zip(blanket, _partial_r2(network, self.target_, blanket), strict=True):
+        names: list[Any] = network._blocks.names
+        target, around = names.index(self.target_), [names.index(node) for node in blanket]
+        own = [(x, target) for x in around], {target: mask_of(around)}
+        shares = partial_r2(network._model(), network._blocks, *own)
+        for node, share in zip(blanket, shares, strict=True):
             self._mask_[columns[node]] = True
             self.partial_r2_[columns[node]] = share
         if self.n_features is not None:
@@ -219,20 +223,3 @@ def _columns_of_nodes(
         f"The network has the nodes {readable_value(network.nodes)}, which are not the columns of "
         f"X and the target, {readable_value(labels)}. The estimator must keep the columns."
     )
-
-
-def _partial_r2(
-    network: GaussianBayesianNetwork, target: Hashable, blanket: list[Hashable]
-) -> list[float]:
-    """Return what each node of a blanket explains of a target's variance given the others."""
-    parts = network.nodes_
-    model = network._model()
-    factor = model.factor()
-
-    def unexplained(nodes: list[Hashable]) -> float:
-        names = [column for node in [*nodes, target] for column in parts[node]]
-        scaled, _ = equilibrated(factor[:, [model.nodes.index(name) for name in names]])
-        return float(triangular_factor(scaled)[-1, -1] ** 2)
-
-    left = unexplained(blanket)
-    return [1 - left / unexplained([x for x in blanket if x != node]) for node in blanket]

@@ -147,7 +147,8 @@ def anomalies(
         The columns that have no p-values.
     """
     log_density = model.log_density(rows)
-    differences = _differences(model, rows)
+    differences, outside = model.residuals(rows), [*model.exogenous]
+    differences[:, outside] = rows[:, outside] - model.mean[outside]
     if groups is not None:
         residuals, freedom = _studentised(model, rows, differences, groups, in_fit)
     elif in_fit:
@@ -187,16 +188,6 @@ def _adjusted(p_values: Floats) -> Floats:
     """Return p-values adjusted for their number (Šidák 1967): exact if they are independent."""
     with np.errstate(divide="ignore"):
         return np.asarray(-np.expm1(np.count_nonzero(~np.isnan(p_values)) * np.log1p(-p_values)))
-
-
-def _differences(model: LinearGaussianModel, rows: Floats) -> Floats:
-    """Return the differences from what the parents predict; NaN only where these are missing."""
-    deviations = rows - model.mean
-    differences = deviations.copy()
-    for child, mask in enumerate(model.parents):
-        parents = members_of(mask)
-        differences[:, child] -= deviations[:, parents] @ model.coef[parents, child]
-    return differences
 
 
 def _given_others(model: LinearGaussianModel, differences: Floats) -> Floats:

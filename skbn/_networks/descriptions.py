@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -330,7 +330,7 @@ class _Edges:
         return {
             "weight": [next(iter(each.values())) if len(each) == 1 else np.nan for each in weights],
             "coefficients": weights,
-            "partial_r2": self.partial_r2(),
+            "partial_r2": partial_r2(model, blocks, edges, self.parents),
         }
 
     def intervals(self, groups: Sequence[GroupStatistics], confidence: float) -> dict[str, Any]:
@@ -373,23 +373,6 @@ class _Edges:
         names = self.blocks.column_names
         return {(names[i], names[j]): float(of_columns[i, j]) for i, j in product(rows, columns)}
 
-    def partial_r2(self) -> list[float]:
-        """Return the share of its child's generalised variance that each edge's parent explains."""
-        scaled, _ = equilibrated(self.model.factor())
-        correlation, varies = scaled.T @ scaled, np.abs(scaled).max(axis=0) > 0
-
-        def log_det(nodes: Sequence[int]) -> float:
-            at = [i for i in self.blocks.columns_of(nodes) if varies[i]]  # `do` holds some
-            return float(np.linalg.slogdet(correlation[np.ix_(at, at)])[1])
-
-        found = []
-        for parent, child in self.edges:
-            others = [v for v in members_of(self.parents[child]) if v != parent]
-            with_parent = log_det([*others, parent, child]) - log_det([*others, parent])
-            without = log_det([*others, child]) - log_det(others)
-            found.append(1 - np.exp(with_parent - without))
-        return found
-
     def _p_value(self, groups: Sequence[GroupStatistics], parent: int, child: int) -> float:
         """Return the p-value of no coefficient of a parent's columns, in regressions of a child's.
 
@@ -417,6 +400,29 @@ class _Edges:
         return float(fdtrc(p * q, freedom, np.expm1(-log_lambda / root) * freedom / (p * q)))
 
 
+def partial_r2(
+    model: LinearGaussianModel,
+    blocks: Nodes,
+    edges: Sequence[tuple[int, int]],
+    parents: Mapping[int, int] | Sequence[int],
+) -> list[float]:
+    """Return the share of its child's generalised variance that each edge's parent explains."""
+    scaled, _ = equilibrated(model.factor())
+    correlation, varies = scaled.T @ scaled, np.abs(scaled).max(axis=0) > 0
+
+    def log_det(nodes: Sequence[int]) -> float:
+        at = [i for i in blocks.columns_of(nodes) if varies[i]]  # `do` holds some
+        return float(np.linalg.slogdet(correlation[np.ix_(at, at)])[1])
+
+    found = []
+    for parent, child in edges:
+        others = [v for v in members_of(parents[child]) if v != parent]
+        with_parent = log_det([*others, parent, child]) - log_det([*others, parent])
+        without = log_det([*others, child]) - log_det(others)
+        found.append(1 - np.exp(with_parent - without))
+    return found
+
+
 def describe(dag: nx.DiGraph, blocks: Nodes, model: LinearGaussianModel) -> nx.DiGraph:
     """Write the parameters into the attributes of a graph's nodes and edges."""
     columns = [blocks.columns_of([v]) for v in range(len(blocks.names))]
@@ -430,7 +436,7 @@ def describe(dag: nx.DiGraph, blocks: Nodes, model: LinearGaussianModel) -> nx.D
     edges = [(number[p], number[c]) for p, c in dag.edges]
     # Each column of a child has those before it as parents too; these are solved for.
     coef = blocks.solved_within(model.coef)
-    shares = _Edges(blocks, model, parent_masks(dag), edges).partial_r2()
+    shares = partial_r2(model, blocks, edges, parent_masks(dag))
     for (a, b), data, share in zip(edges, dict(dag.edges).values(), shares, strict=True):
         coefficients = coef[np.ix_(columns[a], columns[b])]
         data |= {"coefficients": json.dumps(coefficients.tolist()), "partial_r2": float(share)}

@@ -231,20 +231,11 @@ def _about_dummies(model: LinearGaussianModel, groups: list[list[int]]) -> str:
 
 def _residual_skewness(model: LinearGaussianModel, rows: Floats, weight: Floats | None) -> Floats:
     unit = np.sqrt(model.noise_variance)
-    skewness = _skewness(rows, weight, lambda block: _known_residuals(model, block) / unit)
+    skewness = _skewness(rows, weight, lambda block: model.residuals(block) / unit)
     if np.isnan(rows).any():
-        n_known = (~np.isnan(_known_residuals(model, rows))).sum(axis=0)
+        n_known = (~np.isnan(model.residuals(rows))).sum(axis=0)
         skewness[n_known < _FEWEST_ROWS] = 0
     return skewness
-
-
-def _known_residuals(model: LinearGaussianModel, rows: Floats) -> Floats:
-    """Return the residuals, NaN where the column or one of its parents is missing."""
-    missing = np.isnan(rows)
-    if not missing.any():
-        return model.residuals(rows)
-    residuals = model.residuals(np.where(missing, model.mean, rows))
-    return np.where(missing | (missing @ (model.coef != 0)), np.nan, residuals)
 
 
 def _skewness(rows: Floats, weight: Floats | None, values_of: Callable[[Floats], Floats]) -> Floats:

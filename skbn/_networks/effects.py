@@ -36,7 +36,7 @@ from skbn._data.row_values import in_order_of_rows
 from skbn._data.table import Table
 from skbn._networks.equivalence import parent_set_counts
 from skbn._networks.gaussian import LinearGaussianModel
-from skbn._networks.inference import filled, values_of_columns, with_changes
+from skbn._networks.inference import filled, values_of_columns, with_values
 from skbn._regressions.least_squares import solve_triangular, triangular_factor
 
 # A table of more paths would fill memory before anybody reads it.
@@ -399,7 +399,7 @@ def counterfactual(
         "do to values nearer to those of the row.",
     )
     reached = propagate(np.eye(len(coef))[held], coef != 0, parents).any(axis=0)
-    return with_changes(X, nodes, changed, np.flatnonzero(reached).tolist())
+    return with_values(X, nodes, changed, np.flatnonzero(reached).tolist(), replaces=True)
 
 
 def _values_of_rows(

@@ -75,7 +75,8 @@ def estimate_model(
     m = len(parents)
     coef, intercept, noise_variance = np.zeros((m, m)), np.empty(m), np.empty(m)
     for i, (own, statistics) in enumerate(groups):
-        is_parent = bits_of([mask if x in own else 0 for x, mask in enumerate(parents)], m)
+        counts = {*own}
+        is_parent = bits_of([mask if x in counts else 0 for x, mask in enumerate(parents)], m)
         scaled, left = scaled_regressions(statistics, is_parent)
         for child in own:
             members, n = is_parent[child], parents[child].bit_count()
@@ -253,8 +254,14 @@ class LinearGaussianModel(LinearModel):
     def residuals(self, rows: Floats) -> Floats:
         """Return each row's differences from what the nodes' parents predict, shape (n, m).
 
-        They are infinite or NaN if the difference of a row from the mean is out of range.
+        They are infinite or NaN if the difference of a row from the mean is out of range, and NaN
+        where the node or one of its parents is missing.
         """
+        missing = np.isnan(rows)
+        if missing.any():
+            follows = missing.astype(np.float64) @ (self.coef != 0) > 0
+            known = self.residuals(np.where(missing, self.mean, rows))
+            return np.where(missing | follows, np.nan, known)
         with np.errstate(over="ignore", invalid="ignore"):
             return self.unexplained(rows - self.mean)
 

@@ -190,7 +190,9 @@ def predict(
     require_exogenous_values(exogenous, given)
     inputs, outputs = ([names.index(node) for node in some] for some in (given, targets))
     rows = encoded_rows(nodes.select_nodes(inputs), table, columns, remedy, may_miss=True)
-    means = conditional_means(model, nodes.columns_of(inputs), rows, nodes.columns_of(outputs))
+    seen = np.full((len(rows), len(model.nodes)), np.nan)
+    seen[:, nodes.columns_of(inputs)] = rows
+    means = filled(model, seen)[:, nodes.columns_of(outputs)]
     predicted, labels = _with_first_levels(nodes.select_nodes(outputs), means, is_single)
     return like_pandas(predicted, X, labels, is_single and len(labels) == 1)
 
@@ -251,32 +253,6 @@ def like_pandas(values: Floats, X: Any, target: list[Hashable], is_single: bool)
 
 
 @one_blas_thread()
-def conditional_means(
-    model: LinearGaussianModel, given: list[int], rows: Floats, others: list[int]
-) -> Floats:
-    """Return the conditional means of nodes, given what each row has of some.
-
-    Parameters
-    ----------
-    model : LinearGaussianModel
-    given, others : list of g and of k int
-        Numbers of nodes.
-    rows : ndarray of shape (n, g)
-        NaN where a value is missing.
-
-    Returns
-    -------
-    means : ndarray of shape (n, k)
-    """
-    means = np.empty((len(rows), len(others)))
-    for at, observed in rows_by_pattern(~np.isnan(rows)):
-        seen = np.flatnonzero(observed)
-        known = [given[j] for j in seen]
-        means[at], _ = model.condition(known, rows[at][:, observed], others)
-    return means
-
-
-@one_blas_thread()
 def filled(
     model: LinearGaussianModel,
     rows: Floats,
@@ -311,30 +287,6 @@ def filled(
 # Users' tables
 
 
-def with_holes_filled(X: Any, nodes: Nodes, rows: Floats, complete: Floats) -> Any:
-    """Return a user's table with values where some are missing.
-
-    Parameters
-    ----------
-    X : table
-    nodes : Nodes
-    rows, complete : ndarray of shape (n, n_columns)
-        The nodes' columns, with holes and without. A missing level of a category becomes the most
-        probable one.
-    """
-    with_holes = np.flatnonzero(np.isnan(rows).any(axis=0)).tolist()
-    return _with_columns(X, nodes.labels, _users_columns(nodes, complete, with_holes), False)
-
-
-def with_changes(X: Any, nodes: Nodes, changed: Floats, columns: list[int]) -> Any:
-    """Return a user's table with other values in some columns, given by number.
-
-    `changed` has all columns of the nodes, shape (n, n_columns). A category has the most probable
-    level.
-    """
-    return _with_columns(X, nodes.labels, _users_columns(nodes, changed, columns), True)
-
-
 def _users_columns(nodes: Nodes, rows: Floats, some: Container[int]) -> dict[int, Any]:
     """Return the values of some columns, by the numbers of the user's columns they are made of."""
     columns: dict[int, Any] = {}
@@ -364,23 +316,17 @@ def shares_of_levels(nodes: Nodes, v: int, means: Floats) -> tuple[list[Any], Fl
     return nodes.levels_of(v), np.column_stack([1 - means[:, own].sum(axis=1), means[:, own]])
 
 
-def _with_columns(X: Any, labels: list[Any], columns: Mapping[int, Any], replaces: bool) -> Any:
-    """Return a table with some columns replaced; levels only where they are missing, or everywhere.
+def with_values(
+    X: Any, nodes: Nodes, rows: Floats, some: Container[int], *, replaces: bool = False
+) -> Any:
+    """Return a user's table with new values in some of the nodes' columns, where it has holes.
 
-    Data frames of pandas and polars stay what they are; other tables become arrays.
-
-    Parameters
-    ----------
-    X : table
-    labels : list
-        What columns are looked up in it, by label or else by position.
-    columns : mapping of int to ndarray of shape (n,)
-        The values, by the numbers of the columns among these.
-    replaces : bool
-        Whether observed levels are replaced too.
+    The levels of a category stay what they are, and so do other columns. With `replaces`, the
+    columns get the new values in all rows.
     """
+    columns = _users_columns(nodes, rows, some)
     table = Table(X)
-    numbers = numbers_of(table, labels, labels)
+    numbers = numbers_of(table, nodes.labels, nodes.labels)
     columns = {numbers[j]: values for j, values in columns.items()}
     own = {j: as_numpy(table.column(j), "X", "Pass a data frame.") for j in columns}
     holes = {j: replaces | missing_in(table.column(j), own[j]) for j in columns}

@@ -21,7 +21,7 @@ from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_array
 
 from skbn._core import graphs
-from skbn._core.arrays import Booleans, Floats, level_of
+from skbn._core.arrays import Booleans, Floats, Random, level_of
 from skbn._core.columns import known_values
 from skbn._core.estimator import CallbackSupportMixin, check_values, fit_method, random_generator
 from skbn._core.graphs import GraphStateMixin
@@ -1047,9 +1047,7 @@ class GaussianBayesianNetwork(
                [2., 5.],
                [3., 4.]])
         """
-        rows = self._rows_of(X)
-        filled = inference.filled(self._model(), rows)
-        return inference.with_holes_filled(X, self._blocks, rows, filled)
+        return self._filled(X)
 
     def sample_missing(self, X: Any, random_state: Any = None) -> Any:
         """Return a table with its missing values drawn from their conditional distribution.
@@ -1088,10 +1086,15 @@ class GaussianBayesianNetwork(
         >>> GaussianBayesianNetwork(dag).sample_missing([[1, None]], random_state=0).round(2)
         array([[1. , 2.4]])
         """
+        return self._filled(X, random_generator(random_state))
+
+    def _filled(self, X: Any, rng: Random | None = None) -> Any:
+        """Return a table with its holes filled by expected values, or by draws."""
         rows = self._rows_of(X)
-        blocks, rng = self._blocks, random_generator(random_state)
-        drawn = inference.filled(self._model(), rows, rng)
-        return inference.with_holes_filled(X, blocks, rows, drawn)
+        holes = np.flatnonzero(np.isnan(rows).any(axis=0)).tolist()
+        return inference.with_values(
+            X, self._blocks, inference.filled(self._model(), rows, rng), holes
+        )
 
     def residuals(self, X: Any) -> Any:
         """Return the difference of each value from what the node's parents predict.

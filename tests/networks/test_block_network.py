@@ -379,7 +379,7 @@ def test_graphs_in_another_order_and_fixed_edges(learner):
         ({"site": ["west", pd.NA]}, ValueError, "got <NA>"),
         ({"site": [], "age": []}, ValueError, "not be empty"),
         ({"site": ["west"], "age": [1, 2]}, ValueError, "'age': 2"),
-        ({"age": [1, np.nan]}, ValueError, "'age' in \\w+, scenario 1, must be .* got nan"),
+        ({"age": [1, np.nan]}, ValueError, "'age' in \\w+, entry 1, must be .* got nan"),
         ({"spline": [[1, 2], [3]]}, ValueError, "node 'spline' has 2 columns; got .* list of such"),
         ({"spline": {"x": 1}}, ValueError, "node 'spline' has 2 columns; got {'x': 1}"),
         ({("site", "age"): 1}, ValueError, r"\('site', 'age'\) is not one of"),

@@ -497,7 +497,7 @@ def test_conditioning_on_columns_that_nearly_agree_keeps_digits():
         ({"a": np.inf}, ValueError, "value of node 'a' in evidence .* got inf"),
         ({"a": -np.inf}, ValueError, "got -inf"),
         ({"a": "1"}, ValueError, "got '1'"),
-        ({"a": [1.0, np.nan]}, ValueError, "node 'a' in evidence, scenario 1, .* got nan"),
+        ({"a": [1.0, np.nan]}, ValueError, "node 'a' in evidence, entry 1, .* got nan"),
         ({"a": [[1.0]]}, ValueError, r"got \[1.0\]"),
         ({"a": [1.0, 2.0], "b": [0.0]}, ValueError, r"lengths of \{'a': 2, 'b': 1\}.* single"),
         ({"a": []}, ValueError, "not be empty"),
