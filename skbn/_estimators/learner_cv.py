@@ -11,7 +11,7 @@ from sklearn import get_config
 from sklearn.model_selection import KFold, check_cv
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 
-from skbn._core.arrays import Floats, Integers
+from skbn._core.arrays import Floats, Integers, is_listed
 from skbn._core.estimator import StrOptions, fit_method
 from skbn._core.resources import FEWEST_COLUMNS, Resources, explained, one_blas_thread, run_all, say
 from skbn._core.text import readable_value, warn
@@ -347,9 +347,8 @@ def _read_penalties(penalties: Any) -> list[float]:
     ValueError
         If one is negative or not a finite number.
     """
-    is_list = np.ndim(penalties) > 0 if isinstance(penalties, np.ndarray) else True
-    is_list = is_list and not hasattr(penalties, "columns")  # a data frame would yield its columns
-    values = [*penalties] if is_list and not isinstance(penalties, str | set | dict) else []
+    # A data frame would yield its columns.
+    values = [*penalties] if is_listed(penalties) and not hasattr(penalties, "columns") else []
     if not values:
         raise ValueError(
             f"penalties must be a list of one or more numbers; got {readable_value(penalties)}."

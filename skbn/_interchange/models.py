@@ -333,11 +333,9 @@ def to_regressor(network: Any, target: Hashable) -> LinearRegression:
             precision[node] += factor * coefficient
     others = [node for node in nodes if node != target]
     mean = dict(zip(network.nodes, network.mean_.tolist(), strict=True))
-    regressor = LinearRegression()
-    regressor.coef_ = np.array([-precision[node] / precision[target] for node in others])
-    centre = sum(w * mean[v] for w, v in zip(regressor.coef_.tolist(), others, strict=True))
-    regressor.intercept_ = mean[target] - centre
-    regressor.n_features_in_ = len(others)
+    weights = [-precision[node] / precision[target] for node in others]
+    centre = sum(w * mean[v] for w, v in zip(weights, others, strict=True))
+    regressor = _regression(np.array(weights), mean[target] - centre)
     if all(isinstance(node, str) for node in others):
         regressor.feature_names_in_ = np.array(others, dtype=object)
     return regressor
