@@ -13,6 +13,7 @@ from scipy.special import fdtrc, stdtr, stdtrit
 
 from skbn._core.arrays import Floats, finite_number
 from skbn._core.columns import column_number, parents_in
+from skbn._core.estimator import StrOptions, check_values
 from skbn._core.graphs import CONFIDENCES, equilibrated, fixed_parent_masks, parent_masks
 from skbn._core.subsets import bits_of, members_of
 from skbn._core.text import readable_name
@@ -234,11 +235,8 @@ def _scores_of_table(
 ) -> LocalScores:
     """Return the local scores of a table for the nodes in their order."""
     criterion = "bic" if criterion is None else criterion
-    if not isinstance(criterion, Criterion) and criterion not in CRITERIA:
-        raise ValueError(
-            f"criterion must be a Criterion or one of {', '.join(map(repr, CRITERIA))}; got "
-            f"{criterion!r}."
-        )
+    allowed = {"criterion": [StrOptions(CRITERIA), Criterion]}
+    check_values("to_frame", allowed, {"criterion": criterion})
     blocks = Nodes.of_single_columns([*dag]) if blocks is None else blocks
     is_plain = not blocks.levels and {*blocks.widths} == {1}
     are_names = is_plain and all(isinstance(node, str) for node in dag)

@@ -171,7 +171,13 @@ def predict(
         if both := [node for node in given if node in targets]:
             raise ValueError(f"The nodes {both} are both in given and in target.")
     else:
-        varying = _varying_nodes(model, nodes)
+        varies = model.standard_deviations() > 0
+        own_of = {node: nodes.columns_of([v]) for v, node in enumerate(names)}
+        varying = {
+            node: [nodes.labels[nodes.columns[i].source] for i in own]
+            for node, own in own_of.items()
+            if varies[own].any()
+        }
         known = nodes.labels if table.names is None else table.names
         given = [
             node for node, own in varying.items() if node not in targets and {*own} <= {*known}
@@ -195,17 +201,6 @@ def predict(
     means = filled(model, seen)[:, nodes.columns_of(outputs)]
     predicted, labels = _with_first_levels(nodes.select_nodes(outputs), means, is_single)
     return like_pandas(predicted, X, labels, is_single and len(labels) == 1)
-
-
-def _varying_nodes(model: LinearGaussianModel, nodes: Nodes) -> dict[Hashable, list[Hashable]]:
-    """Return the nodes that have a variance, with the labels of the columns they are made of."""
-    varies = model.standard_deviations() > 0
-    found: dict[Hashable, list[Hashable]] = {}
-    for v, node in enumerate(nodes.names):
-        own = nodes.columns_of([v])
-        if varies[own].any():
-            found[node] = [nodes.labels[nodes.columns[i].source] for i in own]
-    return found
 
 
 def _with_first_levels(
