@@ -55,7 +55,7 @@ ESTIMATORS = {
     "scores": (skbn.LocalScoreTransformer, {}, "_estimators.transformer.make_scores"),
     "first chunk": (skbn.LocalScoreTransformer, {}, "_estimators.transformer.make_scores"),
     "second chunk": (skbn.LocalScoreTransformer, {}, "_estimators.transformer.make_scores"),
-    "selector": (skbn.MarkovBlanketSelector, {}, "_estimators.markov_blanket_selector._partial_r2"),
+    "selector": (skbn.MarkovBlanketSelector, {}, "_estimators.markov_blanket_selector.partial_r2"),
     "imputer": (skbn.GaussianBNImputer, {}, "_estimators.fitting.warn_about_data"),
     "network": (
         skbn.GaussianBayesianNetwork,

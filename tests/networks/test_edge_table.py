@@ -215,7 +215,7 @@ def test_losses_are_those_of_the_graph(learner, diabetes):
     ("arguments", "error", "message"),
     [
         (lambda table, _: ((), {"criterion": "aic"}), ValueError, "criterion='aic' .* as scores"),
-        (lambda table, _: ((table,), {"criterion": "BIC"}), ValueError, "got 'BIC'"),
+        (lambda table, _: ((table,), {"criterion": "BIC"}), ValueError, "Got 'BIC'"),
         (lambda _, scores: ((scores,), {"criterion": "bic"}), ValueError, "Leave it at None"),
         (lambda table, _: ((table.drop(columns="bmi"),), {}), ValueError, "bmi"),
         (lambda table, _: ((table.assign(bmi=1.0),), {}), ValueError, "bmi"),
