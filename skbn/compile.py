@@ -19,6 +19,7 @@ _MODULES = (
     "skbn._branch_and_cut.descent_kernels",
     "skbn._branch_and_cut.pricing_kernels",
     "skbn._branch_and_cut.pricing_checker_kernels",
+    "skbn._branch_and_cut.near_kernels",
     "skbn._orders.growth_kernels",
     "skbn._orders.walk_kernels",
     "skbn._orders.search_kernels",

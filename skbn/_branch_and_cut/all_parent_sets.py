@@ -86,7 +86,7 @@ def best_of_all_parent_sets(
         settings = tolerance, deadline, seed, threads, tell, most_bytes
         search = ColumnGeneration(children, network, *settings)
         generated = search.run(ends_on_interrupt=ends_on_interrupt)
-        bound, bound_of_others = _checked(children, generated, rounding, threads)
+        bound, bound_of_others = checked(children, generated, rounding, threads)
     lists = generated.lists
     if lists is None:
         is_finished = generated.cost - bound <= tolerance
@@ -120,21 +120,30 @@ def best_of_all_parent_sets(
     )
 
 
-def _checked(
-    children: Sequence[Child], generated: Generated, rounding: float, threads: Threads
+def checked(
+    children: Sequence[Child],
+    generated: Generated,
+    rounding: float,
+    threads: Threads,
+    beyond: float | None = None,
 ) -> tuple[float, float]:
-    """Return what networks cost at least, and those with families that are not listed."""
+    """Return what networks cost at least, and those with families that are not listed.
+
+    The lists are about networks that are better than the best one or, dominated families included,
+    about all that cost no more than a number beyond it.
+    """
     bound, lists = generated.bound, generated.lists
     if lists is None:
         # Rounding must not decide about the families of the least reduced cost.
         thresholds = bound.least - MARGIN
         listed: list[dict[Parents, float]] = [{} for _ in children]
     else:
-        thresholds = bound.least + (max(generated.cost - bound.bound, 0.0) + MARGIN / 2)
+        slack = max(generated.cost - bound.bound, 0.0) + (beyond or 0.0)
+        thresholds = bound.least + (slack + MARGIN / 2)
         start, cost = lists.families.start.tolist(), lists.families.cost.tolist()
         listed = [
             dict(zip(lists.parents[a:b], cost[a:b], strict=True))
             for a, b in itertools.pairwise(start)
         ]
     rest = bound.cuts, bound.multipliers, thresholds, listed, rounding, threads
-    return certified_bound_of_others(children, *rest)
+    return certified_bound_of_others(children, *rest, with_dominated=beyond is not None)

@@ -183,6 +183,8 @@ class ColumnGeneration:
         Called with the cost of the best network, the bound, and a note.
     most_bytes : int
         The most memory of families and cuts.
+    most_gap : float
+        The gap with which families are listed at the earliest, in nats.
     """
 
     def __init__(
@@ -195,12 +197,14 @@ class ColumnGeneration:
         threads: Threads,
         tell: Callable[[float, float, str], None] | None = None,
         most_bytes: int = 1 << 62,
+        most_gap: float = math.inf,
     ) -> None:
         self._children = children
         self._m = len(children)
         self._network = list(network)
         self._cost = 0.0
         self._tolerance, self._deadline = tolerance, deadline
+        self._most_gap = most_gap
         self._rng = np.random.default_rng(seed)
         self._threads = threads
         self._tell = tell
@@ -214,7 +218,7 @@ class ColumnGeneration:
         # How long the last search through all parent sets took, and the rounds since then.
         self._seconds_of_search, self._n_rounds = 0.0, 0
 
-    def _is_over(self, began: float = math.inf) -> bool:
+    def is_over(self, began: float = math.inf) -> bool:
         """Whether to end, with time for the check of a bound that a search of now may find."""
         now = time.monotonic()
         of_check = _TIMES_OF_CHECK * max(self._seconds_of_search, now - began)
@@ -283,7 +287,7 @@ class ColumnGeneration:
         """Add cuts and families until the families within the gap can be listed."""
         bounds: list[float] = []
         gap_of_listing, is_due, n_empty = math.inf, False, 0
-        while not self._is_over():
+        while not self.is_over():
             self._n_rounds += 1
             pricing, gap, gap_of_all = self._descend()
             stalls = len(bounds) > _ROUNDS_TO_JUDGE and (
@@ -295,9 +299,10 @@ class ColumnGeneration:
                 is_due = False
                 n_new = self._search_all(pricing)
                 gap_now = self._cost - self._best.bound
-                if gap_now <= max(_SHRINKAGE * gap_of_listing, self._tolerance / 2):
+                most = max(_SHRINKAGE * gap_of_listing, self._tolerance / 2)
+                if gap_now <= min(most, self._most_gap):
                     gap_of_listing = gap_now
-                    if (lists := self._list()) is not None:
+                    if (lists := self.families_within()) is not None:
                         return lists
                 if n_new:
                     continue
@@ -350,7 +355,7 @@ class ColumnGeneration:
             gap = self._cost - pricing.bound
             missing = sum(max(0.0, least - each.least) for least, each in found)
             self._report(f"{self._lists.families.cost.size:,} families")
-            if not n_new or missing < _LEAST_SHARE * gap + _LEAST_GAP or self._is_over():
+            if not n_new or missing < _LEAST_SHARE * gap + _LEAST_GAP or self.is_over():
                 break
         if n_new:
             pricing = self._solve()
@@ -437,7 +442,7 @@ class ColumnGeneration:
         def of_child(x: int) -> PricedFamilies:
             child = self._children[x]
             discounts = discounts_of(child, x, arrays, multipliers)
-            return price_all(child, discounts, reach[x], 0.0, lambda: self._is_over(began))
+            return price_all(child, discounts, reach[x], 0.0, lambda: self.is_over(began))
 
         began = time.monotonic()
         found = list(self._threads.map(of_child, [(x,) for x in range(self._m)]))
@@ -455,16 +460,20 @@ class ColumnGeneration:
             self._best = Bound(list(cuts), multipliers, least, bound)
         self._report(f"{sum(self._n_nodes):,} sets of parents tried")
 
-    def _list(self) -> Lists | None:
-        """Return all families within the gap of the bound, if they are few enough."""
+    def families_within(self, beyond: float = 0.0, *, with_dominated: bool = False) -> Lists | None:
+        """Return all families that networks may have that cost this much more than the best one.
+
+        None if they are too many.
+        """
         best = self._best
-        arrays, slack = arrays_of(best.cuts, self._m), max(self._cost - best.bound, 0.0) + MARGIN
+        slack = max(self._cost - best.bound, 0.0) + beyond + MARGIN
+        arrays = arrays_of(best.cuts, self._m)
 
         def of_child(x: int) -> PricedFamilies:
             child, n_nodes = self._children[x], _MOST_TIMES_NODES * self._n_nodes[x] + _MOST_LISTED
             discounts = discounts_of(child, x, arrays, best.multipliers)
             reach = best.least[x] + slack
-            rest = lambda: self._is_over(began), _MOST_LISTED, n_nodes
+            rest = lambda: self.is_over(began), _MOST_LISTED, n_nodes, with_dominated
             return price_all(child, discounts, reach, slack, *rest)
 
         began = time.monotonic()

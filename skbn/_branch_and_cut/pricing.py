@@ -75,6 +75,7 @@ def price_all(
     is_over: Callable[[], bool],
     most: int = 1 << 20,
     most_nodes: int = 1 << 62,
+    with_dominated: bool = False,
 ) -> PricedFamilies:
     """Return the families of a child, among all, with a reduced cost up to the least plus `slack`.
 
@@ -90,6 +91,8 @@ def price_all(
         Whether to give up.
     most, most_nodes : int
         The most families, and the most nodes of the search.
+    with_dominated : bool
+        Whether to return families that a subset dominates, too.
 
     Raises
     ------
@@ -99,7 +102,8 @@ def price_all(
         If there are more families, or nodes.
     """
     k = len(child.candidates)
-    chosen, walk = new_chosen(child.costs, discounts), new_walk(child.costs, reach + child.offset)
+    chosen = new_chosen(child.costs, discounts)
+    walk = new_walk(child.costs, reach + child.offset, with_dominated)
     found = room_for(_FIRST_ROOM, k)
     rest = slack, _NODES
     while (state := search_parent_sets(child.costs, discounts, chosen, walk, found, *rest)) != DONE:

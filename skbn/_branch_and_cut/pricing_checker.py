@@ -44,6 +44,8 @@ def certified_bound_of_others(
     listed: Sequence[dict[tuple[int, ...], float]],
     rounding: float,
     threads: Threads,
+    *,
+    with_dominated: bool = False,
 ) -> tuple[float, float]:
     """Check lists of families; return what networks cost at least.
 
@@ -61,14 +63,16 @@ def certified_bound_of_others(
         By how much rounding may put the cost of a family off, in nats; the bounds are lowered by
         it, twice for each child.
     threads : Threads
+    with_dominated : bool
+        Whether the lists must have families that a subset dominates, too.
 
     Returns
     -------
     bound : float
         No network costs less.
     bound_of_others : float
-        No network with families that are not listed costs less, unless another network that costs
-        no more has only listed ones.
+        No network with families that are not listed costs less, unless dominated families are left
+        out: then another network may cost no more that has only listed ones.
 
     Raises
     ------
@@ -84,11 +88,12 @@ def certified_bound_of_others(
         bound = checked_cut(cut, i, m).bound
         _require_decreasing(cut, i)
         terms += two_product(multiplier, bound)
-    of_children = [(child, x, cuts, multipliers, thresholds[x]) for x, child in enumerate(children)]
+    of_all = cuts, multipliers, with_dominated
+    of_children = [(child, x, thresholds[x], *of_all) for x, child in enumerate(children)]
     least = []
     for x, found in enumerate(threads.map(_families_again, of_children)):
         for parents, cost, reduced in found:
-            if not _has(listed[x], parents, cost + rounding):
+            if not _has(listed[x], parents, cost + rounding, with_dominated):
                 raise ProofError(f"the list of child {x} lacks the parents {parents}: {reduced}")
         least.append(min([float(thresholds[x]), *(reduced for _, _, reduced in found)]))
     lost = -m * 2 * rounding
@@ -97,10 +102,15 @@ def certified_bound_of_others(
     return bound, lower_sum([bound, min(distances)])
 
 
-def _has(listed: dict[tuple[int, ...], float], parents: tuple[int, ...], cost: float) -> bool:
-    """Whether a list has a family, or one with fewer of its parents, at no more than a cost."""
-    if listed.get(parents, np.inf) <= cost:
-        return True
+def _has(
+    listed: dict[tuple[int, ...], float],
+    parents: tuple[int, ...],
+    cost: float,
+    with_dominated: bool,
+) -> bool:
+    """Whether a list has a family at no more than a cost or, if need be, one that dominates it."""
+    if with_dominated or listed.get(parents, np.inf) <= cost:
+        return listed.get(parents, np.inf) <= cost
     own = set(parents)
     return any(own.issuperset(each) and value <= cost for each, value in listed.items())
 
@@ -120,7 +130,12 @@ def _require_decreasing(cut: Cut, number: int) -> None:
 
 
 def _families_again(
-    child: Child, number: int, cuts: Sequence[Cut], multipliers: Floats, threshold: float
+    child: Child,
+    number: int,
+    threshold: float,
+    cuts: Sequence[Cut],
+    multipliers: Floats,
+    with_dominated: bool,
 ) -> list[tuple[tuple[int, ...], float, float]]:
     """Return a child's families below a threshold: parents, cost, reduced cost."""
     costs, k = child.costs, len(child.candidates)
@@ -138,7 +153,7 @@ def _families_again(
         _discounts(child, number, cuts, multipliers),
         threshold + child.offset,
     )
-    walk, chosen = new_walk(costs, np.inf), new_chosen(costs, claim.discounts)
+    walk, chosen = new_walk(costs, np.inf, with_dominated), new_chosen(costs, claim.discounts)
     found = room_for(_FIRST_ROOM, k)
     while (state := list_families_again(claim, walk, chosen, found, _NODES)) != DONE:
         if state == FULL:

@@ -38,6 +38,7 @@ from skbn._branch_and_cut.walk_kernels import (
     N_NODES,
     PAUSED,
     WALK,
+    WITH_DOMINATED,
     eliminate,
     largest_first,
     leave_out_all,
@@ -182,7 +183,7 @@ def _solve(factor, n, v):
 
 @kernel(_CLAIM, WALK, CHOSEN, FOUND, int64, seconds=6.0)
 def list_families_again(claim, walk, chosen, found, n_nodes):
-    """List all families of less than a reduced cost that no other one dominates.
+    """List the families of less than a reduced cost; if `walk` says so, also dominated ones.
 
     Parameters
     ----------
@@ -273,7 +274,8 @@ def _list(claim, walk, chosen, found, work):
         found.parents[n_found, :q] = chosen.nodes[:q]
         found.cost[n_found], found.reduced[n_found] = cost, cost - discount
         walk.numbers[N_FOUND] += 1
-    walk.cheapest[level] = min(walk.cheapest[level], most)
+    if not walk.numbers[WITH_DOMINATED]:
+        walk.cheapest[level] = min(walk.cheapest[level], most)
     return True
 
 

@@ -36,6 +36,7 @@ from skbn._branch_and_cut.walk_kernels import (
     PAUSED,
     REACH,
     WALK,
+    WITH_DOMINATED,
     eliminate,
     largest_first,
     leave_out_all,
@@ -66,7 +67,7 @@ class _Groups(NamedTuple):
 
 @kernel(CHILD_COSTS, DISCOUNTS, CHOSEN, WALK, FOUND, float64, int64, seconds=10.0)
 def search_parent_sets(child, discounts, chosen, walk, found, slack, n_nodes):
-    """Find the families whose reduced costs are within reach and that no subset dominates.
+    """Find the families within reach, without those that a subset dominates unless `walk` says so.
 
     The reach falls to the least reduced cost found plus `slack`.
 
@@ -148,7 +149,8 @@ def _take(child, chosen, walk, found, slack):
         if reduced < limits[LEAST]:
             limits[LEAST] = reduced
             limits[REACH] = min(limits[REACH], reduced + slack)
-        walk.cheapest[level] = cost
+        if not numbers[WITH_DOMINATED]:
+            walk.cheapest[level] = cost
     return True
 
 

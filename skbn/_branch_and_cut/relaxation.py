@@ -144,7 +144,7 @@ class Relaxation:
         if not cuts:
             return
         arrays = arrays_of(cuts, self.m)
-        starts, numbers, values = self._coefficients(self._columns, arrays)
+        starts, numbers, values = coefficients_of(self.families, self._columns, arrays)
         columns = np.repeat(np.arange(len(self._columns)) + self.m, np.diff(starts))
         # The families that keep the program feasible have the coefficients of the empty set.
         at, own = np.nonzero(arrays.rows >= 0)
@@ -225,7 +225,7 @@ class Relaxation:
 
     def _add_families(self, families: Integers) -> None:
         n = len(families)
-        starts, numbers, values = self._coefficients(families, self.arrays)
+        starts, numbers, values = coefficients_of(self.families, families, self.arrays)
         at = starts[:-1]
         rows = np.insert(numbers + self.m, at, self.families.child[families])
         self._lp.addCols(
@@ -241,18 +241,6 @@ class Relaxation:
         self._columns = np.concatenate([self._columns, families])
         self._allowed = np.concatenate([self._allowed, np.ones(n, dtype=bool)])
         self._in_program[families] = True
-
-    def _coefficients(
-        self, families: Integers, arrays: CutArrays
-    ) -> tuple[Integers, Integers, Floats]:
-        """Return the families' coefficients other than 0: starts, cuts' numbers, coefficients."""
-        child, parents = self.families.child, self.families.parents
-        counts = np.empty(len(families), dtype=np.int64)
-        count_coefficients(child, parents, families, arrays, counts)
-        starts = np.concatenate([[0], np.cumsum(counts)])
-        numbers, values = np.empty(starts[-1], dtype=np.int64), np.empty(starts[-1])
-        list_coefficients(child, parents, families, arrays, starts, numbers, values)
-        return starts, numbers, values
 
     # Solutions
 
@@ -351,3 +339,19 @@ class Relaxation:
         chosen = self._columns[on]
         families = self.families
         return Point.of(families.child[chosen], families.parents[chosen], weights[on], self.m)
+
+
+def coefficients_of(
+    families: FamilyCosts, which: Integers, arrays: CutArrays
+) -> tuple[Integers, Integers, Floats]:
+    """Return the coefficients other than 0 of some families: starts, cuts' numbers, coefficients.
+
+    The starts have one more at the end.
+    """
+    counts = np.empty(len(which), dtype=np.int64)
+    own = families.child, families.parents, which, arrays
+    count_coefficients(*own, counts)
+    starts = np.concatenate([[0], np.cumsum(counts)])
+    numbers, values = np.empty(starts[-1], dtype=np.int64), np.empty(starts[-1])
+    list_coefficients(*own, starts, numbers, values)
+    return starts, numbers, values

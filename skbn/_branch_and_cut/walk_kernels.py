@@ -18,7 +18,7 @@ from skbn._core.compile import inner_kernel, tuple_type
 
 PAUSED, FULL, DONE = 0, 1, 2
 # The numbers of a search, by their places in `Walk.numbers` and `Walk.limits`.
-LEVEL, IS_FRESH, N_FOUND, N_NODES = range(4)
+LEVEL, IS_FRESH, N_FOUND, N_NODES, WITH_DOMINATED = range(5)
 REACH, LEAST = range(2)
 
 
@@ -37,9 +37,9 @@ class Walk(NamedTuple):
         Which nodes are neither chosen nor left out.
     cheapest : ndarray of shape (k + 1,), float64
         What a family of the chosen nodes, or some of them, costs: its supersets must cost less.
-    numbers : ndarray of shape (4,), int64
-        The level, whether its last chosen node is new, and how many families were found and sets
-        visited.
+    numbers : ndarray of shape (5,), int64
+        The level, whether its last chosen node is new, how many families were found and sets
+        visited, and whether families are sought that a subset dominates.
     limits : ndarray of shape (2,), float64
         The reduced cost up to which families are sought, and the least one found.
     """
@@ -69,7 +69,7 @@ WALK = tuple_type(
 )
 
 
-def new_walk(child: ChildCosts, reach: float) -> Walk:
+def new_walk(child: ChildCosts, reach: float, with_dominated: bool = False) -> Walk:
     """Return the state in which a search begins that finds reduced costs up to `reach`."""
     n, k = len(child.products), len(child.starts) - 2
     inverses = np.empty((k + 1, n, n))
@@ -77,7 +77,7 @@ def new_walk(child: ChildCosts, reach: float) -> Walk:
     is_open = np.ones((k + 1, k), dtype=np.bool_)
     is_open[:, : child.n_required] = False
     sizes = np.full(k + 1, n), np.full(k + 1, child.n_required), np.full(k + 1, -1)
-    left, numbers = np.tile(np.arange(n), (k + 1, 1)), np.array([0, 1, 0, 0])
+    left, numbers = np.tile(np.arange(n), (k + 1, 1)), np.array([0, 1, 0, 0, with_dominated])
     limits = np.array([reach, np.inf])
     return Walk(inverses, left, *sizes, is_open, np.full(k + 1, np.inf), numbers, limits)
 

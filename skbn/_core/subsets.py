@@ -24,6 +24,7 @@ import numpy.typing as npt
 from numba import float64, int64, types
 from numba.extending import intrinsic, register_jitable
 
+from skbn._core.arrays import ShortIntegers
 from skbn._core.compile import inner_kernel, kernel
 from skbn._core.vectors import larger, load, store, without_bit_0, without_bit_1
 
@@ -40,6 +41,16 @@ def mask_of(members: Iterable[int]) -> int:
     for member in members:
         mask |= 1 << int(member)
     return mask
+
+
+def bits_of_rows(rows: ShortIntegers, m: int) -> npt.NDArray[np.uint64]:
+    """Return sets, whose rows end with -1 if they are smaller, with a bit for each of m columns."""
+    sets = np.zeros((len(rows), -(-m // 64)), dtype=np.uint64)
+    for column in rows.T:
+        has = np.flatnonzero(column >= 0)
+        word, bit = np.divmod(column[has].astype(np.int64), 64)
+        sets[has, word] |= np.uint64(1) << bit.astype(np.uint64)
+    return sets
 
 
 def members_of(mask: int) -> list[int]:

@@ -404,9 +404,10 @@ SRMR 0.038
             Before `fit`.
         ValueError, TypeError
             If `n` is not a positive integer, `within` not a number from 0 on, or
-            `equivalence_classes` not a bool; if the list takes more memory than there is, as after
-            a fit by branch and cut; after a fit with ``search="order"``, which does not prove what
-            it leaves out; if `equivalence_classes` is False after a fit to missing values.
+            `equivalence_classes` not a bool; if the list takes more memory than there is, or longer
+            than `time_limit` where the dynamic program does not fit; after a fit with
+            ``search="order"``, which does not prove what it leaves out; if `equivalence_classes` is
+            False after a fit to missing values.
 
         Warns
         -----
@@ -417,7 +418,8 @@ SRMR 0.038
         Notes
         -----
         The constraints and `max_parents` of `fit` hold for all networks of the list. The search
-        runs once more, with `n_jobs` and `max_memory`; the list takes memory of its own. Networks
+        runs once more, with `n_jobs`, `max_memory` and, past about thirty columns, `time_limit`, if
+        all parent sets can be priced; the list takes memory of its own. Networks
         whose scores are equal up to rounding come in no particular order.
 
         Examples
@@ -454,7 +456,8 @@ SRMR 0.038
         problem = self._searched_
         found = near_optimal(
             problem.without_rows(),  # its log-determinants are dropped when the list is made
-            fitting.resources_of(self),  # a list is made in the memory of this process
+            # A list is made in the memory of this process.
+            fitting.resources_of(self, time_limit=self.time_limit),
             n=n,
             within=within,
             equivalence_classes=equivalence_classes,

@@ -102,8 +102,8 @@ class FamilySource(TableSource, Protocol):
         """Return the largest magnitude of a number that enters this local score."""
 
 
-class RankedFamilies(FamilySource, Protocol):
-    """What lists of networks need to know of families, too.
+class ScoredFamilies(Protocol):
+    """What classes of networks need to know of families.
 
     To the user a column has another number if `numbers` gives it one.
     """
@@ -116,11 +116,15 @@ class RankedFamilies(FamilySource, Protocol):
     def n_numbers(self) -> int:
         """A number that is larger than that of any column."""
 
+    def score_of(self, child: int, parents: int) -> float:
+        """Return the local score with parents by their numbers; -inf if they are ruled out."""
+
+
+class RankedFamilies(FamilySource, ScoredFamilies, Protocol):
+    """What lists of networks need to know of families, too."""
+
     def best_parents(self, child: int, candidates: int) -> tuple[float, int]:
         """Return the best local score among some candidates, and its parents in the search."""
 
     def parents_that_reach(self, child: int, candidates: int, threshold: float) -> RankedParentSets:
         """Return the parent sets whose local scores reach a threshold, the best first."""
-
-    def score_of(self, child: int, parents: int) -> float:
-        """Return the local score with parents by their numbers; -inf if they are ruled out."""

@@ -37,7 +37,7 @@ import numpy as np
 from skbn._core.arrays import Floats
 from skbn._core.resources import require_memory
 from skbn._core.subsets import members_of
-from skbn._exact.family_sources import RankedFamilies
+from skbn._exact.family_sources import RankedFamilies, ScoredFamilies
 
 # Parent sets are listed down to this many nats below the best at first, and twice as far each time
 # that more are needed. Lists this deep have dozens of parent sets.
@@ -212,7 +212,7 @@ class EquivalenceFilter:
 
     Parameters
     ----------
-    families : RankedFamilies
+    families : ScoredFamilies
     n_sinks : int
     tie : float
         Scores that differ by no more tie.
@@ -223,7 +223,7 @@ class EquivalenceFilter:
     """
 
     def __init__(
-        self, families: RankedFamilies, n_sinks: int, tie: float, told_apart: Sequence[int]
+        self, families: ScoredFamilies, n_sinks: int, tie: float, told_apart: Sequence[int]
     ) -> None:
         self._families = families
         self._numbers = families.numbers
@@ -260,7 +260,13 @@ class EquivalenceFilter:
         return score
 
     def is_new(self, steps: Iterator[Step]) -> bool:
-        """Whether the class of a path's network comes up for the first time.
+        """Whether the class of a path's network comes up for the first time."""
+        n_before = len(self._seen)
+        self._seen.add(self.class_of(steps))
+        return len(self._seen) > n_before
+
+    def class_of(self, steps: Iterator[Step]) -> Any:
+        """Return what tells the class of a network from others.
 
         Networks are of one class if they have the same joined pairs, the same v-structures
         (Verma & Pearl 1990) and the same directions of edges between columns that are told apart
@@ -275,9 +281,7 @@ class EquivalenceFilter:
             if told:
                 directed.append((step.sink, told))
         v_structures = frozenset((x, pairs & ~joined) for x, pairs in pairs_of if pairs & ~joined)
-        n_before = len(self._seen)
-        self._seen.add((joined, v_structures, frozenset(directed)))
-        return len(self._seen) > n_before
+        return joined, v_structures, frozenset(directed)
 
     def _bits(self, child: int, parents: int) -> tuple[int, int]:
         """Return the pairs that a family joins, and the pairs of its parents, as masks.

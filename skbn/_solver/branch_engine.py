@@ -21,8 +21,9 @@ from skbn._branch_and_cut.proof import FamilyCosts
 from skbn._core.arrays import Floats, Integers, ShortIntegers
 from skbn._core.exact_sums import lower_sum, two_sum, upper_sum
 from skbn._core.resources import Progress, Resources, count_threads
-from skbn._core.subsets import SmallSubsets, mask_of, members_of
+from skbn._core.subsets import SmallSubsets, bits_of_rows, mask_of, members_of
 from skbn._core.text import readable_size, readable_value
+from skbn._exact.k_best import NearOptimalNetwork
 from skbn._exact.plan import TooLargeError
 from skbn._orders.list_kernels import find_dominated
 from skbn._regressions.set_function import SCORE_ACCURACY, score_tolerance
@@ -37,7 +38,6 @@ from skbn._solver.problem import Problem, Shape
 
 # Longer lists are taken with their dominated families: to find these takes quadratic time.
 _LONGEST_TO_COMPARE = 20_000
-_WORD = 64
 # In nats: families that cost more are left out if that is more than the whole network costs.
 _MUCH = 1e6
 # Beyond such costs the linear program cannot tell apart what differs by a few nats.
@@ -217,11 +217,7 @@ def undominated(rows: ShortIntegers, m: int) -> Integers:
 
     From long lists, only repeated sets are left out.
     """
-    sets = np.zeros((len(rows), -(-m // _WORD)), dtype=np.uint64)
-    for column in rows.T:
-        has = np.flatnonzero(column >= 0)
-        word, bit = np.divmod(column[has].astype(np.int64), _WORD)
-        sets[has, word] |= np.uint64(1) << bit.astype(np.uint64)
+    sets = bits_of_rows(rows, m)
     _, firsts = np.unique(sets, axis=0, return_index=True)
     kept = np.sort(firsts)
     if len(kept) <= _LONGEST_TO_COMPARE:
@@ -344,11 +340,14 @@ class Start(NamedTuple):
         Searches for a better network, and returns the best one with a bound.
     parents_of : callable
         Returns the masks of the parents in what `prove` returns.
+    list_near : callable, optional
+        Returns the best networks, of each class if that is wanted.
     """
 
     score: float
     prove: Callable[..., Any]
     parents_of: Callable[[Any], list[int]]
+    list_near: Callable[..., list[NearOptimalNetwork]] | None = None
 
 
 class ProofSearch(GroupSearch):
@@ -404,34 +403,42 @@ class ProofSearch(GroupSearch):
         return int((self._orders.cost() + self.shared_work) / _SHARE_OF_PROGRESS)
 
     def optimum(self, problem: Problem, resources: Resources) -> Optimum:
-        settings = self._settings
-        deadline = resources.end_of_share(settings.share)
-        notes, scope = Notes(resources.progress), problem.scope
-        start = self._start(problem, resources.reporting(notes))
+        start, given = self._prepared(problem, resources)
         if start is None:
             return Optimum([], -np.inf, 0.0)
-        score, prove, parents_of = start
+        found = start.prove(
+            **given,
+            tolerance=self._settings.tolerance,
+            ends_on_interrupt=resources.keeps_best_on_interrupt,
+        )
+        resources.progress.advance(self.cost())
+        gap = max(0.0, upper_sum([found.cost, -found.bound]))
+        optimum = self._climbed(problem, start.parents_of(found), gap)
+        is_full = getattr(found, "is_full", False)
+        return optimum._replace(
+            n_nodes=found.n_nodes, is_finished=found.is_finished, is_full=is_full
+        )
+
+    def _prepared(
+        self, problem: Problem, resources: Resources
+    ) -> tuple[Start | None, dict[str, Any]]:
+        """Return the network to begin with, and what a search for others may take."""
+        deadline = resources.end_of_share(self._settings.share)
+        notes, scope = Notes(resources.progress), problem.scope
+        start = self._start(problem, resources.reporting(notes))
+        score = -np.inf if start is None else start.score
 
         def tell(cost: float, bound: float, note: int | str) -> None:
             proven = f"at most {max(0.0, cost - bound):.3g} below the best {scope}"
             note = f"{note:,} nodes" if isinstance(note, int) else note
             notes.tell(f"{score - cost:,.2f} nats, {proven}; {note}")
 
-        found = prove(
-            tolerance=settings.tolerance,
-            deadline=time.monotonic() if self._orders.is_interrupted else deadline,
-            seed=settings.seed,
-            n_jobs=resources.n_jobs,
-            ends_on_interrupt=resources.keeps_best_on_interrupt,
-            tell=tell,
-        )
-        resources.progress.advance(self.cost())
-        gap = max(0.0, upper_sum([found.cost, -found.bound]))
-        optimum = self._climbed(problem, parents_of(found), gap)
-        is_full = getattr(found, "is_full", False)
-        return optimum._replace(
-            n_nodes=found.n_nodes, is_finished=found.is_finished, is_full=is_full
-        )
+        return start, {
+            "deadline": time.monotonic() if self._orders.is_interrupted else deadline,
+            "seed": self._settings.seed,
+            "n_jobs": resources.n_jobs,
+            "tell": tell,
+        }
 
     @abstractmethod
     def _start(self, problem: Problem, resources: Resources) -> Start | None:

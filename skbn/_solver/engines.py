@@ -116,6 +116,25 @@ def in_table(columns: Iterable[int], masks: Iterable[int], m: int) -> list[int]:
     return parents
 
 
+class Wanted(NamedTuple):
+    """Which networks `near_optimal` lists.
+
+    Parameters
+    ----------
+    n : int or None
+        The largest number of networks, and of one more that shows whether there are others; None
+        for any number.
+    within : float or None
+        How far below the best a score may be, in nats; None for any score.
+    equivalence_classes : bool
+        Whether to list only the best network of each equivalence class.
+    """
+
+    n: int | None
+    within: float | None
+    equivalence_classes: bool
+
+
 class GroupSearch(ABC):
     """The planned search of one group of columns.
 
@@ -163,7 +182,7 @@ class GroupSearch(ABC):
         """
 
     def near_optimal(
-        self, problem: Problem, equivalence_classes: bool, resources: Resources
+        self, problem: Problem, wanted: Wanted, resources: Resources
     ) -> NearOptimalStream:
         """Return the networks of the columns in order of their score, after a search for the best.
 
@@ -173,8 +192,8 @@ class GroupSearch(ABC):
         ----------
         problem : Problem
             The networks' scores lack its `score_offsets`.
-        equivalence_classes : bool
-            Whether to return only the best network of each equivalence class.
+        wanted : Wanted
+            The stream may end after these.
         resources : Resources
             With a progress, which is advanced by `work`.
         """
@@ -206,13 +225,13 @@ class _DynamicProgram(GroupSearch):
         return str(self._plan)
 
     def near_optimal(
-        self, problem: Problem, equivalence_classes: bool, resources: Resources
+        self, problem: Problem, wanted: Wanted, resources: Resources
     ) -> NearOptimalStream:
         families, plan = self._families(problem, resources, lists_networks=True), self._plan
         store = ArrayStore(plan)
         with resources.threads(plan.n_columns + plan.n_others) as threads:
             best_scores(families, plan, store, threads, resources.progress)
-        rest = plan.n_roots, equivalence_classes, problem.told_apart
+        rest = plan.n_roots, wanted.equivalence_classes, problem.told_apart
         return NearOptimalStream(KBestNetworks(store.scores, families, *rest).networks())
 
     @abstractmethod

@@ -16,7 +16,7 @@ from skbn._exact.k_best import (
 )
 from skbn._networks.equivalence import canonical_member
 from skbn._solver.certificate import certify_constraints, certify_score
-from skbn._solver.engines import SearchSettings
+from skbn._solver.engines import SearchSettings, Wanted
 from skbn._solver.planner import plan_searches
 from skbn._solver.problem import Problem
 
@@ -69,7 +69,7 @@ def near_optimal(
     Raises
     ------
     ValueError
-        If the search or the list does not fit in memory.
+        If the search or the list does not fit in memory, or takes longer than the time limit.
     RuntimeError
         If independent regressions do not confirm the first and the last score.
     """
@@ -80,9 +80,9 @@ def near_optimal(
     resources.progress.expect(plan.work())
     if plan.shared_work:
         problem.prepare(resources.progress)
-    streams = [
-        search.near_optimal(problem, equivalence_classes, resources) for search in plan.searches
-    ]
+    wanted = Wanted(n, within, equivalence_classes)
+    resources = resources.from_now()
+    streams = [search.near_optimal(problem, wanted, resources) for search in plan.searches]
     found, is_complete = _first(sum_of_streams(streams), n, within, resources.announce)
     found.sort(key=lambda network: network.score, reverse=True)  # rounding may have swapped some
     by_column = (dict(network.families) for network in found)

@@ -119,6 +119,7 @@ _PRICING = (
     "set time_limit, to 600 seconds for example: branch and cut over all parent sets then proves "
     "the best network, or gives the best one found and by how much another may score higher"
 )
+_PRICED_LIST = "set time_limit, to 600 seconds for example: branch and cut then lists them"
 # Why a time limit is not enough.
 _NOT_PRICED = " A time_limit alone is enough for the BIC, AIC, EBIC or likelihood."
 # Why a search that fits is not enough.
@@ -202,8 +203,7 @@ def plan_searches(shape: Shape, resources: Resources, settings: SearchSettings =
     remedies = ", or ".join(_remedies(shape, resources, settings))
     way_out = ""
     if settings.lists_networks:
-        is_proven = shape.families.are_listed or can_price(shape)
-        way_out = _NOT_LISTED if is_proven else ""
+        way_out = _NOT_LISTED if shape.families.are_listed and not can_price(shape) else ""
     elif settings.is_exact:
         has_limit = resources.time_limit is not None and not shape.families.are_listed
         way_out = (_NOT_PRICED if has_limit and not can_price(shape) else "") + _NOT_EXACT
@@ -214,17 +214,17 @@ def _plan_group(
     shape: Shape, group: Group, resources: Resources, settings: SearchSettings
 ) -> GroupSearch:
     """Return the search of a group; raise the TooLargeError of the leanest if none fits."""
-    if settings.lists_networks:
-        in_process = replace(resources, scratch=None, cluster=None)
-        return _plan_dynamic_program(shape, group, in_process, settings)
     is_trivial = len(group.columns) + len(group.others) == 1
     if not settings.is_exact and not is_trivial:
         return plan_order_search(shape, group, resources, settings)
+    lists_networks = settings.lists_networks
+    if lists_networks:
+        resources = replace(resources, scratch=None, cluster=None)
     try:
         return _plan_dynamic_program(shape, group, resources, settings)
     except TooLargeError as error:
         refusal = error
-    for plan in (plan_branch_and_cut, plan_pricing):
+    for plan in (plan_pricing,) if lists_networks else (plan_branch_and_cut, plan_pricing):
         try:
             search = plan(shape, group, resources, settings)
         except TooLargeError as error:
@@ -299,12 +299,12 @@ def _remedies(shape: Shape, resources: Resources, settings: SearchSettings) -> l
 
 def _pricing(shape: Shape, settings: SearchSettings, given: Resources) -> list[str]:
     """Say that branch and cut over all parent sets needs a time limit, if that is all."""
-    may_need = given.time_limit is None and settings.is_exact and not settings.lists_networks
-    if not (may_need and can_price(shape)):
+    if given.time_limit is not None or not (settings.is_exact and can_price(shape)):
         return []
     groups = shape.constraints.groups
     needed = max(pricing_bytes(shape, group, given.n_jobs) for group in groups)
-    return [_PRICING] if needed <= given.available else []
+    remedy = _PRICED_LIST if settings.lists_networks else _PRICING
+    return [remedy] if needed <= given.available else []
 
 
 def _larger_workers(

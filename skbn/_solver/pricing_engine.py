@@ -5,6 +5,8 @@ The order search finds a network, relative to which `skbn._branch_and_cut` bound
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,10 +14,17 @@ import numpy as np
 from skbn._core.arrays import Floats, Integers
 from skbn._core.resources import Resources, count_threads, one_blas_thread
 from skbn._core.subsets import SmallSubsets, mask_of, members_of
+from skbn._exact.k_best import (
+    EquivalenceFilter,
+    NearOptimalNetwork,
+    NearOptimalStream,
+    Step,
+    tie_tolerance,
+)
 from skbn._scores.scorer import FamilyScorer
 from skbn._solver.branch_engine import BYTES_OF_SOLVER, ProofSearch, Start
 from skbn._solver.constraints import Group
-from skbn._solver.engines import GroupSearch, SearchSettings
+from skbn._solver.engines import GroupSearch, SearchSettings, Wanted
 from skbn._solver.order_engine import order_search_bytes
 from skbn._solver.problem import Problem, Shape, TableProblem
 
@@ -67,6 +76,10 @@ def plan_pricing(
     from skbn._branch_and_cut.all_parent_sets import KERNELS_OF_ALL_PARENT_SETS
 
     search.kernels += KERNELS_OF_ALL_PARENT_SETS
+    if settings.lists_networks:
+        from skbn._branch_and_cut.near_kernels import NEAR_KERNELS
+
+        search.kernels += NEAR_KERNELS
     return search
 
 
@@ -86,6 +99,30 @@ def pricing_bytes(shape: Shape, group: Group, n_jobs: int | None) -> int:
 
 class _PricingSearch(ProofSearch):
     _over = "branch and cut over all parent sets of"
+    can_list = True
+
+    def near_optimal(
+        self, problem: Problem, wanted: Wanted, resources: Resources
+    ) -> NearOptimalStream:
+        from skbn._branch_and_cut.pricing import OutOfTimeError, TooManyFamiliesError
+
+        start, given = self._prepared(problem, resources)
+        assert start is not None
+        assert start.list_near is not None
+        try:
+            found = start.list_near(wanted, **given)
+        except OutOfTimeError:
+            raise ValueError(
+                f"The list of networks is not known after time_limit={resources.time_limit:g} "
+                "seconds. Raise time_limit, or give a smaller n, or a smaller within."
+            ) from None
+        except TooManyFamiliesError:
+            raise ValueError(
+                "More networks, or families of these, are as near to the best one than can be "
+                "listed. Give a smaller n, or a smaller within."
+            ) from None
+        resources.progress.advance(self.cost())
+        return NearOptimalStream(iter(found))
 
     def _start(self, problem: Problem, resources: Resources) -> Start:
         from skbn._branch_and_cut.all_parent_sets import Proven, best_of_all_parent_sets
@@ -109,7 +146,26 @@ class _PricingSearch(ProofSearch):
         def parents_of(found: Proven) -> list[int]:
             return [mask_of(numbers[p] for p in parents) for parents in found.network]
 
-        return Start(score, prove, parents_of)
+        def list_near(wanted: Wanted, **settings: Any) -> list[NearOptimalNetwork]:
+            from skbn._branch_and_cut.near_networks import near_networks
+
+            families = _ScoredFamilies(problem, numbers, children)
+            tie, classes = tie_tolerance(score), None
+            if wanted.equivalence_classes:
+                classes = EquivalenceFilter(families, len(children), tie, problem.told_apart)
+            within = None if wanted.within is None else wanted.within + 2 * tie
+            own = {"n": wanted.n, "within": within, "rounding": rounding, **settings}
+            with one_blas_thread():
+                found = near_networks(children, network, families.step_of, classes, **own)
+            return [
+                NearOptimalNetwork(
+                    math.fsum(step.score for step in steps),
+                    [(numbers[step.sink], step.parents) for step in steps],
+                )
+                for steps in found
+            ]
+
+        return Start(score, prove, parents_of, list_near)
 
     def _begun(self, problem: Problem, resources: Resources) -> list[int]:
         """Return the parents in a network of a high score.
@@ -122,6 +178,36 @@ class _PricingSearch(ProofSearch):
             return self._orders.optimum(problem, resources).parents
         few = problem.with_max_parents(_few_parents(problem))
         return self._orders.climbed(problem, self._orders.optimum(few, resources).parents)
+
+
+class _ScoredFamilies:
+    """The local scores of families of all sizes, for lists of networks.
+
+    Parameters
+    ----------
+    problem : Problem
+    numbers : list of int
+        The numbers in the table of the children, then of other columns.
+    children : sequence of Child
+    """
+
+    def __init__(self, problem: Problem, numbers: list[int], children: Sequence[Child]) -> None:
+        self.numbers, self.n_numbers = numbers, len(problem.names)
+        self._problem, self._children = problem, children
+
+    def step_of(self, child: int, parents: tuple[int, ...]) -> Step:
+        """Return the step of a child with parents by their places in `numbers`."""
+        mask = mask_of(self.numbers[p] for p in parents)
+        return Step(0.0, child, 0, mask, self.score_of(child, mask))
+
+    def score_of(self, child: int, parents: int) -> float:
+        """Return the local score with parents by their numbers; -inf if they are ruled out."""
+        x, problem = self.numbers[child], self._problem
+        required, allowed = problem.constraints.required[x], problem.constraints.allowed[x]
+        is_limited = self._children[child].costs.costs[parents.bit_count()] == np.inf
+        if is_limited or parents & ~allowed or required & ~parents:
+            return -np.inf
+        return float(problem.local_scores([x], [parents])[0] - problem.listed_offsets[x])
 
 
 def _few_parents(problem: TableProblem) -> int:

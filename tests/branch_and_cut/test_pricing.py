@@ -160,6 +160,11 @@ def test_all_parent_sets_are_priced(seed, limits):
                 assert (r, c) == pytest.approx((reduced[x][parents], costs[x][parents]), abs=1e-9)
             within = {p for p in undominated(costs[x]) if reduced[x][p] <= least + slack - 1e-9}
             assert within <= set(found.parents)
+            all_of_them = price_all(
+                child, discounts, math.inf, slack, lambda: False, with_dominated=True
+            )
+            within = {p for p, r in reduced[x].items() if r <= least + slack - 1e-9}
+            assert within <= set(all_of_them.parents)
         below = price_all(child, discounts, least - 1.0, 0.0, lambda: False)
         assert below.least == least - 1.0
         assert below.parents == []
@@ -243,10 +248,10 @@ def claim_of(seed, **limits):
     return children, cuts, multipliers, thresholds, listed, costs, reduced
 
 
-def check(children, cuts, multipliers, thresholds, listed):
+def check(children, cuts, multipliers, thresholds, listed, **settings):
     with Threads(1) as threads:
         rest = thresholds, listed, ROUNDING, threads
-        return certified_bound_of_others(children, cuts, multipliers, *rest)
+        return certified_bound_of_others(children, cuts, multipliers, *rest, **settings)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -272,6 +277,18 @@ def test_a_missing_family_is_refused():
             del fewer[x][parents]
             with pytest.raises(ProofError, match=rf"list of child {x} lacks the parents"):
                 check(children, cuts, multipliers, thresholds, fewer)
+
+
+def test_a_missing_dominated_family_is_refused_if_all_are_wanted():
+    children, cuts, multipliers, thresholds, listed, costs, _ = claim_of(1)
+    check(children, cuts, multipliers, thresholds, listed, with_dominated=True)
+    dominated = [(x, p) for x, own in enumerate(listed) for p in set(own) - undominated(costs[x])]
+    for x, parents in dominated[:20]:
+        fewer = [dict(each) for each in listed]
+        del fewer[x][parents]
+        check(children, cuts, multipliers, thresholds, fewer)
+        with pytest.raises(ProofError, match=rf"list of child {x} lacks the parents"):
+            check(children, cuts, multipliers, thresholds, fewer, with_dominated=True)
 
 
 def test_defects_are_refused():

@@ -249,6 +249,8 @@ def test_searches_at_the_same_time_do_not_leave_dynamic_programming():
 def test_lists_and_posteriors_are_refused(wide, monkeypatch):
     with_gap(monkeypatch, 0.0, is_finished=True)
     learner = GaussianBNLearner(max_parents=2).fit(wide)
+    raises(r"36 columns needs .* time_limit, .* branch and cut then lists", learner.near_optimal)
+    learner = GaussianBNLearner("bge", max_parents=2).fit(wide)
     raises(r"36 columns needs .*cannot list those .* as high\.$", learner.near_optimal)
     with pytest.raises(
         ValueError, match=r"The posterior of 36 columns .* needs .*\. Set method .*, or set tiers"

@@ -16,6 +16,7 @@ from random_learners import random_learner
 from sklearn.exceptions import ConvergenceWarning
 
 from skbn import GaussianBNLearner, LocalScoreTransformer, ParentSetScores
+from skbn._branch_and_cut import near_networks
 from skbn._branch_and_cut.column_generation import ColumnGeneration
 from skbn._branch_and_cut.relaxation import Relaxation
 from skbn._core.subsets import members_of
@@ -336,7 +337,7 @@ def test_forty_columns_are_proven_without_a_limit_on_parents():
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("seed", [pytest.param(0, marks=pytest.mark.slow), 1])
 def test_a_bound_without_lists_holds(seed, alone, monkeypatch):
-    monkeypatch.setattr(ColumnGeneration, "_list", lambda _: None)
+    monkeypatch.setattr(ColumnGeneration, "families_within", lambda _: None)
     X = rows_of(9, seed, 60)
     learner = GaussianBNLearner("aic", penalty=0.7, time_limit=120, random_state=0).fit(X)
     monkeypatch.undo()
@@ -370,9 +371,55 @@ def test_what_cannot_be_priced_is_named():
         GaussianBNLearner("bge", time_limit=5).fit(X)
 
 
-def test_near_optimal_networks_are_refused_with_the_reason(alone):
+NODES = {"a": [0, 1], "b": [2], "c": [3, 4], "d": [5], "e": [6]}
+SET = [(1,)] * 20 + [None] * 100
+LISTED = [
+    ("bic", {}, {}, {"n": 30}),
+    ("ebic", {"max_parents": 2}, {}, {"within": 3.0}),
+    ("bic", {"tiers": [[0, 1, 2], [3, 4, 5, 6]]}, {}, {"within": 2.0}),
+    ("ebic", {"nodes": NODES}, {}, {"n": 12}),
+    *(
+        pytest.param(*case, marks=pytest.mark.slow)
+        for case in (
+            ("aic", {"required_edges": [(0, 1)], "forbidden_edges": [(2, 3)]}, {}, {"within": 1.0}),
+            ("bic", {"exogenous": [0, 3]}, {"interventions": SET}, {"within": 2.0}),
+        )
+    ),
+]
+
+
+@pytest.mark.parametrize(("criterion", "settings", "given", "wanted"), LISTED)
+@pytest.mark.parametrize("equivalence_classes", [True, False])
+def test_near_optimal_networks_are_those_of_dynamic_programming(
+    criterion, settings, given, wanted, equivalence_classes, alone, monkeypatch
+):
+    learner = GaussianBNLearner(criterion, time_limit=120, random_state=0, **settings)
+    learner.fit(rows_of(7, 4), **given)
+    wanted = {**wanted, "equivalence_classes": equivalence_classes}
+    found = learner.near_optimal(**wanted)
+    monkeypatch.undo()
+    expected = learner.near_optimal(**wanted)
+    assert found.is_complete == expected.is_complete
+    assert found.scores == pytest.approx(expected.scores, abs=1e-7)
+    if found.is_complete:
+        listed, others = ({frozenset(n.dag.edges) for n in near} for near in (found, expected))
+        assert len(listed) == len(found)
+        assert equivalence_classes or listed == others
+
+
+def test_lists_of_networks_end_with_time_and_memory(alone, monkeypatch):
     learner = GaussianBNLearner(time_limit=60).fit(rows_of(5, 0))
-    raises(r"cannot list those that score nearly as high\.$", learner.near_optimal)
+    monkeypatch.setattr(near_networks, "_MOST_NETWORKS", 64)
+    assert len(learner.near_optimal(20, equivalence_classes=False)) == 20
+    raises("a smaller n, or a smaller within", learner.near_optimal, within=99.0)
+    monkeypatch.setattr(ColumnGeneration, "is_over", lambda *_: True)
+    monkeypatch.setattr(near_networks, "_NODES", 1)
+    raises("Raise time_limit, or give a smaller n", learner.near_optimal)
+
+
+def test_networks_within_reach_need_a_time_limit(alone):
+    learner = GaussianBNLearner(time_limit=60).fit(rows_of(5, 0)).set_params(time_limit=None)
+    raises("Set time_limit, .* branch and cut then lists them", learner.near_optimal)
 
 
 def test_columns_that_are_nearly_collinear_are_named(alone):

@@ -1,0 +1,210 @@
+"""A kernel that lists all networks of listed families up to a cost.
+
+A network costs the sum of its families' reduced costs and, for each cut, of the multiplier times
+its coefficients. These are at least the cut's bound, and at least those of the families chosen so
+far: both make a bound for all networks that have these families. The search chooses a family of
+one child after the other, next of the child that has fewest left, and drops those that would cost
+too much or close a directed cycle.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba import boolean, float64, int32, int64, uint64
+
+from skbn._branch_and_cut.walk_kernels import DONE, FULL, LEVEL, N_FOUND, N_NODES, PAUSED
+from skbn._core.compile import inner_kernel, kernel, tuple_type
+
+
+class Choices(NamedTuple):
+    """The families that networks are made of.
+
+    Parameters
+    ----------
+    start : ndarray of shape (m + 1,), int64
+        Child x has the families start[x], ..., start[x + 1] - 1.
+    excess : ndarray of shape (n_families,), float64
+        Reduced costs, less the least of the child.
+    parents : ndarray of shape (n_families, n_words), uint64
+        Those among the children, a bit each.
+    first : ndarray of shape (n_families + 1,), int64
+        Where the cuts of each family begin.
+    cuts : ndarray of shape (n,), int64
+    shares : ndarray of shape (n,), float64
+        Multipliers times coefficients.
+    bounds : ndarray of shape (n_cuts,), float64
+        Multipliers times bounds.
+    """
+
+    start: npt.NDArray[np.int64]
+    excess: npt.NDArray[np.float64]
+    parents: npt.NDArray[np.uint64]
+    first: npt.NDArray[np.int64]
+    cuts: npt.NDArray[np.int64]
+    shares: npt.NDArray[np.float64]
+    bounds: npt.NDArray[np.float64]
+
+
+class Tree(NamedTuple):
+    """The state of a search, so that it can pause. A level is a child whose family is chosen.
+
+    Parameters
+    ----------
+    is_left : ndarray of shape (m + 1, n_families), bool
+        Which families may be chosen.
+    totals : ndarray of shape (m + 1, n_cuts), float64
+        What the chosen families share of each cut.
+    reached : ndarray of shape (m + 1, m, n_words), uint64
+        The children that a directed path leads to from each one, and itself.
+    costs : ndarray of shape (m + 1,), float64
+        What networks with the chosen families cost at least.
+    child, chosen : ndarray of shape (m + 1,), int64
+        The child of each level, and its family.
+    numbers : ndarray of shape (4,), int64
+        As in `Walk`.
+    """
+
+    is_left: npt.NDArray[np.bool_]
+    totals: npt.NDArray[np.float64]
+    reached: npt.NDArray[np.uint64]
+    costs: npt.NDArray[np.float64]
+    child: npt.NDArray[np.int64]
+    chosen: npt.NDArray[np.int64]
+    numbers: npt.NDArray[np.int64]
+
+
+_INTEGERS, _NUMBERS = int64[::1], float64[::1]
+_CHOICES = tuple_type(
+    Choices, _INTEGERS, _NUMBERS, uint64[:, ::1], _INTEGERS, _INTEGERS, _NUMBERS, _NUMBERS
+)
+_TREE = tuple_type(
+    Tree,
+    *(boolean[:, ::1], float64[:, ::1], uint64[:, :, ::1]),
+    *(_NUMBERS, _INTEGERS, _INTEGERS, _INTEGERS),
+)
+
+
+def new_tree(choices: Choices, cost: float) -> Tree:
+    """Return the state in which a search begins; each network costs at least a number."""
+    m, (n, n_words) = len(choices.start) - 1, choices.parents.shape
+    reached = np.zeros((m + 1, m, n_words), dtype=np.uint64)
+    for x in range(m):
+        reached[0, x, x // 64] = np.uint64(1 << x % 64)
+    child = np.full(m + 1, np.diff(choices.start).argmin())
+    return Tree(
+        np.ones((m + 1, n), dtype=bool),
+        np.zeros((m + 1, len(choices.bounds))),
+        reached,
+        np.full(m + 1, cost),
+        child,
+        choices.start[child] - 1,
+        np.zeros(4, dtype=np.int64),
+    )
+
+
+@kernel(_CHOICES, _TREE, float64, int32[:, ::1], int64, seconds=3.0)
+def list_networks(choices, tree, most, found, n_nodes):
+    """List the networks that cost up to a number.
+
+    Parameters
+    ----------
+    choices : Choices
+    tree : Tree
+        Where the search begins, or goes on.
+    most : float
+    found : ndarray of shape (n, m), int32
+        Filled with the families of networks.
+    n_nodes : int
+        It pauses after this many choices.
+
+    Returns
+    -------
+    state : int
+        PAUSED, FULL if there is no room for a network, or DONE.
+    """
+    numbers, chosen, m = tree.numbers, tree.chosen, choices.start.size - 1
+    end = numbers[N_NODES] + n_nodes
+    while numbers[LEVEL] >= 0:
+        if numbers[N_NODES] >= end:
+            return PAUSED
+        level = numbers[LEVEL]
+        f, last = chosen[level] + 1, choices.start[tree.child[level] + 1]
+        while f < last and not tree.is_left[level, f]:
+            f += 1
+        if f == last:
+            numbers[LEVEL] -= 1
+            continue
+        if level + 1 == m and numbers[N_FOUND] == found.shape[0]:
+            return FULL
+        chosen[level] = f
+        numbers[N_NODES] += 1
+        if _choose(choices, tree, level, f, most):
+            if level + 1 < m:
+                numbers[LEVEL] += 1
+                chosen[level + 1] = choices.start[tree.child[level + 1]] - 1
+            else:
+                for i in range(m):
+                    found[numbers[N_FOUND], tree.child[i]] = chosen[i]
+                numbers[N_FOUND] += 1
+    return DONE
+
+
+@inner_kernel
+def _choose(choices, tree, level, f, most):
+    """Fill the next level: a family is chosen. Return whether all other children have some left."""
+    m, x = choices.start.size - 1, tree.child[level]
+    cost = tree.costs[level] + _increase(choices, tree.totals[level], f)
+    if cost > most:
+        return False
+    tree.costs[level + 1] = cost
+    totals, is_left, reached = tree.totals[level + 1], tree.is_left[level + 1], tree.reached
+    totals[:] = tree.totals[level]
+    for i in range(choices.first[f], choices.first[f + 1]):
+        totals[choices.cuts[i]] += choices.shares[i]
+    reached[level + 1] = reached[level]
+    for y in range(m):
+        if _meet(choices.parents[f], reached[level, y]):
+            reached[level + 1, y] |= reached[level, x]
+    is_left[:] = tree.is_left[level]
+    is_done = np.zeros(m, np.bool_)
+    is_done[tree.child[: level + 1]] = True
+    fewest = choices.excess.size + 1
+    for y in range(m):
+        n = 0
+        if is_done[y]:
+            continue
+        for g in range(choices.start[y], choices.start[y + 1]):
+            if is_left[g]:
+                is_left[g] = (
+                    not _meet(choices.parents[g], reached[level + 1, y])
+                    and cost + _increase(choices, totals, g) <= most
+                )
+                n += is_left[g]
+        if n < fewest:
+            tree.child[level + 1], fewest = y, n
+    return fewest > 0
+
+
+@inner_kernel
+def _increase(choices, totals, f):
+    """Return by how much more networks cost with a family."""
+    more = choices.excess[f]
+    for i in range(choices.first[f], choices.first[f + 1]):
+        total, bound = totals[choices.cuts[i]], choices.bounds[choices.cuts[i]]
+        more += max(total + choices.shares[i], bound) - max(total, bound)
+    return more
+
+
+@inner_kernel
+def _meet(one, other):
+    """Whether two sets of bits have some in common."""
+    common = np.uint64(0)
+    for i in range(one.size):
+        common |= one[i] & other[i]
+    return common != 0
+
+
+NEAR_KERNELS = (list_networks,)

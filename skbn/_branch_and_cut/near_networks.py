@@ -1,0 +1,174 @@
+"""All networks, of all parent sets, that cost no more than some nats above the best one.
+
+Column generation closes the gap of the root, so that few families are within reach: all of these
+are listed, and a search chooses among them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from skbn._branch_and_cut.all_parent_sets import checked
+from skbn._branch_and_cut.column_generation import Bound, ColumnGeneration, Lists, Parents
+from skbn._branch_and_cut.near_kernels import Choices, list_networks, new_tree
+from skbn._branch_and_cut.pricing import OutOfTimeError, TooManyFamiliesError
+from skbn._branch_and_cut.pricing_problem import Child
+from skbn._branch_and_cut.relaxation import coefficients_of
+from skbn._branch_and_cut.separation import arrays_of
+from skbn._branch_and_cut.walk_kernels import DONE, FULL, N_FOUND
+from skbn._core.arrays import Integers
+from skbn._core.resources import Threads
+from skbn._core.subsets import bits_of_rows
+from skbn._exact.k_best import EquivalenceFilter, Step
+
+# In nats: the gap with which the root ends, how far down networks are listed if only their number
+# is given, at first and at most, what no network costs, and what rounding may add to a cost.
+_MOST_GAP, _FIRST_DEPTH, _LAST_DEPTH, _NEVER, _ROUNDING = 0.1, 1.0, 2.0**20, 2.0**40, 1e-7
+# Between two looks at the clock: some tenths of a second.
+_NODES = 1 << 14
+_MOST_NETWORKS = 1 << 17
+
+
+def near_networks(
+    children: Sequence[Child],
+    network: Sequence[Parents],
+    step_of: Callable[[int, Parents], Step],
+    classes: EquivalenceFilter | None,
+    *,
+    n: int | None,
+    within: float | None,
+    rounding: float,
+    deadline: float,
+    seed: int = 0,
+    n_jobs: int | None = None,
+    tell: Callable[[float, float, str], None] | None = None,
+) -> list[list[Step]]:
+    """Return the best networks, the best first: each the step of every child.
+
+    Parameters
+    ----------
+    children, network, rounding, deadline, seed, n_jobs, tell
+        As for `best_of_all_parent_sets`.
+    step_of : callable
+        The step of a child with some parents.
+    classes : EquivalenceFilter or None
+        If given, only the best network of each class is listed.
+    n : int or None
+        How many are wanted; one more may be listed. None for all within the bound.
+    within : float or None
+        How much more than the best one they may cost; None for any number, if `n` is given.
+
+    Raises
+    ------
+    OutOfTimeError
+        If the deadline has passed.
+    TooManyFamiliesError
+        If there are too many networks, or families that these may have.
+    ProofError
+        If the check finds that the families are not all that are within reach.
+    """
+    with Threads(n_jobs) as threads:
+        settings = _ROUNDING, deadline, seed, threads, tell
+        search = ColumnGeneration(children, network, *settings, most_gap=_MOST_GAP)
+        generated = search.run()
+        depth = _FIRST_DEPTH if within is None else within
+        while True:
+            lists = search.families_within(depth, with_dominated=True)
+            if lists is None:
+                raise TooManyFamiliesError
+            steps = [
+                step_of(int(x), parents)
+                for x, parents in zip(lists.families.child, lists.parents, strict=True)
+            ]
+            most = generated.cost + depth + _ROUNDING
+            rest = lists, steps, generated.bound, classes, most, n, search.is_over
+            found = _networks(*rest)
+            if within is not None or len(found) > (n or 0) or depth > _LAST_DEPTH:
+                checked(children, generated._replace(lists=lists), rounding, threads, depth)
+                return [[steps[f] for f in chosen] for chosen in found]
+            depth *= 2
+
+
+def _networks(
+    lists: Lists,
+    steps: list[Step],
+    bound: Bound,
+    classes: EquivalenceFilter | None,
+    most: float,
+    n: int | None,
+    is_over: Callable[[], bool],
+) -> list[list[int]]:
+    """Return networks of listed families by these, the cheapest first: the first n + 1, or all."""
+    choices, least = _choices(lists, steps, bound, classes)
+    tree, cost = new_tree(choices, least), lists.families.cost
+    found = np.empty((_MOST_NETWORKS, len(choices.start) - 1), dtype=np.int32)
+
+    def best() -> list[list[int]]:
+        own = found[: tree.numbers[N_FOUND]]
+        kept: dict[Any, list[int]] = {}
+        for i in np.argsort(cost[own].sum(axis=1), kind="stable").tolist():
+            chosen = own[i].tolist()
+            key = i if classes is None else classes.class_of(iter([steps[f] for f in chosen]))
+            kept.setdefault(key, chosen)
+            if n is not None and len(kept) > n:
+                break
+        return [*kept.values()]
+
+    while (state := list_networks(choices, tree, most, found, _NODES)) != DONE:
+        if is_over():
+            raise OutOfTimeError
+        if state == FULL:
+            kept = best()
+            if n is None or not n < len(kept) <= _MOST_NETWORKS // 2:
+                raise TooManyFamiliesError
+            most = float(cost[kept[-1]].sum()) + _ROUNDING
+            found[: len(kept)] = kept
+            tree.numbers[N_FOUND] = len(kept)
+    return best()
+
+
+def _choices(
+    lists: Lists, steps: list[Step], bound: Bound, classes: EquivalenceFilter | None
+) -> tuple[Choices, float]:
+    """Return families as the search reads them, and what networks cost at least."""
+    families = lists.families
+    start, n, m = families.start, families.cost.size, families.start.size - 1
+    starts, cuts, values = coefficients_of(families, np.arange(n), arrays_of(bound.cuts, m))
+    shares, owners = bound.multipliers[cuts] * values, np.repeat(np.arange(n), np.diff(starts))
+    reduced = families.cost - np.bincount(owners, shares, n)
+    least = np.minimum.reduceat(reduced, start[:-1])
+    bounds = bound.multipliers * [cut.bound for cut in bound.cuts]
+    # Two families that exclude each other share a cut that no network can pay twice.
+    rivals = _rivals(lists, steps, classes)
+    order = np.argsort(owners := np.concatenate([owners, rivals.ravel()]), kind="stable")
+    cuts = np.concatenate([cuts, np.repeat(len(bounds) + np.arange(len(rivals)), 2)])
+    shares = np.concatenate([shares, np.full(rivals.size, _NEVER)])
+    choices = Choices(
+        start,
+        reduced - least[families.child],
+        bits_of_rows(families.parents, m),
+        np.searchsorted(owners[order], np.arange(n + 1)),
+        cuts[order],
+        shares[order],
+        np.concatenate([bounds, np.full(len(rivals), _NEVER)]),
+    )
+    return choices, math.fsum([*least, *bounds])
+
+
+def _rivals(lists: Lists, steps: list[Step], classes: EquivalenceFilter | None) -> Integers:
+    """Return pairs of families with a covered edge that a listed network has the other way."""
+    child = lists.families.child.tolist()
+    number = {key: f for f, key in enumerate(zip(child, lists.parents, strict=True))}
+    pairs = [
+        (f, g)
+        for (_, parents), f in number.items()
+        for y in parents
+        if (g := number.get((y, tuple(p for p in parents if p != y)))) is not None
+        and classes is not None
+        and classes.leave_out(steps[g], iter([steps[f]]))
+    ]
+    return np.array(pairs, dtype=np.int64).reshape(-1, 2)
