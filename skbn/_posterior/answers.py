@@ -196,11 +196,9 @@ def densities_given_networks(
     is_set : ndarray of shape (n, m), bool, or None
         Which nodes were set in each row.
     """
-    rows, weight = _counted(sample)
+    rows, weight, is_set = _counted(sample, is_set)
     of_column = {x: statistics for own, statistics in table.groups for x in own}
-    counts = np.ones((len(rows), len(nodes.names)), dtype=bool)
-    if is_set is not None:
-        counts = ~(is_set if sample.weight is None else is_set[sample.weight > 0])
+    counts = ~is_set if is_set is not None else np.ones((len(rows), len(nodes.names)), dtype=bool)
     known: dict[tuple[int, int], float] = {}
 
     def density(node: int, mask: int) -> float:
@@ -218,11 +216,12 @@ def densities_given_networks(
     )
 
 
-def _counted(sample: Sample) -> tuple[Floats, Floats]:
-    """Return the rows of a positive weight, and their weights."""
+def _counted(sample: Sample, is_set: Booleans | None) -> tuple[Floats, Floats, Booleans | None]:
+    """Return the rows of a positive weight, their weights, and what was set in them."""
     if sample.weight is None:
-        return sample.rows, np.ones(len(sample.rows))
-    return sample.rows[sample.weight > 0], sample.weight[sample.weight > 0]
+        return sample.rows, np.ones(len(sample.rows)), is_set
+    counts = sample.weight > 0
+    return sample.rows[counts], sample.weight[counts], None if is_set is None else is_set[counts]
 
 
 def densities_given_parameters(
@@ -238,9 +237,7 @@ def densities_given_parameters(
     is_set : ndarray of shape (n, n_columns), bool, or None
         Which columns were set in each row.
     """
-    rows, weight = _counted(sample)
-    if is_set is not None and sample.weight is not None:
-        is_set = is_set[sample.weight > 0]
+    rows, weight, is_set = _counted(sample, is_set)
     return np.array([float(weight @ model.log_density(rows, is_set)) for model in models])
 
 

@@ -177,16 +177,17 @@ class IncompleteProblem(TableProblem):
         except DegenerateColumnsError as error:
             constant = error
         every = [*range(filled.n_columns)]
-        raise joined(constant, lambda: self._require_independent(every))
+        raise joined(constant, lambda: self.require_independent(every))
 
-    def require_independent(self) -> None:
-        """Raise if columns are combinations of others where they are observed together."""
-        self._require_independent(self._kept)
-
-    def _require_independent(
-        self, columns: list[int], not_set: int | None = None, **settings: Any
+    def require_independent(
+        self, columns: list[int] | None = None, not_set: int | None = None, **settings: Any
     ) -> None:
-        """Raise if columns are combinations of others, in the rows in which one was not set."""
+        """Raise if columns are combinations of others where they are observed together.
+
+        `columns` are by default those of the regressions. With `not_set`, one of these, only the
+        rows count in which it was not set.
+        """
+        columns = self._kept if columns is None else columns
         nodes, known = self._all_nodes, self._known
         if not_set is not None:
             known = known[~self._is_given[self._counts][:, self._kept[not_set]]]
@@ -347,10 +348,10 @@ class IncompleteProblem(TableProblem):
             If columns are combinations of others where they are observed together.
         """
         rows, found = self.rows, saturated(self.rows, COARSE, is_over)
-        self._require_independent(self._kept, scatter=found.scatter[0])
+        self.require_independent(scatter=found.scatter[0])
         for g, columns in enumerate(rows.groups[1:], start=1):
-            own = partial(self._require_independent, self._kept, scatter=found.scatter[g])
-            self._of_group(columns, partial(own, columns[0]))
+            own = partial(self.require_independent, not_set=columns[0], scatter=found.scatter[g])
+            self._of_group(columns, own)
         return found
 
     def estimate(
@@ -372,7 +373,7 @@ class IncompleteProblem(TableProblem):
             return estimate(self.rows, of_columns, begin, tolerance=tolerance, is_over=is_over)
         except UnboundedError as error:
             column = error.column
-        self._require_independent(self._kept, is_unbounded=True)
+        self.require_independent(is_unbounded=True)
         others = "others, or nearly so, in the rows in which they are observed together"
         raise DegenerateColumnsError(
             f"Column {self.nodes.column_names[column]!r} is collinear with {others}, and the "

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from skbn._core.resources import MARGIN, Resources, Workers, largest_that_fits
+from skbn._core.resources import MARGIN, Resources, largest_that_fits
 from skbn._core.text import readable_size, rounded_up
 from skbn._exact.plan import TooLargeError, space_of_scratch
 from skbn._solver.branch_engine import branch_and_cut_bytes, plan_branch_and_cut
@@ -259,7 +259,10 @@ def _plan_dynamic_program(
 def _remedies(shape: Shape, resources: Resources, settings: SearchSettings) -> list[str]:
     """Say what would make all searches fit in memory; each remedy is enough."""
     if resources.cluster is not None:
-        return [_larger_workers(shape, resources, settings, resources.cluster)]
+        needed = _least_memory(shape, resources, settings)
+        larger = f"take workers with {readable_size(needed)} of memory each"
+        fits_now = needed <= int(MARGIN * resources.cluster.n_bytes)
+        return [f"raise max_memory to {rounded_up(needed)}" if fits_now else larger]
     n_bytes = available = int(MARGIN * resources.available)
     remedies = []
     if resources.allowed is not None and resources.allowed < resources.available:
@@ -305,16 +308,6 @@ def _pricing(shape: Shape, settings: SearchSettings, given: Resources) -> list[s
     needed = max(pricing_bytes(shape, group, given.n_jobs) for group in groups)
     remedy = _PRICED_LIST if settings.lists_networks else _PRICING
     return [remedy] if needed <= given.available else []
-
-
-def _larger_workers(
-    shape: Shape, resources: Resources, settings: SearchSettings, workers: Workers
-) -> str:
-    """Say how much memory workers must have."""
-    needed = _least_memory(shape, resources, settings)
-    if needed <= int(MARGIN * workers.n_bytes):
-        return f"raise max_memory to {rounded_up(needed)}"
-    return f"take workers with {readable_size(needed)} of memory each"
 
 
 def _least_memory(shape: Shape, resources: Resources, settings: SearchSettings) -> int:
