@@ -33,12 +33,11 @@ from skbn._posterior.effects import (
     Batches,
     EffectPosterior,
     KnownPaths,
-    SampledNetworks,
     TotalEffects,
     total_effects,
 )
 from skbn._posterior.network_posterior import NetworkPosterior, network_posterior
-from skbn._posterior.parameter_draws import with_parameters
+from skbn._posterior.parameter_draws import SampledNetworks, with_parameters
 from skbn._posterior.plan import sums_fit
 from skbn._posterior.prior import with_edge_prior
 from skbn._posterior.sampled_posterior import ChainSettings, SampledPosterior, sampled_posterior

@@ -21,10 +21,9 @@ from skbn._data.nodes import Nodes
 from skbn._data.sample import Sample
 from skbn._networks.gaussian import LinearGaussianModel
 from skbn._networks.network import GaussianBayesianNetwork
-from skbn._posterior.effects import SampledNetworks
 from skbn._posterior.network_posterior import NetworkPosterior, network_posterior
 from skbn._posterior.order_sums import log_number_of_orders
-from skbn._posterior.parameter_draws import log_predictive
+from skbn._posterior.parameter_draws import SampledNetworks, log_predictive
 from skbn._posterior.sampled_posterior import SampledPosterior
 from skbn._scores.criteria import BGe, Criterion
 from skbn._scores.local_scores import LocalScores

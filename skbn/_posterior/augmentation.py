@@ -24,9 +24,9 @@ from skbn._missing.incomplete_rows import incomplete_rows
 from skbn._networks.gaussian import LinearGaussianModel, NetworkParameters
 from skbn._networks.inference import filled, with_levels
 from skbn._networks.network import GaussianBayesianNetwork
-from skbn._posterior.effects import Batches, KnownPaths, SampledNetworks
+from skbn._posterior.effects import Batches, KnownPaths
 from skbn._posterior.network_posterior import NetworkPosterior
-from skbn._posterior.parameter_draws import with_parameters
+from skbn._posterior.parameter_draws import SampledNetworks, with_parameters
 from skbn._posterior.sampled_posterior import SampledPosterior
 from skbn._posterior.sampling import sample_networks
 from skbn._scores.criteria import BGe

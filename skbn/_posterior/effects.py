@@ -20,7 +20,7 @@ tables' means along the chain gives the errors.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, NamedTuple, Self, overload
@@ -36,14 +36,12 @@ from skbn._core.resources import one_blas_thread, require_memory
 from skbn._core.subsets import parents_of_masks
 from skbn._core.text import readable_count, readable_name, readable_value
 from skbn._data.nodes import Nodes
-from skbn._data.statistics import GroupStatistics
 from skbn._displays.forest_display import ForestDisplay
 from skbn._displays.notebook import TableRepr, frame_of
 from skbn._networks.effect_estimates import EffectSummary, as_probabilities, ends_of
 from skbn._networks.effects import Combination, change_and_reading, matrix_of
 from skbn._posterior.effect_kernels import sum_paths
-from skbn._posterior.parameter_draws import NETWORKS_AT_A_TIME, draw_coefficients, masks_of_columns
-from skbn._scores.criteria import Criterion
+from skbn._posterior.parameter_draws import NETWORKS_AT_A_TIME, SampledNetworks, draw_coefficients
 
 _EPS = np.finfo(np.float64).eps
 
@@ -480,23 +478,6 @@ class TotalEffects(TableRepr):
         ]
 
 
-class SampledNetworks(NamedTuple):
-    """Networks that were sampled from the posterior of one table.
-
-    Parameters
-    ----------
-    groups : sequence of GroupStatistics
-        Those of the table: all columns.
-    criterion : Criterion
-    parents : ndarray of shape (n, m), int64 or object
-        The masks of each node's parents.
-    """
-
-    groups: Sequence[GroupStatistics]
-    criterion: Criterion
-    parents: Integers
-
-
 class KnownPaths(NamedTuple):
     """What is known of paths without samples, and how samples depend on each other.
 
@@ -589,11 +570,10 @@ def total_effects(
     in_batches = _Sums(paths.batches, k, k_out)
     start, freedom = 0, np.inf
     with one_blas_thread():
-        for table, some in _portions(tables):
+        for some, of_columns in (part for table in tables for part in table.portions(nodes)):
             is_parent = nodes.by_column(parents_of_masks(some))
             is_parent = np.ascontiguousarray(np.repeat(is_parent, nodes.widths, axis=1))
-            of_columns = masks_of_columns(nodes, some)
-            drawn = draw_coefficients(table.groups, table.criterion, of_columns, rng)
+            drawn = draw_coefficients(of_columns, rng)
             here = slice(start, start + len(some))
             found = []
             for coef in (drawn.coef, drawn.expected):
@@ -625,15 +605,6 @@ def total_effects(
     return TotalEffects(
         nodes, causes, outcomes, draws, probability, path_errors, given_path, errors, freedom
     )
-
-
-def _portions(
-    tables: Sequence[SampledNetworks],
-) -> Iterator[tuple[SampledNetworks, Integers]]:
-    """Yield some of the networks at a time, with the table that they are of."""
-    for table in tables:
-        for start in range(0, len(table.parents), NETWORKS_AT_A_TIME):
-            yield table, table.parents[start : start + NETWORKS_AT_A_TIME]
 
 
 def _combined(effects: Floats, weights: Floats, axis: int) -> Floats:

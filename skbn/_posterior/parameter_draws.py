@@ -17,10 +17,10 @@ prior is flat in the coefficients, the intercept and the logarithm of the varian
 the scatter of the rows, ``d = n - l - 1`` and ``k = n``.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -68,6 +68,32 @@ class FamilyPosteriors:
     root: Floats
     mean: Floats
     n_behind_mean: float
+
+
+class SampledNetworks(NamedTuple):
+    """Networks that were sampled from the posterior of one table.
+
+    Parameters
+    ----------
+    groups : sequence of GroupStatistics
+        Those of the table: all columns.
+    criterion : Criterion
+    parents : ndarray of shape (n, m), int64 or object
+        The masks of the parents of each node, or of each column.
+    """
+
+    groups: Sequence[GroupStatistics]
+    criterion: Criterion
+    parents: Integers
+
+    def portions(self, nodes: Nodes) -> Iterator[tuple[Integers, Self]]:
+        """Yield the masks of some networks at a time, and these as networks of columns."""
+        for start in range(0, len(self.parents), NETWORKS_AT_A_TIME):
+            masks = some = self.parents[start : start + NETWORKS_AT_A_TIME]
+            if not nodes.are_columns:
+                of_columns = [nodes.parents_of_columns(each) for each in some.tolist()]
+                masks = np.array(of_columns, dtype=mask_type(len(nodes.columns)))
+            yield some, self._replace(parents=masks)
 
 
 class CoefficientDraws(NamedTuple):
@@ -186,24 +212,15 @@ def log_predictive(
     return float(constant - (d + n) / 2 * np.log1p(squares) - log_det / 2)
 
 
-def draw_parameters(
-    groups: Sequence[GroupStatistics],
-    criterion: Criterion,
-    dags: Sequence[Sequence[int]] | Integers,
-    rng: Random,
-) -> list[NetworkParameters]:
+def draw_parameters(networks: SampledNetworks, rng: Random) -> list[NetworkParameters]:
     """Draw the parameters of each network from their posterior, given its graph.
 
     Memory grows with the number of networks times m squared: pass a few thousand at a time.
 
     Parameters
     ----------
-    groups : sequence of GroupStatistics
-        All columns.
-    criterion : Criterion
-    dags : array-like of shape (n_dags, m), int or object
-        The masks of each column's parents in each network; Python's integers if int64 has too few
-        bits.
+    networks : SampledNetworks
+        Networks of columns.
     rng : numpy.random.Generator or RandomState
 
     Returns
@@ -216,7 +233,7 @@ def draw_parameters(
     ValueError
         As `family_posteriors` does.
     """
-    drawn = draw_coefficients(groups, criterion, dags, rng)
+    drawn, groups = draw_coefficients(networks, rng), networks.groups
     first = groups[0].statistics.mean
     own = drawn.mean_deviation
     for columns, statistics in groups[1:]:  # from the same mean as the first columns
@@ -237,14 +254,13 @@ def with_parameters(
 
     `exogenous` is the mask of the columns that are not modelled.
     """
-    scorer, groups = scores.scorer, scores.scorer.group_statistics
-    nodes = scorer.nodes
+    scorer, nodes = scores.scorer, scores.scorer.nodes
     outside = tuple(nodes.columns_of(members_of(exogenous)))
     networks = []
-    for start in range(0, len(parents), NETWORKS_AT_A_TIME):
-        of_columns = masks_of_columns(nodes, parents[start : start + NETWORKS_AT_A_TIME])
-        drawn = draw_parameters(groups, scorer.criterion, of_columns, random_state)
-        for columns, parameters in zip(of_columns.tolist(), drawn, strict=True):
+    every = SampledNetworks(scorer.group_statistics, scorer.criterion, parents)
+    for _, some in every.portions(nodes):
+        drawn = draw_parameters(some, random_state)
+        for columns, parameters in zip(some.parents.tolist(), drawn, strict=True):
             model = LinearGaussianModel.from_estimates(
                 nodes.column_names, columns, parameters, [0] * len(columns)
             )
@@ -254,20 +270,7 @@ def with_parameters(
     return networks
 
 
-def masks_of_columns(nodes: Nodes, parents: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return the masks of the parents of the columns of nodes, (n, n_columns)."""
-    if nodes.are_columns:
-        return parents
-    of_columns = [nodes.parents_of_columns(masks) for masks in parents.tolist()]
-    return np.array(of_columns, dtype=mask_type(len(nodes.columns)))
-
-
-def draw_coefficients(
-    groups: Sequence[GroupStatistics],
-    criterion: Criterion,
-    dags: Sequence[Sequence[int]] | Integers,
-    rng: Random,
-) -> CoefficientDraws:
+def draw_coefficients(networks: SampledNetworks, rng: Random) -> CoefficientDraws:
     """Draw the coefficients of each network; the arguments are those of `draw_parameters`.
 
     Raises
@@ -275,7 +278,7 @@ def draw_coefficients(
     ValueError
         As `family_posteriors` does.
     """
-    masks = np.asarray(dags)
+    groups, criterion, masks = networks
     n_dags, m = masks.shape
     n_parents = parents_of_masks(masks).sum(axis=-1)
     # All random numbers come first, so that they do not depend on how families are grouped.

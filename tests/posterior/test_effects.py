@@ -16,7 +16,7 @@ from skbn._data.nodes import Nodes
 from skbn._data.statistics import GroupStatistics
 from skbn._networks.effects import all_changes
 from skbn._posterior.effect_kernels import sum_paths
-from skbn._posterior.parameter_draws import draw_parameters, family_posteriors
+from skbn._posterior.parameter_draws import SampledNetworks, draw_parameters, family_posteriors
 
 VALUES = np.array([1.5, -0.5, 2.0, 0.5])
 MIXED = EffectPosterior("a", "b", 0.2, VALUES, 0.9, 0.01, 0.004)
@@ -273,7 +273,7 @@ def test_draws_have_the_moments(criterion):
     statistics, criterion = statistics_and_criterion(rows, criterion)
     dag = [0, 0b0001, 0b0011, 0b0110]
     groups, rng = of_all(statistics), np.random.default_rng(3)
-    drawn = draw_parameters(groups, criterion, [dag] * n_draws, rng)
+    drawn = draw_parameters(SampledNetworks(groups, criterion, np.array([dag] * n_draws)), rng)
     coef = np.array([each.coef for each in drawn])
     mean = np.array([each.mean for each in drawn])
     variance = np.array([each.noise_variance for each in drawn])
@@ -300,7 +300,7 @@ def test_each_network_has_its_own_parents():
     rng = np.random.default_rng(4)
     statistics, criterion = statistics_and_criterion(table(), BGe())
     dags = [[0, 1, 3, 7], [0, 0, 0, 0], [14, 12, 8, 0], [0, 1, 3, 7]]
-    drawn = draw_parameters(of_all(statistics), criterion, np.array(dags), rng)
+    drawn = draw_parameters(SampledNetworks(of_all(statistics), criterion, np.array(dags)), rng)
     for dag, parameters in zip(dags, drawn, strict=True):
         expected = [[bool(mask >> i & 1) for mask in dag] for i in range(M)]
         assert (parameters.coef != 0).tolist() == expected
@@ -327,10 +327,10 @@ def test_columns_that_depend_on_each_other():
     rows[:, 2] = rows[:, 0] + rows[:, 1]
     statistics, criterion = statistics_and_criterion(rows, "bic", max_parents=1)
     assert not statistics.is_checked
-    rng = np.random.default_rng(0)
-    assert draw_parameters(of_all(statistics), criterion, [[0, 1, 2, 4]], rng)[0].coef.any()
+    rng, given = np.random.default_rng(0), (of_all(statistics), criterion)
+    assert draw_parameters(SampledNetworks(*given, np.array([[0, 1, 2, 4]])), rng)[0].coef.any()
     with pytest.raises(ValueError, match=r"Column 2 is collinear"):
-        draw_parameters(of_all(statistics), criterion, [[0, 0, 3, 0]], rng)
+        draw_parameters(SampledNetworks(*given, np.array([[0, 0, 3, 0]])), rng)
 
 
 def test_too_few_rows_for_these_parents():
@@ -349,4 +349,7 @@ def test_a_prior_that_is_not_known():
 
     statistics, criterion = statistics_and_criterion(table(), WithPrior())
     with pytest.raises(ValueError, match=r"not known for WithPrior"):
-        draw_parameters(of_all(statistics), criterion, [[0] * M], np.random.default_rng(0))
+        draw_parameters(
+            SampledNetworks(of_all(statistics), criterion, np.array([[0] * M])),
+            np.random.default_rng(0),
+        )
