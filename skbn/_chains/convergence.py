@@ -69,11 +69,11 @@ class Agreement:
     weights_apart: float
     n: int
 
-    def with_errors_of_constants(self, may_vary: Booleans) -> Agreement:
-        """Give what no state has, or all have, an error where it is not known beforehand.
+    def with_least_errors(self, may_vary: Booleans) -> Agreement:
+        """Give no edge an error below 1/n, unless its probability is known beforehand.
 
-        What has a probability of 1/n is likely to be in none of n independent states. So the error
-        is 1/n, with the effective sample size for n that is usual for the other edges.
+        What has a probability of 1/n is likely to be in none of n independent states, with the
+        effective sample size for n that is usual for the edges.
 
         Parameters
         ----------
@@ -81,14 +81,8 @@ class Agreement:
             Which edges the constraints leave open.
         """
         known = self.sample_sizes[~np.isnan(self.sample_sizes)]
-        error = 1.0 / max(1.0, float(np.median(known)) if known.size else float(self.n))
-        is_constant = may_vary & np.isnan(self.sample_sizes)
-        return replace(
-            self,
-            edge_errors=np.where(
-                is_constant, np.maximum(self.edge_errors, error), self.edge_errors
-            ),
-        )
+        least = 1.0 / max(1.0, float(np.median(known)) if known.size else float(self.n))
+        return replace(self, edge_errors=np.maximum(self.edge_errors, may_vary * least))
 
     @property
     def differences(self) -> Floats:

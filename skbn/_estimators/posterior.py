@@ -146,7 +146,7 @@ class GaussianBNPosterior(SearchParameters, NetworkEstimator):
         Only by sampling or with missing values: the Monte-Carlo standard errors of these means.
         Each is the larger of the error by the spread between chains and the error by the spread
         within them, multiplied by one factor for all edges, by which these vary more between
-        chains. For an edge in no state, or in all, 1 over the usual effective sample size.
+        chains; and at least 1 over the usual effective sample size, also for edges in no state.
     chain_edge_probabilities_ : ndarray of shape (n_chains, m, m), float64
         Only by sampling: the means over the states of each chain.
     r_hat_ : ndarray of shape (m, m), float64

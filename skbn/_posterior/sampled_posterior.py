@@ -313,7 +313,7 @@ def sampled_posterior(
     allowed, required = (
         bits_of(masks, candidates.m).T for masks in (constraints.allowed, constraints.required)
     )
-    agreement = agreement_of(batches).with_errors_of_constants(allowed & ~required)
+    agreement = agreement_of(batches).with_least_errors(allowed & ~required)
     return SampledPosterior(
         agreement,
         networks,
