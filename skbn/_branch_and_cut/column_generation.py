@@ -46,8 +46,9 @@ _NEW_OF_DESCENT, _NEW_OF_SEARCH = 10, 20
 _LISTED_STARTS = 6
 _LEAST_GAIN = 1e-6
 _MOST_DESCENTS = 30
-# The descents end once what they may still find is this little beside the gap of the list.
-_LEAST_SHARE, _LEAST_GAP = 0.1, 0.05
+# The descents end once what they may still find is this little beside the gap of the list: the
+# first share before a search through all parent sets, the second before cuts.
+_LEAST_SHARE, _LEAST_SHARE_BEFORE_CUTS, _LEAST_GAP = 0.1, 0.3, 0.05
 # Columns of windows, rounds by which to tell that the bound stalls, and the share of the gap that
 # these are to close.
 _FIRST_WIDTH, _LAST_WIDTH = 8, 13
@@ -55,11 +56,11 @@ _ROUNDS_TO_JUDGE, _LEAST_SHARE_OF_ROUNDS = 6, 0.15
 # Families whose reduced costs exceed the least one of their child by more than this share of the
 # gap, and by more than as many nats, are forgotten once they are as many of all: the linear program
 # stays small.
-_SHARE_OF_DEAR, _LEAST_DEAR, _MOST_DEAR = 0.04, 1.0, 0.3
+_SHARE_OF_DEAR, _LEAST_DEAR, _MOST_DEAR = 0.025, 1.0, 0.3
 # The least violation of a cut: at first, in the end, and what it is divided by in between.
 _LEAST_VIOLATION, _SMALLEST_VIOLATION, _STEP_OF_VIOLATION = 0.05, 0.002, 3.0
 _ACCEPTED_SHARE = 0.8
-_AGE, _MOST_KEPT_ADDED, _MOST_BYTES_KEPT = 5, 200, 1 << 28
+_AGE, _MOST_KEPT_ADDED, _MOST_BYTES_KEPT = 3, 200, 1 << 28
 # All parent sets are searched once in this many rounds, or in more: a search may take as long as
 # this many nodes for each column and round.
 _ROUNDS_TO_SEARCH, _NODES_OF_ROUND = 8, 400
@@ -289,12 +290,13 @@ class ColumnGeneration:
         gap_of_listing, is_due, n_empty = math.inf, False, 0
         while not self.is_over():
             self._n_rounds += 1
-            pricing, gap, gap_of_all = self._descend()
+            is_due = is_due or self._is_search_due() or n_empty > _ROUNDS_WITHOUT_CUTS
+            share = _LEAST_SHARE if is_due else _LEAST_SHARE_BEFORE_CUTS
+            pricing, gap, gap_of_all = self._descend(share)
             stalls = len(bounds) > _ROUNDS_TO_JUDGE and (
                 bounds[-1] - bounds[-1 - _ROUNDS_TO_JUDGE] < _LEAST_SHARE_OF_ROUNDS * gap
             )
-            is_due = is_due or self._is_search_due() or gap <= self._tolerance
-            is_due = is_due or n_empty > _ROUNDS_WITHOUT_CUTS
+            is_due = is_due or gap <= self._tolerance
             if is_due and gap_of_all <= (1 + _LEAST_SHARE) * gap + _LEAST_GAP:
                 is_due = False
                 n_new = self._search_all(pricing)
@@ -339,8 +341,8 @@ class ColumnGeneration:
         n_rounds = sum(self._n_nodes) / (_NODES_OF_ROUND * self._m)
         return self._n_rounds >= max(_ROUNDS_TO_SEARCH, n_rounds)
 
-    def _descend(self) -> tuple[Pricing, float, float]:
-        """Solve and add families by descents, until these find little.
+    def _descend(self, share: float) -> tuple[Pricing, float, float]:
+        """Solve and add families by descents, until these find little: this share of the gap.
 
         Returns
         -------
@@ -355,7 +357,7 @@ class ColumnGeneration:
             gap = self._cost - pricing.bound
             missing = sum(max(0.0, least - each.least) for least, each in found)
             self._report(f"{self._lists.families.cost.size:,} families")
-            if not n_new or missing < _LEAST_SHARE * gap + _LEAST_GAP or self.is_over():
+            if not n_new or missing < share * gap + _LEAST_GAP or self.is_over():
                 break
         if n_new:
             pricing = self._solve()

@@ -36,6 +36,9 @@ _MOST_NETWORKS = 1024
 # Halfway to a network, a cut is violated by about half as much as at the point. If cuts are fewer
 # there than columns by this factor, more are sought at the point.
 _SHARE_BETWEEN, _FEW_CUTS = 0.4, 3
+# There is a window for each column, and one more for each column that it is narrower than this: a
+# linear program takes as long whether its cuts come from few windows or many.
+_WIDE = 11
 # Coefficients are rounded to multiples of 1 / this, so that the bound of a cut is exact.
 _STEPS_OF_ONE = 2.0**32
 
@@ -229,10 +232,11 @@ def cuts_towards(
     rest = accept, rng, threads
     between = point.halfway_to(network)
     found: list[Cut] = [*clusters_of_cycles(between)]
-    found += local_cuts(between, width, m, _SHARE_BETWEEN * least, *rest)
+    n_windows = m * max(1, _WIDE - width)
+    found += local_cuts(between, width, n_windows, _SHARE_BETWEEN * least, *rest)
     if len(found) < m // _FEW_CUTS:
         found += clusters_of_cycles(point)
-        found += local_cuts(point, width, m, least, *rest)
+        found += local_cuts(point, width, n_windows, least, *rest)
     return found
 
 
