@@ -170,7 +170,7 @@ def test_all_parent_sets_are_priced(seed, limits):
         assert below.parents == []
 
 
-@pytest.mark.parametrize("limits", LIMITS[:4])
+@pytest.mark.parametrize("limits", LIMITS[:5])
 def test_no_single_change_lowers_the_end_of_a_descent(limits):
     children, cuts, multipliers, costs, reduced = random_priced(3, **limits)
     m = len(children)
@@ -185,16 +185,8 @@ def test_no_single_change_lowers_the_end_of_a_descent(limits):
             p for p in reduced[x] if len(set(p) ^ set(best)) <= 2 and abs(len(p) - len(best)) < 2
         ]
         assert found.least <= min(reduced[x][p] for p in near) + 1e-8
-
-
-def test_a_short_search_finds_families_of_nodes():
-    children, cuts, multipliers, costs, reduced = random_priced(3, widths=WIDTHS)
-    for x, child in enumerate(children):
-        discounts = discounts_of(child, x, arrays_of(cuts, len(children)), multipliers)
-        found = price_near(child, discounts, [()])
-        assert found.least == pytest.approx(min(reduced[x].values()), abs=1e-9)
-        for parents, r, c in zip(found.parents, found.reduced, found.cost, strict=True):
-            assert (r, c) == pytest.approx((reduced[x][parents], costs[x][parents]), abs=1e-9)
+        if "widths" in limits:
+            assert found.least == pytest.approx(min(reduced[x].values()), abs=1e-9)
 
 
 def without_dominated(found):

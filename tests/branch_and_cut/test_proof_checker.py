@@ -226,15 +226,27 @@ BAD_CUTS = {
 }
 
 
-@pytest.mark.parametrize("what", BAD_CUTS)
-def test_cuts_that_do_not_hold_are_refused(what):
-    assert_refused(FAMILIES, Proof([LocalCut(*BAD_CUTS[what])], Node(), 9.0, -math.inf), "cut 0")
+BAD_CLUSTERS = [ClusterCut(np.array(own, dtype=np.int16)) for own in ([0, 0], [4], [-1, 0], [])]
 
 
-@pytest.mark.parametrize("columns", [[0, 0], [4], [-1, 0], []])
-def test_clusters_of_other_columns_are_refused(columns):
-    cut = ClusterCut(np.array(columns, dtype=np.int16))
+@pytest.mark.parametrize("cut", [*(LocalCut(*cut) for cut in BAD_CUTS.values()), *BAD_CLUSTERS])
+def test_cuts_that_do_not_hold_are_refused(cut):
     assert_refused(FAMILIES, Proof([cut], Node(), 9.0, -math.inf), "cut 0")
+
+
+@pytest.mark.parametrize(
+    ("cuts", "multipliers", "message"),
+    [
+        *(([i], [1.0], f"cut {i}") for i in (-1, 1, 2)),
+        ([0], [1.0, 1.0], "node 0"),
+        ([0.5], [1.0], "node 0"),
+        ([[0]], [[1.0]], "node 0"),
+    ],
+)
+def test_steps_of_other_cuts_or_multipliers_are_refused(cuts, multipliers, message):
+    root = Node([Step(np.array(cuts), np.array(multipliers))])
+    cluster = ClusterCut(np.array([0, 1], dtype=np.int16))
+    assert_refused(FAMILIES, Proof([cluster], root, 9.0, -math.inf), message)
 
 
 # Trees
@@ -354,20 +366,6 @@ def test_multipliers_that_give_no_bound_are_refused(multiplier):
     multipliers[1] = multiplier
     root = Node([Step(proof.root.steps[0].cuts, multipliers)])
     assert_refused(families, proof._replace(root=root), "node 0 at depth 0, step 0")
-
-
-@pytest.mark.parametrize("i", [-1, 1, 2])
-def test_cuts_that_are_not_there_are_refused(i):
-    root = Node([Step(np.array([i], dtype=np.int32), np.ones(1))])
-    cuts = [ClusterCut(np.array([0, 1], dtype=np.int16))]
-    assert_refused(FAMILIES, Proof(cuts, root, 9.0, -math.inf), f"cut {i}")
-
-
-def test_steps_without_one_multiplier_for_each_cut_are_refused():
-    cuts = [ClusterCut(np.array([0, 1], dtype=np.int16))]
-    for ids, multipliers in [([0], [1.0, 1.0]), ([0.5], [1.0]), ([[0]], [[1.0]])]:
-        root = Node([Step(np.array(ids), np.array(multipliers))])
-        assert_refused(FAMILIES, Proof(cuts, root, 9.0, -math.inf), "node 0")
 
 
 @pytest.mark.parametrize(

@@ -74,6 +74,7 @@ def test_knowledge_that_contradicts():
     fitted = learner(required_edges=[("a", "c")], forbidden_edges=[("a", "b")]).fit(TABLE)
     assert fitted.dag_.has_edge("a", "c")
     assert not fitted.dag_.has_edge("a", "b")
+    assert not learner(tiers=[["b"], ["a", "c", "d"]]).fit(TABLE).dag_.has_edge("a", "b")
     raises(r"\['d'\] are in no tier", learner(tiers=[["b"], ["c"]]).fit, TABLE)
 
 
@@ -84,11 +85,6 @@ def test_tiers_need_not_name_them(tiers):
     assert {*fitted.dag_.edges} == {*expected.dag_.edges}
     own = LocalScoreTransformer().fit_transform(TABLE).local_score("a")
     assert fitted.network_score_ == pytest.approx(expected.network_score_ - own)
-
-
-def test_a_tier_of_its_own_counts():
-    fitted = learner(tiers=[["b"], ["a", "c", "d"]]).fit(TABLE)
-    assert not fitted.dag_.has_edge("a", "b")
 
 
 def test_listed_scores():
