@@ -254,8 +254,9 @@ def run_all(
     """Return the result of a function for each tuple of arguments, computed in threads.
 
     `results`, if given, is the list to which they are appended, in order, up to the first that
-    failed. The first error stops the calls that advance the same progress, and is raised when they
-    have ended. The locals of its frames are cleared, because they may hold tables.
+    failed. Linear algebra takes one thread meanwhile. The first error stops the calls that advance
+    the same progress, and is raised when they have ended. The locals of its frames are cleared,
+    because they may hold tables.
     """
 
     def run(*given: Any) -> Result:
@@ -268,7 +269,7 @@ def run_all(
             raise
 
     results = [] if results is None else results
-    with Threads(n_threads) as threads:
+    with one_blas_thread(), Threads(n_threads) as threads:
         try:
             for result in threads.map(run, arguments):
                 results.append(result)

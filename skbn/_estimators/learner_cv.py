@@ -13,7 +13,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 
 from skbn._core.arrays import Floats, Integers, is_listed
 from skbn._core.estimator import StrOptions, fit_method
-from skbn._core.resources import FEWEST_COLUMNS, Resources, explained, one_blas_thread, run_all, say
+from skbn._core.resources import FEWEST_COLUMNS, Resources, explained, run_all, say
 from skbn._core.text import readable_value, warn
 from skbn._data.encoding import require_levels
 from skbn._data.row_values import in_order_of_rows, is_mask
@@ -518,12 +518,11 @@ class HeldOutScores:
         outcomes = []
         for solution in solutions:
             assert solution.model is not None
-            with one_blas_thread():
-                rows = problem.kept(held_out.rows)
-                is_set = held_out.is_set
-                if is_set is not None:
-                    is_set = problem.nodes.by_column(is_set)
-                score = held_out.mean(solution.model.log_density(rows, is_set))
+            rows = problem.kept(held_out.rows)
+            is_set = held_out.is_set
+            if is_set is not None:
+                is_set = problem.nodes.by_column(is_set)
+            score = held_out.mean(solution.model.log_density(rows, is_set))
             n_edges = sum(mask.bit_count() for mask in solution.parents)
             is_unproven = sample.is_complete and not solution.is_optimal
             outcomes.append((score, n_edges, is_unproven))

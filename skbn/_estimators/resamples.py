@@ -27,7 +27,6 @@ from skbn._core.resources import (
     StoppedError,
     count_threads,
     explained,
-    one_blas_thread,
     run_all,
 )
 from skbn._data.sample import Sample
@@ -197,7 +196,7 @@ class Resamples:
         found: list[GaussianBayesianNetwork] = []
         progress = Progress(n * self.refit.work, listeners, False, deadline)
         try:
-            with without_warnings(), one_blas_thread():
+            with without_warnings():
                 if self.n_threads is None:
                     self._by_processes(progress, found)
                 else:
