@@ -4,7 +4,6 @@ Column generation bounds what any network costs, and lists the families that a b
 branch and cut ends on the list.
 """
 
-import itertools
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -140,10 +139,6 @@ def checked(
     else:
         slack = max(generated.cost - bound.bound, 0.0) + (beyond or 0.0)
         thresholds = bound.least + (slack + MARGIN / 2)
-        start, cost = lists.families.start.tolist(), lists.families.cost.tolist()
-        listed = [
-            dict(zip(lists.parents[a:b], cost[a:b], strict=True))
-            for a, b in itertools.pairwise(start)
-        ]
+        listed = lists.by_child()
     rest = bound.cuts, bound.multipliers, thresholds, listed, rounding, threads
     return certified_bound_of_others(children, *rest, with_dominated=beyond is not None)

@@ -109,16 +109,20 @@ class Lists(NamedTuple):
     families: FamilyCosts
     parents: list[Parents]
 
+    def labels(self) -> list[tuple[int, Parents]]:
+        """Return child and parents of each family."""
+        return list(zip(self.families.child.tolist(), self.parents, strict=True))
+
+    def by_child(self) -> list[dict[Parents, float]]:
+        """Return what the families of each child cost."""
+        pairs = list(zip(self.parents, self.families.cost.tolist(), strict=True))
+        return [dict(pairs[a:b]) for a, b in itertools.pairwise(self.families.start.tolist())]
+
     def chosen(self, network: Sequence[Parents]) -> Integers:
         """Return the numbers of a network's families."""
         start = self.families.start
-        return np.array(
-            [
-                start[x] + self.parents[start[x] : start[x + 1]].index(parents)
-                for x, parents in enumerate(network)
-            ],
-            dtype=np.int64,
-        )
+        numbers = [self.parents.index(each, start[x]) for x, each in enumerate(network)]
+        return np.array(numbers, dtype=np.int64)
 
 
 class Generated(NamedTuple):
@@ -257,6 +261,8 @@ class ColumnGeneration:
         near = list(self._threads.map(cost_near, [(x,) for x in range(self._m)]))
         found = self._search(*none, np.array(near) + MARGIN)
         self._keep_bound([], np.empty(0), found)
+        if self.is_over():
+            raise OutOfTimeError
         self._known: list[dict[Parents, float]] = [{} for _ in self._children]
         for x, (child, priced) in enumerate(zip(self._children, found, strict=True)):
             required = child.candidates[: child.costs.n_required].tolist()
@@ -405,11 +411,9 @@ class ColumnGeneration:
 
     def _grow(self) -> None:
         """Give the relaxation all families that are known."""
-        before, lists = self._lists, lists_of(self._known, self._m)
-        child = lists.families.child.tolist()
-        number = {key: i for i, key in enumerate(zip(child, lists.parents, strict=True))}
-        old = zip(before.families.child.tolist(), before.parents, strict=True)
-        numbers = np.array([number[key] for key in old], dtype=np.int64)
+        old, lists = self._lists, lists_of(self._known, self._m)
+        number = {key: i for i, key in enumerate(lists.labels())}
+        numbers = np.array([number[key] for key in old.labels()], dtype=np.int64)
         self._lists = lists
         self._relaxation.replace_families(lists.families, numbers)
 
@@ -422,10 +426,7 @@ class ColumnGeneration:
             self._relaxation.keep(kept)
             families, parents = self._relaxation.families, itertools.compress(lists.parents, kept)
             self._lists = Lists(families, list(parents))
-            self._known = [{} for _ in self._children]
-            own = zip(families.child, self._lists.parents, families.cost.tolist(), strict=True)
-            for x, each, cost in own:
-                self._known[x][each] = cost
+            self._known = self._lists.by_child()
 
     # All parent sets
 
@@ -444,7 +445,15 @@ class ColumnGeneration:
         def of_child(x: int) -> PricedFamilies:
             child = self._children[x]
             discounts = discounts_of(child, x, arrays, multipliers)
-            return price_all(child, discounts, reach[x], 0.0, lambda: self.is_over(began))
+            try:
+                if self.is_over(began):
+                    raise OutOfTimeError
+                return price_all(child, discounts, reach[x], 0.0, lambda: self.is_over(began))
+            except OutOfTimeError:
+                if len(multipliers):
+                    raise
+                # Without cuts, each child's least cost is a bound by itself.
+                return PricedFamilies([], np.empty(0), np.empty(0), float(self._best.least[x]))
 
         began = time.monotonic()
         found = list(self._threads.map(of_child, [(x,) for x in range(self._m)]))
@@ -487,7 +496,7 @@ class ColumnGeneration:
                 if n > _MOST_LISTED:
                     return None
                 own = dict(zip(found.parents, found.cost.tolist(), strict=True))
-                own.setdefault(self._network[x], self._known[x][self._network[x]])
+                own.setdefault(self._network[x], self._children[x].cost_of(self._network[x]))
                 known.append(own)
         except TooManyFamiliesError:
             return None
