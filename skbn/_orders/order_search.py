@@ -47,9 +47,9 @@ _MOST_TRIES = 1000
 _MOST_PLACED, _LEAST_PLACED = 200, 40
 # The share of the time that it may take.
 _SHARE_OF_PLACEMENT = 0.5
-# The search ends when this many perturbations of each start, for each column, bring no better
-# network, and as many as the best network took; but not before the least number.
-_PATIENCE = 7
+# The search ends when this many perturbations of all starts, for each column, bring no better
+# network, and half as many as it took; but not before the least number of each start.
+_PATIENCE = 12
 _LEAST_PATIENCE = 200
 # It also ends after this many perturbations of each start for each column, and after this many in
 # all, which take minutes with 1000 columns.
@@ -65,7 +65,7 @@ _MUCH_A_COLUMN = 0.01
 # and gets further.
 _STARTS = ((30, 12), (150, 4), (math.inf, 2))
 # With more columns, only the best start of the first phase goes on to the second one.
-_MOST_TO_GO_ON = 500
+_MOST_TO_GO_ON = 300
 # Growth that improves nothing this many times in a row finds the same families, up to rounding.
 _MOST_IN_VAIN = 20
 # A limit in time leaves this share of it for the last growth.
@@ -385,12 +385,12 @@ class OrderSearch:
         m = self._lists.m - self._first
         if m < 2:
             return
-        patience = max(_LEAST_PATIENCE, _PATIENCE * m)
+        patience = max(_LEAST_PATIENCE, _PATIENCE * m // len(self._starts))
         most, done, last = min(max(_MOST * m, patience), _MOST_IN_ALL), 0, 0
         top = self._best.totals[1]
-        while (
-            done < most and done - last < max(patience, last) and not self.is_over(1 - _LAST_SHARE)
-        ):
+        while done < most and done - last < max(patience, last // 2):
+            if self.is_over(1 - _LAST_SHARE):
+                break
             # From here to the next growth the lists stay the same.
             states = [self._state(start.best_order) for start in self._starts]
             for start in self._starts:
@@ -403,7 +403,7 @@ class OrderSearch:
                     pass
                 done += _STEP
                 self._n_iter += _STEP * len(self._starts)
-                share = max(done / most, (done - last) / max(patience, last))
+                share = max(done / most, (done - last) / max(patience, last // 2))
                 self._report(self._best.totals[1], self._n_iter, share)
             self._grow(threads, self._starts if m <= _MOST_TO_GROW_ALL else [self._best])
             if self._best.totals[1] > top + self._limits.least:

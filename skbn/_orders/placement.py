@@ -66,6 +66,7 @@ class PlacementSearch:
             np.zeros(m, dtype=np.bool_),
             np.zeros(m, dtype=np.bool_),
             np.zeros(m, dtype=np.int64),
+            np.asarray(regressions.must_be_parent.any(axis=0)),
             first,
             min(max_parents, width),
             least,

@@ -40,6 +40,8 @@ class Fitting(NamedTuple):
         Scratch: which columns may be their parents.
     related : ndarray of shape (m,), int64
         Scratch: columns that a perturbation moves.
+    is_required : ndarray of shape (m,), bool
+        Whether each column must be a parent of another one.
     first : int
         The columns before this position stay there. They have families without parents.
     max_parents : int
@@ -54,6 +56,7 @@ class Fitting(NamedTuple):
     is_open: Booleans
     is_open_to_other: Booleans
     related: Integers
+    is_required: Booleans
     first: int
     max_parents: int
     least: float
@@ -118,7 +121,7 @@ class Kept(NamedTuple):
 FITTING = tuple_type(
     Fitting,
     *(REGRESSIONS, FAMILY, FAMILY, boolean[::1], boolean[::1]),
-    *(int64[::1], int64, int64, float64),
+    *(int64[::1], boolean[::1], int64, int64, float64),
 )
 PLACEMENT = tuple_type(
     Placement,

@@ -101,7 +101,7 @@ def family_scratch(m: int, width: int) -> Family:
 def _start(regressions, family, x):
     """Begin with no parents."""
     for y in range(family.left.size):
-        family.left[y] = regressions.products[y, y]
+        family.left[y] = 1.0
         family.shared[y] = regressions.products[x, y]
     family.log_det[0] = 0.0
 

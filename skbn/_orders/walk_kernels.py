@@ -86,7 +86,7 @@ def _walk(fitting, placement, kept, x, step, end, best, is_final):
     target : int
         The position that gains this much; where x is, if none gains more.
     """
-    must_be_parent = fitting.regressions.must_be_parent
+    must_be_parent, is_required = fitting.regressions.must_be_parent, fitting.is_required[x]
     order, position, gains = placement.order, placement.position, placement.gains[x]
     target = k = position[x]
     hope = _sum_of_gains(order, gains, fitting.first, k if step < 0 else fitting.first)
@@ -95,7 +95,7 @@ def _walk(fitting, placement, kept, x, step, end, best, is_final):
     gain, now, before, to_explain = 0.0, placement.scores[x], -np.inf, 0.0
     while k != end:
         z = order[k + step]
-        is_stopped = must_be_parent[x, z] if step < 0 else must_be_parent[z, x]
+        is_stopped = must_be_parent[x, z] if step < 0 else is_required and must_be_parent[z, x]
         ahead = hope if step < 0 else placement.tops[x] - now
         if is_stopped or not (is_final or gain + ahead > best):
             break
@@ -247,7 +247,8 @@ def _place_greedily(fitting, placement, kept, n_waiting, begin, end):
         # A literal True would compile `toggle` once more.
         is_placed = m <= step < 2 * m
         for y in range(m if is_placed else 0):
-            n_waiting[y] -= regressions.must_be_parent[y, x]
+            if fitting.is_required[x]:
+                n_waiting[y] -= regressions.must_be_parent[y, x]
             if position[y] == m and 0.0 < placement.gains[x, y] < np.inf:
                 toggle(fitting, placement, kept, y, x, is_placed)
 
