@@ -105,6 +105,9 @@ def _fits_with(shape: Shape, fits: Callable[[Shape], bool], max_parents: int) ->
     return fits(shape.with_max_parents(max_parents))
 
 
+# The local scores of a dense search that a thread makes in a second, roughly, as measured; and the
+# seconds from which on a search announces its duration.
+WORK_A_SECOND, LONG = 5e8, 60.0
 # If two engines would take equally long, the first is used.
 ENGINES: tuple[Engine, ...] = (plan_listed_search, plan_dense_search)
 # The largest max_parents that a refusal proposes for branch and cut: with more parents, a proof for
@@ -221,18 +224,31 @@ def _plan_group(
     if lists_networks:
         resources = replace(resources, scratch=None, cluster=None)
     try:
-        return _plan_dynamic_program(shape, group, resources, settings)
+        search = _plan_dynamic_program(shape, group, resources, settings)
     except TooLargeError as error:
         refusal = error
+    else:
+        if _takes_too_long(search, resources):
+            with suppress(TooLargeError, ImportError):
+                return plan_pricing(shape, group, resources, settings) or search
+        return search
     for plan in (plan_pricing,) if lists_networks else (plan_branch_and_cut, plan_pricing):
         try:
-            search = plan(shape, group, resources, settings)
+            other = plan(shape, group, resources, settings)
         except TooLargeError as error:
             refusal = min(refusal, error, key=lambda each: each.needed)
         else:
-            if search is not None:
-                return search
+            if other is not None:
+                return other
     raise refusal
+
+
+def _takes_too_long(search: GroupSearch, resources: Resources) -> bool:
+    """Whether a dynamic program in memory is expected to take minutes, and longer than it may."""
+    if resources.time_limit is None or resources.cluster or resources.scratch:
+        return False
+    seconds = search.work() / (WORK_A_SECOND * resources.n_threads)
+    return seconds > max(LONG, resources.time_limit)
 
 
 def _plan_dynamic_program(

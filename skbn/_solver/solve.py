@@ -22,13 +22,10 @@ from skbn._solver.constraints import Constraints
 from skbn._solver.engines import EXACT, Optimum, SearchSettings, in_table
 from skbn._solver.incomplete_problem import IncompleteProblem
 from skbn._solver.listed_problem import ListedProblem
-from skbn._solver.planner import Plan, plan_searches
+from skbn._solver.planner import LONG, WORK_A_SECOND, Plan, plan_searches
 from skbn._solver.problem import Problem, Solution, TableProblem
 from skbn._solver.structural_em import structural_em, work_of_em
 
-# The local scores of a dense search that a thread makes in a second, roughly, as measured; and the
-# seconds from which on a search announces its duration.
-_WORK_A_SECOND, _LONG = 5e8, 60.0
 # What a search tells of itself.
 _TOLD = "is_finished", "is_full", "n_iter", "n_nodes", "start_losses"
 
@@ -122,8 +119,8 @@ def _search(path: Sequence[Problem], plan: Plan, resources: Resources) -> list[O
 def _expected_time(plan: Plan, n_penalties: int, resources: Resources) -> str:
     """Return about how long a long dynamic program takes on a usual machine, in words."""
     n_threads = resources.n_threads
-    seconds = plan.work(n_penalties) / (_WORK_A_SECOND * n_threads)
-    if plan.heeds_time_limit or seconds < _LONG:
+    seconds = plan.work(n_penalties) / (WORK_A_SECOND * n_threads)
+    if plan.heeds_time_limit or seconds < LONG:
         return ""
     of_threads = f"{n_threads} threads" if n_threads > 1 else "one thread"
     return f", perhaps {duration(seconds)} with {of_threads}"

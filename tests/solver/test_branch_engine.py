@@ -1,5 +1,7 @@
 """Branch and cut as an engine: against dynamic programming, and what it makes of each result."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from agreement import raises
@@ -363,6 +365,20 @@ def test_without_a_time_limit_the_refusal_names_it():
     X = np.random.default_rng(0).normal(size=(60, 40))
     raises("Set time_limit, to 600 seconds for example", GaussianBNLearner().fit, X)
     raises(r"^((?!time_limit).)*$", GaussianBNLearner("bge").fit, X)
+
+
+def test_a_dynamic_program_beyond_the_time_limit_is_not_begun():
+    X = make_gaussian_network(34, mean_degree=1, n_samples=100, random_state=0)[0]
+    scores = LocalScoreTransformer("ebic").fit_transform(X)
+    tiers = [list(range(10)), list(range(10, 34))]
+
+    def planned(time_limit):
+        given = replace(resources(900_000_000), time_limit=time_limit, n_jobs=1)
+        return str(plan_searches(problem(scores, tiers=tiers).read(), given))
+
+    assert "branch and cut over all parent sets of 24 columns" in planned(60)
+    assert "branch and cut" not in planned(None)
+    assert "branch and cut" not in planned(1e5)
 
 
 def test_what_cannot_be_priced_is_named():
