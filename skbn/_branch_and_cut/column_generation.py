@@ -65,8 +65,9 @@ _AGE, _MOST_KEPT_ADDED, _MOST_BYTES_KEPT = 3, 200, 1 << 28
 # this many nodes for each column and round.
 _ROUNDS_TO_SEARCH, _NODES_OF_ROUND = 8, 400
 # The most that the check of a bound takes, as a multiple of the search that it follows from. The
-# last search begins when the second multiple of the time of the one before is left.
-_TIMES_OF_CHECK, _TIMES_OF_SEARCH = 1.5, 3.0
+# last searches begin when the second multiple of the time of the one before is left: each adds
+# families that descents missed, and the bound of the next one is better.
+_TIMES_OF_CHECK, _TIMES_OF_SEARCH = 1.5, 6.0
 # The most families that are listed, the share to which the gap shrinks before that is tried again,
 # and the most nodes that it may take, as a multiple of those of the search before.
 _MOST_LISTED, _SHRINKAGE, _MOST_TIMES_NODES = 20_000, 0.6, 20
