@@ -269,9 +269,8 @@ class OrderSearch:
             placement.begin(self._given[start.i], lambda: self.is_interrupted)
             placement.climb(self._random, start.i, lambda: self.is_over(_SHARE_OF_PLACEMENT))
             self._perturb_placed(placement, start.i)
-            if (
-                placement.best.score > -math.inf
-            ):  # Ctrl-C may have come before all columns were placed
+            # Ctrl-C may have come before all columns were placed.
+            if placement.best.score > -math.inf:
                 self._placed[start.i] = placement.best
             del self._placements[start.i]  # its memory is not needed any more
 
