@@ -4,8 +4,6 @@ Sums are kept in two parts, as in `exact_sums`: an array of shape (2, n) has the
 first row, and what rounding left out of them in its second.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Kernels for a family whose parents are chosen one after the other: its cost and its discount."""
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

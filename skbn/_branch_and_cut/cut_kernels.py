@@ -1,7 +1,5 @@
 """Kernels that evaluate the cuts' coefficients of families, and price families with them."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

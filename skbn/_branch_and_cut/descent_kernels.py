@@ -1,7 +1,5 @@
 """Kernels that lower the reduced cost of families step by step."""
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

@@ -9,8 +9,6 @@ family and one for the sum of the weights, a few dozens; its inverse is kept as 
 The program's columns are numbered: the slack of each family, its excess, and then the networks.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -7,8 +7,6 @@ one child after the other, next of the child that has fewest left, and drops tho
 too much or close a directed cycle.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -4,11 +4,9 @@ Column generation closes the gap of the root, so that few families are within re
 are listed, and a search chooses among them.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -33,14 +31,30 @@ _NODES = 1 << 14
 _MOST_NETWORKS = 1 << 17
 
 
+class Near(NamedTuple):
+    """Which networks are listed.
+
+    Parameters
+    ----------
+    n : int or None
+        How many are wanted; one more may be listed. None for all within the bound.
+    within : float or None
+        How much more than the best one they may cost; None for any number, if `n` is given.
+    classes : EquivalenceFilter or None
+        If given, only the best network of each class is listed.
+    """
+
+    n: int | None
+    within: float | None
+    classes: EquivalenceFilter | None
+
+
 def near_networks(
     children: Sequence[Child],
     network: Sequence[Parents],
     step_of: Callable[[int, Parents], Step],
-    classes: EquivalenceFilter | None,
+    near: Near,
     *,
-    n: int | None,
-    within: float | None,
     rounding: float,
     deadline: float,
     seed: int = 0,
@@ -55,12 +69,7 @@ def near_networks(
         As for `best_of_all_parent_sets`.
     step_of : callable
         The step of a child with some parents.
-    classes : EquivalenceFilter or None
-        If given, only the best network of each class is listed.
-    n : int or None
-        How many are wanted; one more may be listed. None for all within the bound.
-    within : float or None
-        How much more than the best one they may cost; None for any number, if `n` is given.
+    near : Near
 
     Raises
     ------
@@ -75,7 +84,7 @@ def near_networks(
         settings = _ROUNDING, deadline, seed, threads, tell
         search = ColumnGeneration(children, network, *settings, most_gap=_MOST_GAP)
         generated = search.run()
-        depth = _FIRST_DEPTH if within is None else within
+        depth = _FIRST_DEPTH if near.within is None else near.within
         while True:
             lists = search.families_within(depth, with_dominated=True)
             if lists is None:
@@ -85,9 +94,8 @@ def near_networks(
                 for x, parents in zip(lists.families.child, lists.parents, strict=True)
             ]
             most = generated.cost + depth + _ROUNDING
-            rest = lists, steps, generated.bound, classes, most, n, search.is_over
-            found = _networks(*rest)
-            if within is not None or len(found) > (n or 0) or depth > _LAST_DEPTH:
+            found = _networks(lists, steps, generated.bound, near, most, search.is_over)
+            if near.within is not None or len(found) > (near.n or 0) or depth > _LAST_DEPTH:
                 checked(children, generated._replace(lists=lists), rounding, threads, depth)
                 return [[steps[f] for f in chosen] for chosen in found]
             depth *= 2
@@ -97,12 +105,12 @@ def _networks(
     lists: Lists,
     steps: list[Step],
     bound: Bound,
-    classes: EquivalenceFilter | None,
+    near: Near,
     most: float,
-    n: int | None,
     is_over: Callable[[], bool],
 ) -> list[list[int]]:
     """Return networks of listed families by these, the cheapest first: the first n + 1, or all."""
+    n, classes = near.n, near.classes
     choices, least = _choices(lists, steps, bound, classes)
     tree, cost = new_tree(choices, least), lists.families.cost
     found = np.empty((_MOST_NETWORKS, len(choices.start) - 1), dtype=np.int32)

@@ -16,8 +16,6 @@ A node of several columns costs what they cost one after the other, each on the 
 node's columns before it.
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

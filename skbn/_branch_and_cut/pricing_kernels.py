@@ -13,8 +13,6 @@ one. When a node was chosen, or many are open, those are left out that the bound
 `relaxed_kernels` rules out.
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

@@ -13,8 +13,6 @@ solve a convex program, the perspective relaxation of the choice of parents at a
 contrast to a regression on all columns, hundreds of columns of noise gain nothing in it.
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

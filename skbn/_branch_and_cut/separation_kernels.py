@@ -8,8 +8,6 @@ dynamic program: first those that a subgradient method meets (`ascend`), and the
 mixture better (`generate`).
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

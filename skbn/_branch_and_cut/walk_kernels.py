@@ -5,8 +5,6 @@ residuals R is the log-determinant of the child's block of B. The check of a pro
 too, but trusts no inverse.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -6,8 +6,6 @@ Entries where S contains x do not matter. Masks come in blocks of 8, and their l
 are vectorised. For that, indices are unsigned: numba tests others for being negative.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

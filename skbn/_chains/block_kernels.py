@@ -15,8 +15,6 @@ Hastings), which is seldom far from 1 as the columns of a block are related.
 Sets of the block's columns are masks, of which bit a is the a-th of them.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -7,8 +7,6 @@ proportional to the product of its columns' weights (conditional Poisson samplin
 columns: they are the coefficients of the product of ``1 + weight * t`` over the columns.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

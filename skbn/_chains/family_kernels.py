@@ -1,7 +1,5 @@
 """Families given a partition: draws of parents, and probabilities of edges."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

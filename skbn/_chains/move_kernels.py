@@ -16,8 +16,6 @@ last one back.
 Sets of chosen columns are masks, of which bit a is the a-th of them.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba import float64, int64
 

@@ -8,8 +8,6 @@ such partition, so that the weights of partitions are sums over disjoint sets of
 Sets of a column's candidates are masks, of which bit p is its candidate p.
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

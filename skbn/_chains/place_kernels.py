@@ -6,8 +6,6 @@ weight is a float64 times a power of ``exp(64)``.
 Sets of chosen columns are masks, of which bit a is the a-th of them.
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

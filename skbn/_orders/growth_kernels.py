@@ -1,7 +1,5 @@
 """Kernels that grow and shrink a column's parents, over all columns that may precede it."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -3,8 +3,6 @@
 A kernel sees the families through `Lists`, and an order through `State`.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

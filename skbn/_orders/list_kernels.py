@@ -1,7 +1,5 @@
 """Kernels that look up families in lists, in which each column has its families best first."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

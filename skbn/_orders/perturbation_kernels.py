@@ -1,7 +1,5 @@
 """Kernels that draw how an order is perturbed, and which losses are accepted, in both phases."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -4,8 +4,6 @@ A column that moves may change its own family, and those of the columns that it 
 refitted from what they are, and only if they lose a parent by it, or would gain one.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

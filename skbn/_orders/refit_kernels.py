@@ -1,7 +1,5 @@
 """Kernels that refit the parents of one column: they add and delete until nothing gains."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

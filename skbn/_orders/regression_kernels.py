@@ -5,8 +5,6 @@ Cholesky decomposition is what the parents so far leave of a column. A column of
 less than `LEAST_PIVOT` cannot become a parent, since rounding would decide its gain.
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Kernels of the iterated local search among orders."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Kernels that move columns within an order, with families refitted on the fly."""
 
-from __future__ import annotations
-
 import numpy as np
 from numba import float64, int64, uint64
 

@@ -147,16 +147,17 @@ class _PricingSearch(ProofSearch):
             return [mask_of(numbers[p] for p in parents) for parents in found.network]
 
         def list_near(wanted: Wanted, **settings: Any) -> list[NearOptimalNetwork]:
-            from skbn._branch_and_cut.near_networks import near_networks
+            from skbn._branch_and_cut.near_networks import Near, near_networks
 
             families = _ScoredFamilies(problem, numbers, children)
             tie, classes = tie_tolerance(score), None
             if wanted.equivalence_classes:
                 classes = EquivalenceFilter(families, len(children), tie, problem.told_apart)
             within = None if wanted.within is None else wanted.within + 2 * tie
-            own = {"n": wanted.n, "within": within, "rounding": rounding, **settings}
+            near = Near(wanted.n, within, classes)
+            own = {"rounding": rounding, **settings}
             with one_blas_thread():
-                found = near_networks(children, network, families.step_of, classes, **own)
+                found = near_networks(children, network, families.step_of, near, **own)
             return [
                 NearOptimalNetwork(
                     math.fsum(step.score for step in steps),
