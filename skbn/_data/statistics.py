@@ -120,10 +120,10 @@ class SampleStatistics:
         """
         for families in least_squares.families_of(self.factor, is_parent):
             if not self.is_checked:
-                for columns, factor, n in zip(
-                    families.columns, families.factors, families.n_parents + 1, strict=True
-                ):
-                    self.independence.check(factor[:n, :n], columns[:n].tolist())
+                for i in np.flatnonzero(families.may_be_dependent(self.independence.rounding)):
+                    n = families.n_parents[i] + 1
+                    columns = families.columns[i, :n].tolist()
+                    self.independence.check(families.factors[i, :n, :n], columns)
             yield families
 
     def check(self, columns: Sequence[int]) -> None:

@@ -151,6 +151,18 @@ class FamilyFactors(NamedTuple):
         both = is_first[:, :, np.newaxis] & is_first[:, np.newaxis, :]
         return np.where(both, self.factors[:, :k, :k], np.eye(k))
 
+    def may_be_dependent(self, rounding: Floats) -> Booleans:
+        """Return which families' columns `dependence_among` must look at, shape (n,)."""
+        # With residuals r, columns are combined with coefficients of at most r_x / r_j: no r_x is
+        # too small if the least of them exceeds all errors. Twice these leave room for rounding.
+        n = self.n_parents + 1
+        try:
+            inverse = np.linalg.inv(self.first_block(n))
+        except np.linalg.LinAlgError:  # a column adds nothing
+            return np.ones(len(n), dtype=bool)
+        least = 1 / np.linalg.norm(inverse, axis=2).max(axis=1)
+        return ~(least > 2 * n * rounding.max())
+
     def log_determinants(self) -> tuple[Floats, Floats]:
         """Return those of each family's parents, and of the parents and the child, shape (n,)."""
         each, n = np.arange(len(self.children)), self.n_parents

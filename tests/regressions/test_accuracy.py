@@ -15,7 +15,7 @@ from skbn import BIC, EBIC, BGe, GaussianBNLearner, LocalScoreTransformer, LogLi
 from skbn._core.subsets import SmallSubsets, bits_of, mask_of, members_of
 from skbn._data.sample import summarise
 from skbn._regressions import least_squares
-from skbn._regressions.least_squares import families_of, neighbours
+from skbn._regressions.least_squares import dependence_among, families_of, neighbours
 from skbn._regressions.log_determinants import log_determinants, set_functions
 from skbn._regressions.set_function import LEAST_SCORE, SetWeights, ruled_out
 from skbn._regressions.small_walk import small_log_determinants
@@ -259,6 +259,21 @@ def test_regressions_are_those_of_least_squares(rows):
             np.testing.assert_allclose(coefficients[i], padded, atol=1e-12)
             seen.append(x)
     assert sorted(seen) == list(range(6))
+
+
+@pytest.mark.parametrize("digits", range(2, 15))
+def test_families_that_need_no_look_are_independent(rows, digits):
+    rows = rows.copy()
+    rows[:, 5] = rows[:, :5].sum(axis=1) + 10.0**-digits * rows[:, 5]
+    factor = np.linalg.qr(rows - rows.mean(axis=0), mode="r")
+    factor /= np.linalg.norm(factor, axis=0)
+    rounding, n_passed = np.geomspace(1e-12, 1e-10, 6), 0
+    (families,) = families_of(factor, bits_of([0, 1, 0b11, 0b111, 0b1111, 0b11111], 6))
+    for i in np.flatnonzero(~families.may_be_dependent(rounding)):
+        n, n_passed = families.n_parents[i] + 1, n_passed + 1
+        columns = families.columns[i, :n].tolist()
+        assert dependence_among(columns, families.factors[i, :n, :n], rounding) is None
+    assert n_passed == (6 if digits < 9 else 5)
 
 
 # The flops that docs/benchmarks.md says the four ways to all regressions take
