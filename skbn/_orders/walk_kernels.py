@@ -99,12 +99,9 @@ def _walk(fitting, placement, kept, x, step, end, best, is_final):
             break
         k += step
         if now != before:
-            regressions, most, enough = (
-                fitting.regressions,
-                fitting.max_parents,
-                now + fitting.least,
+            to_explain = least_explained(
+                fitting.regressions, fitting.family, n, fitting.max_parents, x, now + fitting.least
             )
-            to_explain = least_explained(regressions, fitting.family, n, most, x, enough)
         before = now
         n, now = _pass(fitting, placement, n, x, z, step > 0, now, to_explain)
         gain += now - before
