@@ -268,6 +268,8 @@ class SearchColumns:
 
     def first_of(self, masks: Integers) -> int:
         """Return the first of some parent sets: by their size, then by their columns' numbers."""
+        if len(masks) == 1:
+            return int(masks[0])
         sizes = np.bitwise_count(masks)
         first, *ties = masks[sizes == sizes.min()].tolist()
         if ties:
@@ -327,12 +329,13 @@ def fill_scores(rules: ParentRules, part: Part, blocks: Integers, tables: BlockT
 
 def sets_that_reach(sets: ParentSets, threshold: float) -> tuple[Integers, Floats]:
     """Return the masks of the parent sets whose local scores reach a threshold, and these."""
-    n_reached = _FIRST_ROOM
-    masks, scores = np.empty(0, dtype=np.int64), np.empty(0)
-    while n_reached > len(masks):
-        masks, scores = np.empty(n_reached, dtype=np.int64), np.empty(n_reached)
+    room = _FIRST_ROOM
+    while True:
+        masks, scores = np.empty(room, dtype=np.int64), np.empty(room)
         n_reached = parents_that_reach(sets, threshold, masks, scores)
-    return masks[:n_reached], scores[:n_reached]
+        if n_reached <= room:
+            return masks[:n_reached], scores[:n_reached]
+        room = n_reached
 
 
 class DenseFamilies:

@@ -211,9 +211,10 @@ def _check_rows(scorer: FamilyScorer, is_parent: Booleans, coef: Floats) -> None
     squares, products = np.zeros(m), [np.zeros(len(own)) for own in used]
     for rows in scorer.unit_rows():
         for x, own in enumerate(used):
-            residuals = rows[:, x] - rows[:, own] @ weights[x]
+            others = rows[:, own]
+            residuals = rows[:, x] - others @ weights[x]
             squares[x] += residuals @ residuals
-            products[x] += residuals @ rows[:, own]
+            products[x] += residuals @ others
     for families in families_of(scorer.statistics.factor, is_parent):
         children, n_parents, columns, _ = families
         by_scores = families.residual_norms() ** 2
