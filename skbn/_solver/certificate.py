@@ -29,6 +29,9 @@ from skbn._scores.parent_set_scores import ParentSetScores
 from skbn._scores.scorer import FamilyScorer, ScoredGroup
 from skbn._solver.constraints import Constraints
 
+# The residuals of this many children are computed together, from the columns that these use.
+_BLOCK = 64
+
 
 def certify_constraints(
     names: Sequence[str | int], constraints: Constraints, parents: list[int]
@@ -206,15 +209,24 @@ def _check_rows(scorer: FamilyScorer, is_parent: Booleans, coef: Floats) -> None
     """Raise unless the residuals are least-squares residuals, and agree with the scores."""
     m, names = len(is_parent), scorer.nodes.column_names
     scale = scorer.statistics.scale
-    used = [np.flatnonzero(column) for column in (is_parent | (coef != 0).T)]
-    weights = [coef[own, x] * (scale[own] / scale[x]) for x, own in enumerate(used)]
-    squares, products = np.zeros(m), [np.zeros(len(own)) for own in used]
+    is_used = is_parent | (coef != 0).T
+    is_used[np.diag_indices(m)] = True
+    blocks = []
+    for begin in range(0, m, _BLOCK):
+        children = np.arange(begin, min(begin + _BLOCK, m))
+        used = np.flatnonzero(is_used[children].any(axis=0))
+        # The columns of unit norm times this matrix are the residuals.
+        residual_of = coef[used[:, np.newaxis], children] * -scale[used, np.newaxis]
+        residual_of /= scale[children]
+        residual_of[np.searchsorted(used, children), children - begin] += 1.0
+        blocks.append((children, used, residual_of, np.zeros(residual_of.shape)))
+    squares = np.zeros(m)
     for rows in scorer.unit_rows():
-        for x, own in enumerate(used):
-            others = rows[:, own]
-            residuals = rows[:, x] - others @ weights[x]
-            squares[x] += residuals @ residuals
-            products[x] += residuals @ others
+        for children, used, residual_of, products in blocks:
+            of_block = rows if len(used) == m else rows[:, used]
+            residuals = of_block @ residual_of
+            squares[children] += np.einsum("ij,ij->j", residuals, residuals)
+            products += of_block.T @ residuals
     for families in families_of(scorer.statistics.factor, is_parent):
         children, n_parents, columns, _ = families
         by_scores = families.residual_norms() ** 2
@@ -222,7 +234,8 @@ def _check_rows(scorer: FamilyScorer, is_parent: Booleans, coef: Floats) -> None
         k = int(n_parents.max())
         with_parents = np.zeros((len(children), k))
         for i, x in enumerate(children):
-            with_parents[i, : n_parents[i]] = products[x][is_parent[x, used[x]]]
+            _, used, _, products = blocks[x // _BLOCK]
+            with_parents[i, : n_parents[i]] = products[is_parent[x, used], x % _BLOCK]
         transposed = families.first_block(n_parents).transpose(0, 2, 1)
         in_basis = np.linalg.solve(transposed, with_parents[:, :, np.newaxis])
         explained = (in_basis[:, :, 0] ** 2).sum(axis=1)
