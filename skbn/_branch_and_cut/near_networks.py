@@ -89,10 +89,7 @@ def near_networks(
             lists = search.families_within(depth, with_dominated=True)
             if lists is None:
                 raise TooManyFamiliesError
-            steps = [
-                step_of(int(x), parents)
-                for x, parents in zip(lists.families.child, lists.parents, strict=True)
-            ]
+            steps = [step_of(*label) for label in lists.labels()]
             most = generated.cost + depth + _ROUNDING
             found = _networks(lists, steps, generated.bound, near, most, search.is_over)
             if near.within is not None or len(found) > (near.n or 0) or depth > _LAST_DEPTH:
@@ -169,8 +166,7 @@ def _choices(
 
 def _rivals(lists: Lists, steps: list[Step], classes: EquivalenceFilter | None) -> Integers:
     """Return pairs of families with a covered edge that a listed network has the other way."""
-    child = lists.families.child.tolist()
-    number = {key: f for f, key in enumerate(zip(child, lists.parents, strict=True))}
+    number = {label: f for f, label in enumerate(lists.labels())}
     pairs = [
         (f, g)
         for (_, parents), f in number.items()

@@ -109,10 +109,12 @@ def _has(
     with_dominated: bool,
 ) -> bool:
     """Whether a list has a family at no more than a cost or, if need be, one that dominates it."""
-    if with_dominated or listed.get(parents, np.inf) <= cost:
-        return listed.get(parents, np.inf) <= cost
+    if listed.get(parents, np.inf) <= cost:
+        return True
     own = set(parents)
-    return any(own.issuperset(each) and value <= cost for each, value in listed.items())
+    return not with_dominated and any(
+        own.issuperset(each) and value <= cost for each, value in listed.items()
+    )
 
 
 def _require_decreasing(cut: Cut, number: int) -> None:

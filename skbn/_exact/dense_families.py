@@ -271,13 +271,8 @@ class SearchColumns:
         if len(masks) == 1:
             return int(masks[0])
         sizes = np.bitwise_count(masks)
-        first, *ties = masks[sizes == sizes.min()].tolist()
-        if ties:
-            in_numbers = {
-                mask: sorted(self.numbers[v] for v in members_of(mask)) for mask in (first, *ties)
-            }
-            first = min(in_numbers, key=in_numbers.__getitem__)
-        return int(first)
+        fewest: list[int] = masks[sizes == sizes.min()].tolist()
+        return min(fewest, key=lambda mask: sorted(self.numbers[v] for v in members_of(mask)))
 
 
 def fill_by_blocks(

@@ -106,8 +106,8 @@ def _fits_with(shape: Shape, fits: Callable[[Shape], bool], max_parents: int) ->
 
 
 # The local scores of a dense search that a thread makes in a second, roughly, as measured; and the
-# seconds from which on a search announces its duration.
-WORK_A_SECOND, LONG = 5e8, 60.0
+# seconds from which on a search is long.
+_WORK_A_SECOND, LONG = 5e8, 60.0
 # If two engines would take equally long, the first is used.
 ENGINES: tuple[Engine, ...] = (plan_listed_search, plan_dense_search)
 # The largest max_parents that a refusal proposes for branch and cut: with more parents, a proof for
@@ -247,8 +247,12 @@ def _takes_too_long(search: GroupSearch, resources: Resources) -> bool:
     """Whether a dynamic program in memory is expected to take minutes, and longer than it may."""
     if resources.time_limit is None or resources.cluster or resources.scratch:
         return False
-    seconds = search.work() / (WORK_A_SECOND * resources.n_threads)
-    return seconds > max(LONG, resources.time_limit)
+    return expected_seconds(search.work(), resources) > max(LONG, resources.time_limit)
+
+
+def expected_seconds(work: int, resources: Resources) -> float:
+    """Return about how long a dynamic program takes on a usual machine."""
+    return work / (_WORK_A_SECOND * resources.n_threads)
 
 
 def _plan_dynamic_program(

@@ -22,7 +22,7 @@ from skbn._solver.constraints import Constraints
 from skbn._solver.engines import EXACT, Optimum, SearchSettings, in_table
 from skbn._solver.incomplete_problem import IncompleteProblem
 from skbn._solver.listed_problem import ListedProblem
-from skbn._solver.planner import LONG, WORK_A_SECOND, Plan, plan_searches
+from skbn._solver.planner import LONG, Plan, expected_seconds, plan_searches
 from skbn._solver.problem import Problem, Solution, TableProblem
 from skbn._solver.structural_em import structural_em, work_of_em
 
@@ -119,7 +119,7 @@ def _search(path: Sequence[Problem], plan: Plan, resources: Resources) -> list[O
 def _expected_time(plan: Plan, n_penalties: int, resources: Resources) -> str:
     """Return about how long a long dynamic program takes on a usual machine, in words."""
     n_threads = resources.n_threads
-    seconds = plan.work(n_penalties) / (WORK_A_SECOND * n_threads)
+    seconds = expected_seconds(plan.work(n_penalties), resources)
     if plan.heeds_time_limit or seconds < LONG:
         return ""
     of_threads = f"{n_threads} threads" if n_threads > 1 else "one thread"
