@@ -24,7 +24,7 @@ import numpy.typing as npt
 from numba import float64, int64, types
 from numba.extending import intrinsic, register_jitable
 
-from skbn._core.arrays import ShortIntegers
+from skbn._core.arrays import Booleans, Integers, ShortIntegers
 from skbn._core.compile import inner_kernel, kernel
 from skbn._core.vectors import larger, load, store, without_bit_0, without_bit_1
 
@@ -89,7 +89,7 @@ def renumbered(masks: Iterable[int], numbers: Sequence[int] | Mapping[int, int])
     return found
 
 
-def bits_of(masks: Sequence[int], m: int) -> npt.NDArray[np.bool_]:
+def bits_of(masks: Sequence[int], m: int) -> Booleans:
     """Return the bits of masks of m columns as booleans, one row for each mask.
 
     Examples
@@ -103,7 +103,7 @@ def bits_of(masks: Sequence[int], m: int) -> npt.NDArray[np.bool_]:
     return np.ascontiguousarray(bits.reshape(-1, 8 * width)[:, :m]).view(bool)
 
 
-def parents_of_masks(masks: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+def parents_of_masks(masks: npt.NDArray[Any]) -> Booleans:
     """Return at [i, x, z] whether z is in the mask of x, for masks of m columns by network.
 
     Parameters
@@ -132,7 +132,7 @@ def subsets_of(mask: int) -> list[int]:
     return subsets
 
 
-def submasks_by_size(n_bits: int) -> list[npt.NDArray[np.int64]]:
+def submasks_by_size(n_bits: int) -> list[Integers]:
     """Return all masks of `n_bits` bits, grouped by their number of members.
 
     Examples
@@ -227,13 +227,13 @@ class SmallSubsets:
         return sum(comb(self.n, size) for size in range(self.most + 1))
 
     @cached_property
-    def binomials(self) -> npt.NDArray[np.int64]:
+    def binomials(self) -> Integers:
         """``binomials[c, i]`` is C(c, i), shape (n + 1, most + 1)."""
         table = [[comb(c, i) for i in range(self.most + 1)] for c in range(self.n + 1)]
         return np.array(table, dtype=np.int64)
 
     @cached_property
-    def starts(self) -> npt.NDArray[np.int64]:
+    def starts(self) -> Integers:
         """The number of the first set of each size, and how many there are in all."""
         return np.cumsum([0, *self.binomials[self.n]])
 

@@ -255,10 +255,7 @@ def _summarise_block(
 
 
 def _rows_of_block(
-    block: Any,
-    labels: list[Any],
-    numbers: Sequence[int] | None,
-    names: Sequence[Hashable] | None,
+    block: Any, labels: list[Any], numbers: Sequence[int] | None, names: Sequence[Hashable] | None
 ) -> Floats:
     table = Table(block)
     table.library = "dask"

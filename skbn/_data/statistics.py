@@ -294,10 +294,7 @@ def _too_few_rows(summary: RowSummary, largest_family: int) -> ValueError:
 
 
 def _constants(
-    summary: RowSummary,
-    norm: Floats,
-    magnification: Floats,
-    names: Sequence[Any],
+    summary: RowSummary, norm: Floats, magnification: Floats, names: Sequence[Any]
 ) -> dict[int, str]:
     """Return what is wrong with each column that does not vary."""
     found = {}

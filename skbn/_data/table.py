@@ -224,10 +224,7 @@ def read_columns(
 
 
 def numbers_of(
-    table: Table,
-    wanted: Sequence[Hashable],
-    columns: Sequence[Hashable],
-    remedy: str = REMEDY,
+    table: Table, wanted: Sequence[Hashable], columns: Sequence[Hashable], remedy: str = REMEDY
 ) -> list[int]:
     """Return the numbers of columns, found by name if the names are strings, else by position.
 

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from skbn._displays.appearance import (
-    Edge,
-    EdgeLook,
-)
+from skbn._displays.appearance import Edge, EdgeLook
 from skbn._displays.labels import LINE_HEIGHT, Labels, place_labels, text_width
 from skbn._displays.layout.coordinates import Point
 from skbn._displays.layout.layered import ASPECT, BAND_PADDING, LayeredGraph, Layout, PlacedGraph

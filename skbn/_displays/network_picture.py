@@ -26,14 +26,7 @@ from skbn._displays.appearance import (
     text_on,
     width_for,
 )
-from skbn._displays.composition import (
-    Arranged,
-    Composition,
-    Contents,
-    LegendRow,
-    compose,
-    size_of,
-)
+from skbn._displays.composition import Arranged, Composition, Contents, LegendRow, compose, size_of
 from skbn._displays.labels import LINE_LENGTH, NodeNames
 from skbn._displays.layout.coordinates import CORNER, Point
 from skbn._displays.layout.layered import LayeredGraph, PlacedGraph
@@ -288,7 +281,7 @@ class NetworkPicture:
             f"min_font_size={self.min_font_size:g}. A figure of {_rounded_up(more * width)} x "
             f"{_rounded_up(more * height)} inches has room for that size. You can also try "
             f"orientation={other!r}, shorter names (labels=), fewer nodes (nodes=) or "
-            "legend=False, or lower min_font_size.",
+            "legend=False, or lower min_font_size."
         )
 
     def _draw(self, composition: Composition) -> Canvas:

@@ -264,10 +264,7 @@ class TableRepr:
 
 
 def html_table(
-    caption: str,
-    rows: Sequence[Sequence[str]],
-    alignments: str,
-    header: Sequence[str] = (),
+    caption: str, rows: Sequence[Sequence[str]], alignments: str, header: Sequence[str] = ()
 ) -> str | None:
     """Return a table in HTML, or None if scikit-learn is set to display text.
 

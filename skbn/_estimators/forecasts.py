@@ -500,12 +500,7 @@ def dynamics_of(network: Any, columns: list[Any], lags: list[list[Any]]) -> Dyna
 
 
 def held_values(
-    dynamics: Dynamics,
-    network: Any,
-    n_steps: int,
-    series: list[Any],
-    do: Any,
-    exogenous: Any,
+    dynamics: Dynamics, network: Any, n_steps: int, series: list[Any], do: Any, exogenous: Any
 ) -> Floats:
     """Return the values that are set or given, NaN elsewhere, shape (k, n_steps, m).
 

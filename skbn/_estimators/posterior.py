@@ -8,12 +8,11 @@ from typing import Any, ClassVar, Self
 
 import networkx as nx
 import numpy as np
-import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from skbn._chains.convergence import chains_to_compare
-from skbn._core.arrays import Floats, Random, as_integer, random_seeds
+from skbn._core.arrays import Floats, Integers, Random, as_integer, random_seeds
 from skbn._core.columns import column_number
 from skbn._core.estimator import Interval, StrOptions, fit_method, random_generator
 from skbn._core.graphs import dag_of
@@ -600,7 +599,7 @@ class GaussianBNPosterior(SearchParameters, NetworkEstimator):
         parents = self._sampled(n_samples, random_state)
         return [dag_of(self.local_scores_.columns, masks) for masks in parents.tolist()]
 
-    def _sampled(self, n_samples: int, random_state: Any) -> npt.NDArray[np.int64]:
+    def _sampled(self, n_samples: int, random_state: Any) -> Integers:
         """Return the masks of each column's parents in sampled networks, (n_samples, m)."""
         check_is_fitted(self)
         n_samples = as_integer(n_samples, "n_samples", least=1)
@@ -654,10 +653,7 @@ class GaussianBNPosterior(SearchParameters, NetworkEstimator):
         return with_parameters(self.local_scores_, parents, random_state, exogenous)
 
     def probability(
-        self,
-        feature: Callable[[nx.DiGraph], Any],
-        n_samples: int = 1000,
-        random_state: Any = None,
+        self, feature: Callable[[nx.DiGraph], Any], n_samples: int = 1000, random_state: Any = None
     ) -> answers.EstimatedProbability:
         """Estimate the probability of a feature of networks, or the mean of a number, by samples.
 
@@ -706,12 +702,7 @@ class GaussianBNPosterior(SearchParameters, NetworkEstimator):
     # Effects
 
     def effect(
-        self,
-        cause: Any,
-        outcome: Any,
-        *,
-        n_samples: int = 10_000,
-        random_state: Any = None,
+        self, cause: Any, outcome: Any, *, n_samples: int = 10_000, random_state: Any = None
     ) -> EffectPosterior | effect_estimates.EffectEstimate:
         """Return the posterior of the total effect of do(cause) on an outcome.
 

@@ -23,6 +23,7 @@ import numpy.typing as npt
 from numba import float64, int64
 from numba.extending import intrinsic
 
+from skbn._core.arrays import Floats, Integers
 from skbn._core.compile import inner_kernel, kernel, tuple_type
 from skbn._core.subsets import (
     bit_length,
@@ -68,12 +69,12 @@ class Pieces(NamedTuple):
         Whether there are scores below `LEAST_SCORE`.
     """
 
-    of_family: npt.NDArray[np.float64]
-    of_parents: npt.NDArray[np.float64]
+    of_family: Floats
+    of_parents: Floats
     outer: int
     varying: int
     chosen: int
-    steps: npt.NDArray[np.int64]
+    steps: Integers
     has_ruled_out: int
 
 
@@ -85,8 +86,8 @@ class ParentRules(NamedTuple):
     forbidden, required : ndarray of shape (n_children,), int64
     """
 
-    forbidden: npt.NDArray[np.int64]
-    required: npt.NDArray[np.int64]
+    forbidden: Integers
+    required: Integers
 
 
 class BlockTables(NamedTuple):
@@ -106,7 +107,7 @@ class BlockTables(NamedTuple):
     """
 
     entries: npt.NDArray[Any]
-    starts: npt.NDArray[np.int64]
+    starts: Integers
     n_inner: int
     block_bits: int
 
@@ -136,14 +137,14 @@ class BlockFamilies(NamedTuple):
         The same as far as it depends on the piece.
     """
 
-    of_family: npt.NDArray[np.float64]
-    of_parents: npt.NDArray[np.float64]
-    places: npt.NDArray[np.int64]
+    of_family: Floats
+    of_parents: Floats
+    places: Integers
     n_places: int
     step: int
     child: int
-    low_odds: npt.NDArray[np.float64]
-    odds: npt.NDArray[np.float64]
+    low_odds: Floats
+    odds: Floats
 
 
 @intrinsic

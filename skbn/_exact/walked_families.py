@@ -45,12 +45,7 @@ from skbn._regressions.set_function import (
     score_tolerance,
 )
 
-WALKING_KERNELS = (
-    settle_columns,
-    walk_seeds,
-    fill_blocks,
-    parents_that_reach,
-)
+WALKING_KERNELS = (settle_columns, walk_seeds, fill_blocks, parents_that_reach)
 
 # Ctrl-C is handled between tasks: seeds that take some hundredths of a second.
 _SEEDS_OF_TASK = 1 << 8

@@ -242,9 +242,7 @@ def _scores_of_table(
     are_names = is_plain and all(isinstance(node, str) for node in dag)
     return LocalScores._from_sample(
         Sample(
-            encoded_rows(blocks, Table(X)),
-            labels=row_labels(X),
-            nodes=None if is_plain else blocks,
+            encoded_rows(blocks, Table(X)), labels=row_labels(X), nodes=None if is_plain else blocks
         ),
         as_criterion(criterion),
         np.array([*dag], dtype=object) if are_names else None,

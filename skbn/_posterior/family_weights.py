@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from numba import float64, int64
 from numba.extending import register_jitable
 
@@ -65,12 +64,12 @@ class WeighedFamilies(NamedTuple):
     block_bits : int
     """
 
-    of_family: npt.NDArray[np.float64]
-    of_parents: npt.NDArray[np.float64]
-    forbidden: npt.NDArray[np.int64]
-    required: npt.NDArray[np.int64]
-    low_odds: npt.NDArray[np.float64]
-    single_odds: npt.NDArray[np.float64]
+    of_family: Floats
+    of_parents: Floats
+    forbidden: Integers
+    required: Integers
+    low_odds: Floats
+    single_odds: Floats
     block_bits: int
 
 

@@ -497,16 +497,7 @@ def _add_terms(U, layout, n_rows, memory, shares, wide):
     return of_inner[0]
 
 
-@kernel(
-    SUM_TABLES,
-    int64[::1],
-    float64[::1],
-    int64,
-    int64[::1],
-    float64[:, ::1],
-    MEMORY,
-    WIDE,
-)
+@kernel(SUM_TABLES, int64[::1], float64[::1], int64, int64[::1], float64[:, ::1], MEMORY, WIDE)
 def forward_networks(alpha, F, Z, n_inner, tasks, pushed, memory, wide):
     """Finish Z on the sets with some outer columns, those with fewer being finished.
 

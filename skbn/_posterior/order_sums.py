@@ -31,13 +31,7 @@ from skbn._core.arrays import Integers
 from skbn._core.compile import compile_kernels, inner_kernel, kernel, tuple_type
 from skbn._core.extended_floats import WIDE, WideFormat, wide_product, wide_sum
 from skbn._core.resources import Progress, Threads, allocate
-from skbn._core.subsets import (
-    bit_length,
-    insert_zero_bit,
-    mask_of,
-    members_of,
-    remove_bit,
-)
+from skbn._core.subsets import bit_length, insert_zero_bit, mask_of, members_of, remove_bit
 from skbn._core.vectors import (
     even_entries,
     first_halves,

@@ -245,10 +245,7 @@ def draw_parameters(networks: SampledNetworks, rng: Random) -> list[NetworkParam
 
 
 def with_parameters(
-    scores: LocalScores,
-    parents: npt.NDArray[Any],
-    random_state: Random,
-    exogenous: int = 0,
+    scores: LocalScores, parents: npt.NDArray[Any], random_state: Random, exogenous: int = 0
 ) -> list[GaussianBayesianNetwork]:
     """Return networks with parameters drawn from their posterior.
 

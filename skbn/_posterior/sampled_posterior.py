@@ -315,11 +315,7 @@ def sampled_posterior(
     )
     agreement = agreement_of(batches).with_least_errors(allowed & ~required)
     return SampledPosterior(
-        agreement,
-        networks,
-        constraints,
-        np.sum(n_at_limit, axis=0) / agreement.n,
-        is_interrupted,
+        agreement, networks, constraints, np.sum(n_at_limit, axis=0) / agreement.n, is_interrupted
     )
 
 

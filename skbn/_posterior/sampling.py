@@ -60,10 +60,7 @@ _TASK = 1 << 27
 
 
 def sample_networks(
-    posterior: NetworkPosterior,
-    n_samples: int,
-    rng: np.random.Generator,
-    n_jobs: int | None = None,
+    posterior: NetworkPosterior, n_samples: int, rng: np.random.Generator, n_jobs: int | None = None
 ) -> Integers:
     """Draw networks with the probabilities of their posterior.
 

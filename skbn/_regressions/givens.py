@@ -6,12 +6,12 @@ import numpy as np
 import numpy.typing as npt
 from numba import float64, int64
 
-from skbn._core.arrays import as_integer
+from skbn._core.arrays import Floats, as_integer
 from skbn._core.compile import compile_kernels, inner_kernel, kernel
 from skbn._core.vectors import load, minus, negative, over, plus, square_root, store, times
 
 
-def givens_column_swap(factor: npt.ArrayLike, i: int) -> npt.NDArray[np.float64]:
+def givens_column_swap(factor: npt.ArrayLike, i: int) -> Floats:
     """Swap columns i and i + 1 of a triangular factor and make it triangular again.
 
     If `factor` is the R of a QR decomposition of some columns, the result is an R

@@ -35,7 +35,7 @@ _ROUNDING = 1e-12
 
 
 def local_score_terms(
-    tables: npt.NDArray[np.float64], n_parents: Any, of_parents: Any, of_family: Any
+    tables: Floats, n_parents: Any, of_parents: Any, of_family: Any
 ) -> tuple[Any, Any, Any]:
     """Return the three terms whose sum, from left to right, is the local score.
 
@@ -59,7 +59,7 @@ def local_score(tables, n_parents, of_parents, of_family):
     )
 
 
-def score_tolerance(magnitude: npt.ArrayLike) -> npt.NDArray[np.float64]:
+def score_tolerance(magnitude: npt.ArrayLike) -> Floats:
     """Return by how many nats a score may differ between two ways to compute it.
 
     Parameters

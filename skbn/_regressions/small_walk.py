@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from math import comb
 
 import numpy as np
-import numpy.typing as npt
 from numba import float64, int64
 
+from skbn._core.arrays import Floats, Integers
 from skbn._core.compile import inner_kernel, kernel
 from skbn._core.resources import Progress, Threads, allocate
 from skbn._core.subsets import SmallSubsets
@@ -26,13 +26,13 @@ WORK_OF_SMALL_SET = 60
 
 
 def small_log_determinants(
-    factor: npt.NDArray[np.float64],
+    factor: Floats,
     subsets: SmallSubsets,
-    offsets: npt.NDArray[np.float64],
+    offsets: Floats,
     n_jobs: int | None = None,
     progress: Progress | None = None,
     widths: Sequence[int] | None = None,
-) -> npt.NDArray[np.float64]:
+) -> Floats:
     """Return the log-determinants of small sets of nodes.
 
     Parameters
@@ -75,7 +75,7 @@ def small_log_determinants(
     return log_det
 
 
-def columns_of_small_sets(subsets: SmallSubsets, widths: Sequence[int]) -> npt.NDArray[np.int64]:
+def columns_of_small_sets(subsets: SmallSubsets, widths: Sequence[int]) -> Integers:
     """Return how many columns each of some small sets of nodes has, in the order of `subsets`."""
     of_size = np.zeros(1, dtype=np.int64)
     found = [of_size]

@@ -29,11 +29,7 @@ from skbn._orders.list_kernels import find_dominated
 from skbn._regressions.set_function import SCORE_ACCURACY, score_tolerance
 from skbn._solver.constraints import Group
 from skbn._solver.engines import GroupSearch, Optimum, SearchSettings
-from skbn._solver.order_engine import (
-    NoNetworkError,
-    order_search_bytes,
-    plan_order_search,
-)
+from skbn._solver.order_engine import NoNetworkError, order_search_bytes, plan_order_search
 from skbn._solver.problem import Problem, Shape
 
 # Longer lists are taken with their dominated families: to find these takes quadratic time.

@@ -18,12 +18,7 @@ from skbn._exact.cluster import search_on_cluster
 from skbn._exact.dense_families import DENSE_KERNELS, LISTING_KERNELS, DenseFamilies
 from skbn._exact.k_best import KBestNetworks, NearOptimalStream
 from skbn._exact.listed_families import ListedFamilies
-from skbn._exact.plan import (
-    FEWEST_COLUMNS_OF_WORKERS,
-    SearchPlan,
-    plan_on_workers,
-    plan_search,
-)
+from skbn._exact.plan import FEWEST_COLUMNS_OF_WORKERS, SearchPlan, plan_on_workers, plan_search
 from skbn._exact.recurrences import SLAB_KERNELS, ArrayStore, best_scores, exact_search
 from skbn._exact.walked_families import WALKING_KERNELS, WalkedFamilies
 from skbn._regressions.log_determinants import log_determinants_work, walk_seeds

@@ -8,12 +8,7 @@ import numpy as np
 from skbn._core.arrays import Floats
 from skbn._core.compile import compile_kernels
 from skbn._core.resources import Pauses, Resources, available_memory, one_blas_thread
-from skbn._exact.k_best import (
-    NearOptimalNetwork,
-    NearOptimalStream,
-    sum_of_streams,
-    tie_tolerance,
-)
+from skbn._exact.k_best import NearOptimalNetwork, NearOptimalStream, sum_of_streams, tie_tolerance
 from skbn._networks.equivalence import canonical_member
 from skbn._solver.certificate import certify_constraints, certify_score
 from skbn._solver.engines import SearchSettings, Wanted
