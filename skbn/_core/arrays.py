@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from skbn._core.text import readable_value
+from skbn._core.text import must_be, readable_value
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -45,9 +45,7 @@ def level_of(value: Any, name: str = "level") -> float:
     """Return a level between 0 and 1, as a float, or raise a ValueError."""
     level = finite_number(value, name)
     if not 0 < level < 1:
-        raise ValueError(
-            f"{name} must be between 0 and 1, such as 0.95; got {readable_value(value)}."
-        )
+        raise ValueError(must_be(name, "between 0 and 1, such as 0.95", value))
     return level
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from skbn._core.arrays import Floats, finite_number
 from skbn._core.subsets import mask_of, members_of
-from skbn._core.text import readable_value
+from skbn._core.text import must_be, readable_value
 
 # Attributes of edges that say how sure they are: of a posterior, and of a bootstrap.
 CONFIDENCES = ("probability", "support")
@@ -138,9 +138,7 @@ def fixed_parent_masks(dag: nx.DiGraph) -> list[int]:
 
 def _truth(value: Any, name: str) -> bool:
     if not isinstance(value, bool | np.bool_):
-        raise ValueError(
-            f"The attribute {name} must be True or False; got {readable_value(value)}."
-        )
+        raise ValueError(must_be(f"The attribute {name}", "True or False", value))
     return bool(value)
 
 

@@ -159,6 +159,18 @@ def readable_value(value: Any) -> str:
     return shortened(_plain.repr(value), _MOST_CHARACTERS_IN_ALL)
 
 
+def must_be(name: str, expected: str, value: Any) -> str:
+    """Return the message of a wrong value, or of a wrong type if it is one.
+
+    Examples
+    --------
+    >>> must_be("level", "between 0 and 1", 2), must_be("text", "a string", bytes)
+    ('level must be between 0 and 1; got 2.', 'text must be a string; got bytes.')
+    """
+    got = value.__name__ if isinstance(value, type) else readable_value(value)
+    return f"{name} must be {expected}; got {got}."
+
+
 def first_few(items: Iterable[Any]) -> str:
     """Return the first five items, and an ellipsis if there are more.
 

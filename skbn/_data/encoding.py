@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from skbn._core.arrays import Floats, Integers
 from skbn._core.columns import column_numbers, is_series
-from skbn._core.text import first_few, readable_value
+from skbn._core.text import first_few, must_be, readable_value
 from skbn._data.containers import as_numpy, missing_in
 from skbn._data.nodes import NodeColumn, Nodes
 from skbn._data.sample import Sample
@@ -232,9 +232,7 @@ def _blocks_of_dict(spec: Mapping[Any, Any], table: Table) -> list[tuple[str | i
         if isinstance(columns, str | int | np.integer):
             columns = [columns]
         if not isinstance(columns, Sequence | np.ndarray) or not len(columns):
-            raise ValueError(
-                f"nodes[{name!r}] must be a list of columns; got {readable_value(columns)}."
-            )
+            raise ValueError(must_be(f"nodes[{name!r}]", "a list of columns", columns))
         for j in column_numbers(labels, columns, f"nodes[{name!r}]"):
             if j in node_of:
                 raise ValueError(

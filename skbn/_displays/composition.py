@@ -128,7 +128,12 @@ def compose(
     width, height = room
     found = _composed(arranged, contents, 1.0, 1.0)
     aspect = width / height if height < float("inf") else _NARROW
-    for scale, is_narrow in ((1.0, False), *_scales(contents, height)):
+    # Layers that keep to the width are aimed at scales at which names are as small as they may be,
+    # or smaller: a picture of that width may be too high.
+    least = contents.min_font_size / contents.font_size
+    shares = (1.0,) if height == float("inf") else (1.0, *_SMALLER)
+    narrow = [(share * least, True) for share in shares if least > 0]
+    for scale, is_narrow in ((1.0, False), *narrow):
         # A narrow picture does not help if height is lacking.
         if _scale(found, (width, float("inf")) if is_narrow else room) >= scale:
             continue
@@ -138,16 +143,6 @@ def compose(
         if _scale(other, room) > _CLEARLY * _scale(found, room):
             arranged, found = other_way, other
     return _filled(arranged, contents, found, room)
-
-
-def _scales(contents: Contents, height: float) -> list[tuple[float, bool]]:
-    """Return scales to aim at by layers that keep to the width, the largest first.
-
-    Names are as small as they may be, or smaller: a picture of that width may be too high.
-    """
-    least = contents.min_font_size / contents.font_size
-    shares = (1.0,) if height == float("inf") else (1.0, *_SMALLER)
-    return [(share * least, True) for share in shares if least > 0]
 
 
 def _body_width(width: float, contents: Contents) -> float:

@@ -62,9 +62,8 @@ def check_axes(ax: Any) -> None:
     """Raise a TypeError unless a picture can be drawn on these axes, or they are None."""
     from matplotlib.axes import Axes
 
-    if ax is None or (isinstance(ax, Axes) and ax.name != "3d"):
-        return
-    raise TypeError(f"ax must be one matplotlib.axes.Axes in a plane; got {type(ax).__name__}.")
+    if not (ax is None or (isinstance(ax, Axes) and ax.name != "3d")):
+        raise TypeError(f"ax must be one matplotlib.axes.Axes in a plane; got {type(ax).__name__}.")
 
 
 _EXPECTED = (

@@ -13,7 +13,7 @@ import numpy as np
 from skbn._core.arrays import Floats
 from skbn._core.columns import named_nodes
 from skbn._core.graphs import check_dag, is_parametrised
-from skbn._core.text import readable_value
+from skbn._core.text import must_be
 from skbn._displays import appearance
 from skbn._displays.appearance import style_for
 from skbn._displays.display import Display, fitted_graph, fitted_step
@@ -332,9 +332,7 @@ class EdgeProbabilitiesDisplay(_HeatMapDisplay):
         measure: str = "probability",
     ) -> None:
         if measure not in _LABELS:
-            raise ValueError(
-                f"measure must be 'probability' or 'support'; got {readable_value(measure)}."
-            )
+            raise ValueError(must_be("measure", "'probability' or 'support'", measure))
         values, nodes = appearance.probability_array(probabilities, names)
         places = _places(values, nodes, order)
         self.nodes = [nodes[place] for place in places]
@@ -474,17 +472,13 @@ def _text(probability: float) -> str:
 
 def _places(values: Floats, nodes: list[Any], order: Any) -> list[int]:
     """Return the numbers of the columns in the order in which they are shown."""
-    if isinstance(order, str):
-        if order == "given":
-            return list(range(len(nodes)))
-        if order == "parents-first":
-            return _parents_first(values)
-        raise ValueError(
-            "order must be 'parents-first', 'given' or a list of names; got "
-            f"{readable_value(order)}."
-        )
-    chosen, _ = named_nodes(order, nodes, "order")
-    return [nodes.index(node) for node in chosen]
+    if not isinstance(order, str):
+        return [nodes.index(node) for node in named_nodes(order, nodes, "order")[0]]
+    if order == "given":
+        return list(range(len(nodes)))
+    if order == "parents-first":
+        return _parents_first(values)
+    raise ValueError(must_be("order", "'parents-first', 'given' or a list of names", order))
 
 
 def _parents_first(values: Floats) -> list[int]:

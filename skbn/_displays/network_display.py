@@ -528,9 +528,7 @@ def _kind(edge: appearance.Edge, graph: nx.DiGraph, other: nx.DiGraph) -> str | 
 
 def _union(first: nx.DiGraph, second: nx.DiGraph) -> nx.DiGraph:
     """Return an acyclic graph with an edge wherever either graph has one."""
-    union = nx.DiGraph()
-    union.add_nodes_from(first)
-    union.add_edges_from(first.edges)
+    union = nx.DiGraph(first)
     for parent, child in second.edges:
         if not union.has_edge(child, parent):
             closes_cycle = nx.has_path(union, child, parent)

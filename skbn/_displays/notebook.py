@@ -233,14 +233,13 @@ class PlainTable(dict[str, list[Any]]):
         return "".join("r" if kind <= {int, float} else "l" for kind in kinds)  # a bool is text
 
     def _texts(self) -> list[list[str]]:
-        texts = [[_text(value) for value in row] for row in self.rows()]
+        texts = [
+            [f"{value:.6g}" if isinstance(value, float) else str(value) for value in row]
+            for row in self.rows()
+        ]
         if len(texts) <= _MOST_ROWS:
             return texts
         return [*texts[:_ROWS_AT_AN_END], ["..."] * len(self), *texts[-_ROWS_AT_AN_END:]]
-
-
-def _text(value: Any) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 class TableRepr:

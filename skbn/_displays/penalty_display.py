@@ -5,7 +5,7 @@ from typing import Any, Self
 import numpy as np
 
 from skbn._core.arrays import Floats
-from skbn._core.text import readable_value
+from skbn._core.text import must_be, readable_value
 from skbn._displays.appearance import style_for
 from skbn._displays.display import Display, fitted_step
 
@@ -74,9 +74,7 @@ class PenaltyDisplay(Display):
     ) -> None:
         self.penalties = _numbers("penalties", penalties)
         if self.penalties.ndim != 1 or not len(self.penalties):
-            raise ValueError(
-                f"penalties must be a list of one or more; got {readable_value(penalties)}."
-            )
+            raise ValueError(must_be("penalties", "a list of one or more", penalties))
         self.means, self.errors = _numbers("means", means), _numbers("errors", errors)
         self.n_edges = None if n_edges is None else _numbers("n_edges", n_edges)
         for name in ("means", "errors", "n_edges"):

@@ -91,7 +91,8 @@ class Canvas:
         """
         for edge, look in edges.items():
             # Where edges cross, strong ones are on top.
-            line, head = self._arrow(_route(layout, edge), look, (1 + look.width / 100, 2))
+            route = layout.routes.get(edge) or layout.routes[edge[::-1]][::-1]
+            line, head = self._arrow(route, look, (1 + look.width / 100, 2))
             self.edges[edge] = line
             if head is not None:
                 self.heads[edge] = head
@@ -182,12 +183,6 @@ class Canvas:
             )
             self.ax.add_artist(patch)
             self._proportions.keep(patch.set_linewidth, 0.8)
-
-
-def _route(layout: Layout, edge: Edge) -> list[Point]:
-    if edge in layout.routes:
-        return layout.routes[edge]
-    return layout.routes[edge[1], edge[0]][::-1]
 
 
 def _head(tip: Point, base: Point, look: EdgeLook, zorder: float) -> tuple[Polygon, float]:

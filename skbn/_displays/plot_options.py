@@ -10,7 +10,7 @@ import numpy as np
 
 from skbn._core.arrays import finite_number
 from skbn._core.columns import by_label, column_number, is_labelled
-from skbn._core.text import readable_name, readable_value
+from skbn._core.text import must_be, readable_name, readable_value
 from skbn._displays.appearance import Edge
 from skbn._displays.layout.coordinates import Point
 
@@ -257,10 +257,7 @@ def checked_size(figsize: Any, ax: Any) -> tuple[float, float | None] | None:
     if ax is not None:
         raise ValueError("figsize is the size of a new figure; leave it out, or leave ax out.")
     if isinstance(figsize, str) or not hasattr(figsize, "__len__") or len(figsize) != 2:
-        raise ValueError(
-            "figsize must be (width, height) in inches, or (width, None); got "
-            f"{readable_value(figsize)}."
-        )
+        raise ValueError(must_be("figsize", "(width, height) in inches, or (width, None)", figsize))
     width = finite_number(figsize[0], "The width in figsize")
     height = None if figsize[1] is None else finite_number(figsize[1], "The height in figsize")
     if width <= 0 or (height is not None and height <= 0):
@@ -285,8 +282,7 @@ def places_of(
         place = given[node]
         if isinstance(place, str) or not hasattr(place, "__len__") or len(place) != 2:
             raise ValueError(
-                f"pos: the place of node {readable_value(node)} must be (x, y); got "
-                f"{readable_value(place)}."
+                must_be(f"pos: the place of node {readable_value(node)}", "(x, y)", place)
             )
         x, y = (finite_number(each, f"pos: x and y of node {node!r}") for each in place)
         if (x, y) in places.values():
@@ -344,8 +340,7 @@ def bands_of(dag: nx.DiGraph, tiers: Any) -> Bands:
     """
     if isinstance(tiers, str) or not isinstance(tiers, Collection):
         raise TypeError(
-            "tiers must be a list of lists of nodes, or a dict of title to list; got "
-            f"{readable_value(tiers)}."
+            must_be("tiers", "a list of lists of nodes, or a dict of title to list", tiers)
         )
     if isinstance(tiers, Mapping):
         titles, groups = [str(title) for title in tiers], list(tiers.values())

@@ -22,7 +22,7 @@ from skbn._core.estimator import Interval, check_parameters, fit_method, listene
 from skbn._core.graphs import fixed_parent_masks, parent_masks
 from skbn._core.resources import one_blas_thread, say
 from skbn._core.subsets import members_of
-from skbn._core.text import readable_value, warn
+from skbn._core.text import must_be, warn
 from skbn._data.sample import Sample
 from skbn._data.statistics import GroupStatistics, SampleStatistics, sample_statistics
 from skbn._data.table import Table, read_columns
@@ -424,9 +424,7 @@ class BootstrapBNLearner(OneNetworkEstimator):
         if threshold is None:
             threshold = self.threshold_
         if not _FROM_0_TO_1.allows(threshold):
-            raise ValueError(
-                f"threshold must be a number from 0 to 1; got {readable_value(threshold)}."
-            )
+            raise ValueError(must_be("threshold", "a number from 0 to 1", threshold))
         return _averaged(self._support_, self._all_rows_, float(threshold))
 
     def effect(self, cause: Any, outcome: Any) -> EffectEstimate:

@@ -14,7 +14,7 @@ from skbn._core.arrays import Booleans, Floats, finite_number, level_of
 from skbn._core.columns import is_missing, reject_unknown
 from skbn._core.graphs import propagate
 from skbn._core.subsets import mask_of
-from skbn._core.text import readable_value
+from skbn._core.text import must_be, readable_value
 from skbn._displays.appearance import style_for
 from skbn._displays.display import Display, new_panels
 from skbn._displays.notebook import PlainTable, frame_of
@@ -555,8 +555,7 @@ def _paths(
         given = {column: list(given[column]) for column in given.columns}
     if not isinstance(given, Mapping):
         raise TypeError(
-            f"{name} must be a dict or a data frame of columns and their values; got "
-            f"{type(given).__name__}."
+            must_be(name, "a dict or a data frame of columns and their values", type(given))
         )
     reject_unknown(given, columns, name)
     paths = {}

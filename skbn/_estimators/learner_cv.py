@@ -14,7 +14,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from skbn._core.arrays import Floats, Integers, is_listed
 from skbn._core.estimator import StrOptions, fit_method
 from skbn._core.resources import FEWEST_COLUMNS, Resources, explained, run_all, say
-from skbn._core.text import readable_value, warn
+from skbn._core.text import must_be, readable_value, warn
 from skbn._data.encoding import require_levels
 from skbn._data.row_values import in_order_of_rows, is_mask
 from skbn._data.sample import Sample
@@ -350,9 +350,7 @@ def _read_penalties(penalties: Any) -> list[float]:
     # A data frame would yield its columns.
     values = [*penalties] if is_listed(penalties) and not hasattr(penalties, "columns") else []
     if not values:
-        raise ValueError(
-            f"penalties must be a list of one or more numbers; got {readable_value(penalties)}."
-        )
+        raise ValueError(must_be("penalties", "a list of one or more numbers", penalties))
     return [read_penalty(value) for value in values]
 
 

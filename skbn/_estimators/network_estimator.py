@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from skbn._core.arrays import Booleans, Floats, Random, as_integer, finite_number
 from skbn._core.estimator import CallbackSupportMixin, Interval, NetworkHintMixin, StrOptions
 from skbn._core.graphs import GraphStateMixin
-from skbn._core.text import first_few, readable_value, text_table, warn
+from skbn._core.text import first_few, must_be, text_table, warn
 from skbn._data.experiments import read_interventions
 from skbn._data.sample import Sample
 from skbn._data.table import Table
@@ -440,10 +440,7 @@ SRMR 0.038
                 'search="exact" to list them; max_parents or tiers make it fit more columns.'
             )
         if not isinstance(equivalence_classes, bool):
-            raise TypeError(
-                "equivalence_classes must be True or False; got "
-                f"{readable_value(equivalence_classes)}."
-            )
+            raise TypeError(must_be("equivalence_classes", "True or False", equivalence_classes))
         n = None if n is None else as_integer(n, "n", least=1)
         if within is not None and within != math.inf:
             within = finite_number(within, "within")

@@ -14,7 +14,7 @@ from sklearn.linear_model import LinearRegression
 
 from skbn._core.arrays import as_integer
 from skbn._core.columns import reject_unknown
-from skbn._core.text import readable_value
+from skbn._core.text import must_be, readable_value
 from skbn._estimators.posterior import GaussianBNPosterior
 from skbn._networks.interchange import optional_module
 from skbn._networks.network import GaussianBayesianNetwork
@@ -478,9 +478,7 @@ def to_arviz(
     >>> arviz.summary(to_arviz(posterior), var_names=["n_edges", "score"])  # doctest: +SKIP
     """
     if not isinstance(posterior, GaussianBNPosterior):
-        raise TypeError(
-            f"posterior must be a fitted GaussianBNPosterior; got {type(posterior).__name__}."
-        )
+        raise TypeError(must_be("posterior", "a fitted GaussianBNPosterior", type(posterior)))
     n_draws = as_integer(n_draws, "n_draws", least=1)
     n_chains = as_integer(n_chains, "n_chains", least=1)
     if hasattr(posterior, "chain_edge_probabilities_"):

@@ -28,7 +28,7 @@ from skbn._core.arrays import Floats, is_listed
 from skbn._core.columns import named_nodes, named_values
 from skbn._core.graphs import dag_of, equilibrated, propagate, require_finite
 from skbn._core.subsets import members_of
-from skbn._core.text import readable_value
+from skbn._core.text import must_be, readable_value
 from skbn._data.containers import row_labels
 from skbn._data.encoding import encoded_rows
 from skbn._data.nodes import Nodes
@@ -420,8 +420,7 @@ def _values_of_rows(
         found = values_of_columns({nodes.names[v]: value}, nodes, "do")
         if any(np.size(each) != n_rows for each in found.values() if np.ndim(each)):
             raise ValueError(
-                f"{name} must be one for all, or one for each of the {n_rows} rows of X; got "
-                f"{readable_value(value)}."
+                must_be(name, f"one for all, or one for each of the {n_rows} rows of X", value)
             )
         values |= found
     return values

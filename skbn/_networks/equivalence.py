@@ -20,7 +20,7 @@ from skbn._core.arrays import Floats
 from skbn._core.columns import named_nodes
 from skbn._core.graphs import dag_of, parent_masks
 from skbn._core.subsets import mask_of, members_of
-from skbn._core.text import readable_name, readable_value
+from skbn._core.text import must_be, readable_name, readable_value
 from skbn._displays.appearance import Edge
 from skbn._displays.network_display import NetworkComparisonDisplay
 from skbn._displays.notebook import frame_of
@@ -95,9 +95,7 @@ def extended(graph: nx.Graph) -> nx.DiGraph:
         reason.
     """
     if not isinstance(graph, nx.Graph) or graph.is_multigraph():
-        raise TypeError(
-            f"cpdag must be a networkx.DiGraph or a networkx.Graph; got {type(graph).__name__}."
-        )
+        raise TypeError(must_be("cpdag", "a networkx.DiGraph or a networkx.Graph", type(graph)))
     if not graph:
         raise ValueError("cpdag must have at least one node.")
     nodes = list(graph)

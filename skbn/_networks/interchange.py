@@ -23,7 +23,7 @@ import numpy as np
 from skbn._core.arrays import Floats, finite_number
 from skbn._core.files import replaced_file
 from skbn._core.graphs import check_dag, parameter_graph
-from skbn._core.text import readable_value
+from skbn._core.text import must_be, readable_value
 from skbn._data.nodes import NodeColumn, Nodes
 from skbn._networks.gaussian import LinearGaussianModel
 
@@ -399,9 +399,7 @@ def from_modelstring(text: str) -> nx.DiGraph:
         raise TypeError(f"text must be a string; got {type(text).__name__}.")
     line = "".join(text.split("\n")).strip()
     if not _MODELSTRING.fullmatch(line):
-        raise ValueError(
-            f"text must be a model string such as '[a][b|a][c|a:b]'; got {readable_value(text)}."
-        )
+        raise ValueError(must_be("text", "a model string such as '[a][b|a][c|a:b]'", text))
     families = _NODE.findall(line)
     nodes = [node for node, _ in families]
     edges = [
@@ -455,9 +453,7 @@ def from_pgmpy(model: Any) -> LinearGaussianModel:
         Naming the node whose conditional distribution is missing or does not fit.
     """
     if not isinstance(model, optional_module("pgmpy.models").LinearGaussianBayesianNetwork):
-        raise TypeError(
-            f"model must be a pgmpy LinearGaussianBayesianNetwork; got {type(model).__name__}."
-        )
+        raise TypeError(must_be("model", "a pgmpy LinearGaussianBayesianNetwork", type(model)))
     distributions: Mapping[Hashable, Any] = {cpd.variable: cpd for cpd in model.cpds}
     dag = nx.DiGraph()
     dag.add_nodes_from(model)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Hashable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from numbers import Integral
 from operator import or_
@@ -607,7 +608,11 @@ class GaussianBayesianNetwork(
         """
         dag = self._structure()
         graph = _graph_on_same_nodes(other, dag)
-        return NetworkComparison(dag, graph, targets, _have_two_tables(self, other))
+        # If both networks know the statistics of their rows: are the rows different?
+        both = self._statistics, getattr(other, "_statistics", None)
+        tables = [each[0].statistics for each in both if each]
+        sums = {(each.n_samples, *sorted(each.mean)) for each in tables}
+        return NetworkComparison(dag, graph, targets, len(sums) > 1)
 
     def moral_graph(self) -> nx.Graph:
         """Return the undirected graph that joins each node to its Markov blanket.
@@ -2208,14 +2213,12 @@ class GaussianBayesianNetwork(
 
     def __dir__(self) -> list[str]:
         # Leaves out attributes whose computation fails, since a notebook reads all that are listed.
-        return [name for name in object.__dir__(self) if self._has_attribute(name)]
-
-    def _has_attribute(self, name: str) -> bool:
-        try:
-            getattr(self, name)
-        except (AttributeError, TypeError, ValueError):
-            return False
-        return True
+        names = []
+        for name in object.__dir__(self):
+            with suppress(AttributeError, TypeError, ValueError):
+                getattr(self, name)
+                names.append(name)
+        return names
 
     def __repr__(self) -> str:
         blocks = self._learned_blocks if self.blocks is None else self.blocks
@@ -2456,14 +2459,3 @@ def _graph_on_same_nodes(other: Any, dag: nx.DiGraph) -> nx.DiGraph:
     graphs.check_dag(other, "other", expected=expected)
     graphs.check_same_nodes(dag, other)
     return other
-
-
-def _have_two_tables(one: GaussianBayesianNetwork, other: Any) -> bool:
-    """Whether both networks know the statistics of their rows, and the rows are different."""
-    both = [each for each in (one._statistics, getattr(other, "_statistics", None)) if each]
-    if len(both) < 2:
-        return False
-    first, second = (of_all[0].statistics for of_all in both)
-    return first.n_samples != second.n_samples or not np.array_equal(
-        np.sort(first.mean), np.sort(second.mean)
-    )

@@ -13,7 +13,7 @@ Andrews, Ramsey & Cooper (2019), "Learning high-dimensional directed acyclic gra
 data-types", has this score, the degenerate Gaussian, for categories.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -34,7 +34,6 @@ from skbn._regressions.small_walk import columns_of_small_sets, small_log_determ
 from skbn._scores.criteria import (
     InformationCriterion,
     check_prior,
-    check_tables,
     edge_costs,
     is_scale_free,
     tables_of_columns,
@@ -72,7 +71,7 @@ class BlockScorer(FamilyScorer):
 
     @cached_property
     def _independent(self) -> tuple[list[int], dict[str | int, list[Any]]]:
-        return independent_columns(self._sample.summary, self.given_nodes)
+        return independent_columns(self.sample.summary, self.given_nodes)
 
     @property
     def _kept(self) -> list[int]:
@@ -86,7 +85,7 @@ class BlockScorer(FamilyScorer):
     @cached_property
     def summary(self) -> RowSummary:
         """The summary of these columns."""
-        return self._sample.summary.select(self._kept)
+        return self.sample.summary.select(self._kept)
 
     def kept(self, rows: Floats) -> Floats:
         return rows[:, self._kept]
@@ -100,26 +99,22 @@ class BlockScorer(FamilyScorer):
     @cached_property
     def _criterion_tables(self) -> Floats:
         """The tables over the numbers of columns, shape (3, n_columns), without costs of edges."""
-        n, k, criterion = self._n_samples, len(self.nodes.columns), self.criterion
-        name = type(criterion).__name__
-        if isinstance(criterion, InformationCriterion):
-            tables = tables_of_columns(criterion, n, k, self.penalty)
-        else:
-            self._require_no_penalty()
-            tables = criterion.tables(n, k)
         most = self._most_columns
-        tables = check_tables(tables, name, n, k, most - 1)
+        tables = self._checked_tables(len(self.nodes.columns), most - 1)
         tables[0, most:] = 0.0  # no family has this many columns
         if not (
             np.isfinite(tables[0]).all() and (tables[1, 1:most] == -tables[2, : most - 1]).all()
         ):
             raise ValueError(
-                f"criterion={readable_value(criterion)} cannot score nodes of several columns: "
-                "the score of a node must be the difference of one function of sets, with "
+                f"criterion={readable_value(self.criterion)} cannot score nodes of several "
+                "columns: the score of a node must be the difference of one function of sets, with "
                 "a0[l + 1] == -a1[l] and finite c in its tables. Use 'bic', 'ebic', 'aic', "
                 "'loglik' or 'bge', limit parents by max_parents, or leave nodes at None."
             )
         return tables
+
+    def _penalised_tables(self, criterion: InformationCriterion, n: float, m: int) -> Floats:
+        return tables_of_columns(criterion, n, m, self.penalty)
 
     @property
     def column_tables(self) -> Floats:
@@ -211,9 +206,7 @@ class BlockScorer(FamilyScorer):
         whitened = solve_triangular(of_columns, np.eye(k))
         prior = self.criterion.prior(summary.n_samples, summary.column_means @ whitened)
         prior = check_prior(prior, f"{type(self.criterion).__name__}.prior", k)
-        if prior is None:
-            return None
-        return Prior(prior.rows @ of_columns, prior.mean @ of_columns)
+        return None if prior is None else Prior(prior.rows @ of_columns, prior.mean @ of_columns)
 
     def _statistics(self, prior: Prior | None) -> SampleStatistics:
         summary, nodes, most = self.summary, self.nodes, self._most_columns
@@ -241,20 +234,14 @@ class BlockScorer(FamilyScorer):
             return set_functions(factor, weights, *given, offsets).of_family
         added = np.zeros(len(columns)) if offsets is None else offsets
         log_det = small_log_determinants(factor, subsets, added, *given, widths=widths)
-        self._check_sets(families, log_det, columns)
-        n_nodes = np.repeat(np.arange(subsets.most + 1), np.diff(subsets.starts))
-        return self._value(columns_of_small_sets(subsets, widths), n_nodes, log_det)
-
-    def _check_sets(
-        self, families: AllFamilies | SmallFamilies, log_det: Floats, columns: list[int]
-    ) -> None:
-        """Raise if the columns of a family depend on each other, unless all were checked."""
         for node in columns:
             self.require_independence([node])
         # What a node adds to a set, relative to its own determinant, is the product of what its
         # columns leave: if one is too small, so is the product.
         own = np.array([self._log_determinants([], [node])[1] for node in columns])
         self._check(families, log_det, own, columns)
+        n_nodes = np.repeat(np.arange(subsets.most + 1), np.diff(subsets.starts))
+        return self._value(columns_of_small_sets(subsets, widths), n_nodes, log_det)
 
     def _value(self, n_columns: Integers, n_nodes: Integers, log_det: Floats) -> Floats:
         """Return F of sets with these numbers of columns and nodes, without the offsets."""
@@ -356,15 +343,20 @@ def independent_columns(
                 reference, own = nodes.columns[varies[0]].level, varies[1:]
             levels[name] = [reference, *(nodes.columns[j].level for j in own)]
         if not own:
-            seen = (
-                "only one of its levels has rows" if name in nodes.levels else "they are constant"
-            )
+            one = "only one of its levels has rows"
+            seen = one if name in nodes.levels else "they are constant"
             constant[node] = (
                 f"Node {name!r} has {len(columns)} columns that do not vary: {seen}. Leave it out."
             )
         kept += own
     if constant:
-        raise _nodes_error(summary, nodes, kept, constant)
+        names = nodes.column_names
+        labels, rest = labels_of(names, nodes), nodes.select(kept)
+        own_names = [names[j] for j in kept]
+        message = " ".join(constant.values())
+        error = DegenerateColumnsError(message, [labels[j] for j in nodes.columns_of(constant)])
+        # What is degenerate about the other nodes is told too.
+        raise joined(error, lambda: sample_statistics(summary.select(kept), own_names, nodes=rest))
     return kept, levels
 
 
@@ -383,14 +375,3 @@ def too_many_columns(
         f"{merge if nodes.levels else 'Leave'} nodes out, or set a lower max_parents"
         + (', or use criterion="bge".' if not holes else ".")
     )
-
-
-def _nodes_error(
-    summary: RowSummary, nodes: Nodes, kept: list[int], constant: Mapping[int, str]
-) -> DegenerateColumnsError:
-    """Return the error about nodes that do not vary, and about degenerate columns of the others."""
-    labels, names = labels_of(nodes.column_names, nodes), nodes.column_names
-    message = " ".join(constant.values())
-    error = DegenerateColumnsError(message, [labels[j] for j in nodes.columns_of(constant)])
-    rest, own = nodes.select(kept), [names[j] for j in kept]
-    return joined(error, lambda: sample_statistics(summary.select(kept), own, nodes=rest))

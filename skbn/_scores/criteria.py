@@ -24,7 +24,7 @@ from sklearn.base import BaseEstimator, clone
 from skbn._core.arrays import Floats
 from skbn._core.columns import by_label, is_labelled, numbers_by_column
 from skbn._core.estimator import Interval, StrOptions, check_parameters
-from skbn._core.text import first_few, readable_value
+from skbn._core.text import first_few, must_be, readable_value
 from skbn._data.statistics import Prior
 from skbn._displays.notebook import DocLinkMixin
 from skbn._regressions.set_function import SCORE_ACCURACY
@@ -53,10 +53,7 @@ def read_penalty(penalty: Any) -> float:
     """
     is_number = isinstance(penalty, Real) and not isinstance(penalty, bool | np.bool_)
     if not (is_number and 0 <= penalty <= LARGEST_PENALTY):
-        raise ValueError(
-            f"A penalty must be a number from 0 to {LARGEST_PENALTY:g}; got "
-            f"{readable_value(penalty)}."
-        )
+        raise ValueError(must_be("A penalty", f"a number from 0 to {LARGEST_PENALTY:g}", penalty))
     return float(penalty)
 
 
@@ -71,9 +68,7 @@ def check_numbers(values: Any, shape: tuple[int, ...], what: str) -> Floats:
     except ValueError:  # rows of different lengths
         array = np.array(None)
     if array.dtype.kind not in "biuf" or array.shape != shape:
-        raise ValueError(
-            f"{what} must be an array of numbers of shape {shape}; got {readable_value(values)}."
-        )
+        raise ValueError(must_be(what, f"an array of numbers of shape {shape}", values))
     return array.astype(np.float64)
 
 
@@ -141,10 +136,7 @@ def check_tables(tables: Any, name: str, n_samples: float, m: int, max_parents: 
             "fewer rows."
         )
     if np.isnan(tables).any() or (tables[0] > _LARGEST).any() or np.isinf(largest_weight):
-        raise ValueError(
-            f"{what} must be finite, except for -inf in its first row; got "
-            f"{readable_value(tables.tolist())}."
-        )
+        raise ValueError(must_be(what, "finite, except for -inf in its first row", tables.tolist()))
     tables[0, tables[0] < -_LARGEST] = -np.inf
     _check_differences(tables, what)
     return tables

@@ -75,15 +75,13 @@ class GroupedScorer(FamilyScorer):
     def __init__(
         self, groups: list[TableGroup], targets: list[int], sample: Sample | None = None
     ) -> None:
-        self._sample = sample  # type: ignore[assignment]
+        self.sample = sample  # type: ignore[assignment]
         self.groups = groups
         self.targets = targets
         self._whole = whole = groups[0].whole
         self.families, self.criterion, self.penalty = whole.families, whole.criterion, whole.penalty
-        self._groups_of = [
-            [i for i, group in enumerate(groups) if x in group.nodes]
-            for x in range(self.families.m)
-        ]
+        every = range(self.families.m)
+        self._groups_of = [[i for i, each in enumerate(groups) if x in each.nodes] for x in every]
         self.is_sum = max(map(len, self._groups_of)) > 1
         self._sums: dict[tuple[int, ...], Floats] = {}
 
@@ -97,7 +95,7 @@ class GroupedScorer(FamilyScorer):
             TableGroup(nodes, changed[id(scorer)], changed[id(whole)])
             for nodes, scorer, whole in self.groups
         ]
-        return type(self)(groups, self.targets, self._sample)
+        return type(self)(groups, self.targets, self.sample)
 
     @property
     def why_listed(self) -> str:  # type: ignore[override]
@@ -231,9 +229,8 @@ class GroupedScorer(FamilyScorer):
         tables = self.groups[0].scorer.tables
         if self.is_sum:
             constant = np.where(np.isneginf(tables[0]), -np.inf, 0.0)
-            tables = read_only(
-                np.stack([constant, -np.ones(len(constant)), np.ones(len(constant))])
-            )
+            ones = np.ones(len(constant))
+            tables = read_only(np.stack([constant, -ones, ones]))
         return tables
 
     @property
@@ -243,7 +240,7 @@ class GroupedScorer(FamilyScorer):
 
     @property
     def score_offsets(self) -> Floats:
-        return np.array([self._offset(x) for x in range(self.families.m)])
+        return np.array([*map(self._offset, range(self.families.m))])
 
     def _offset(self, child: int) -> float:
         return float(sum(each.score_offsets[child] for each in self.scorers_of(child)))

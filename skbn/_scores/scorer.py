@@ -95,7 +95,7 @@ class FamilyScorer:
         )
         self.criterion = criterion_for(criterion, nodes.names)
         self.penalty = penalty
-        self._sample = sample
+        self.sample = sample
         self.given_nodes = nodes
         self._n_jobs = n_jobs
         self._shared = _SharedByPenalties()
@@ -149,17 +149,12 @@ class FamilyScorer:
     @property
     def summary(self) -> RowSummary:
         """The summary of the columns from which the scores follow."""
-        return self._sample.summary
+        return self.sample.summary
 
     @cached_property
     def nodes(self) -> Nodes:
         """Which columns stand for each node."""
         return self.given_nodes
-
-    @property
-    def sample(self) -> Sample:
-        """The rows and their weights, with all columns."""
-        return self._sample
 
     @property
     def _most_columns(self) -> int:
@@ -195,35 +190,31 @@ class FamilyScorer:
     @cached_property
     def _criterion_tables(self) -> Floats:
         """The tables as the criterion returns them; a0 and a1 are the same with every penalty."""
-        penalty = self.penalty
-        n, m = self._n_samples, self.families.m
-        name = type(self.criterion).__name__
-        if isinstance(self.criterion, InformationCriterion):
-            tables = self.criterion.tables(n, m, penalty)
+        return self._checked_tables(self.families.m, self.families.max_parents)
+
+    def _checked_tables(self, m: int, max_parents: int) -> Floats:
+        """Return the criterion's tables of m columns, or raise if it has none of this penalty."""
+        n, criterion, name = self.summary.n_samples, self.criterion, type(self.criterion).__name__
+        if n == 0:
+            raise ValueError("There are no rows to compute scores from; give some.")
+        if isinstance(criterion, InformationCriterion):
+            tables = self._penalised_tables(criterion, n, m)
+        elif self.penalty == 1:
+            tables = criterion.tables(n, m)
         else:
-            self._require_no_penalty()
-            tables = self.criterion.tables(n, m)
-        return check_tables(tables, name, n, m, self.families.max_parents)
+            raise ValueError(
+                f"penalty={readable_value(self.penalty)} was asked for, but {name} has no "
+                "complexity term that it could multiply. Leave the penalty at its default."
+            )
+        return check_tables(tables, name, n, m, max_parents)
+
+    def _penalised_tables(self, criterion: InformationCriterion, n: float, m: int) -> Floats:
+        return criterion.tables(n, m, self.penalty)
 
     @property
     def column_tables(self) -> Floats:
         """The criterion's tables over the numbers of columns, up to a constant of c."""
         return self.tables
-
-    def _require_no_penalty(self) -> None:
-        if self.penalty != 1:
-            raise ValueError(
-                f"penalty={readable_value(self.penalty)} was asked for, but "
-                f"{type(self.criterion).__name__} has no complexity "
-                "term that it could multiply. Leave the penalty at its default."
-            )
-
-    @property
-    def _n_samples(self) -> float:
-        n = self.summary.n_samples
-        if n == 0:
-            raise ValueError("There are no rows to compute scores from; give some.")
-        return n
 
     @property
     def noise_divisors(self) -> Floats:
@@ -293,7 +284,7 @@ class FamilyScorer:
 
         They are centred and the columns of unit norm; those of a prior come last.
         """
-        sample, scale = self._sample, self.statistics.scale
+        sample, scale = self.sample, self.statistics.scale
         for rows in centred_blocks(sample.rows, sample.weight, sample.summary):
             yield self.kept(rows) * np.ldexp(1 / scale, self.summary.exponent)
         prior = self._prior()
