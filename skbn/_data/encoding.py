@@ -12,8 +12,7 @@ from skbn._core.text import first_few, must_be, readable_value
 from skbn._data.containers import as_numpy, missing_in
 from skbn._data.nodes import NodeColumn, Nodes
 from skbn._data.sample import Sample
-from skbn._data.table import REMEDY, Table, numbers_of, read_columns
-from skbn._data.text_numbers import check_is_category
+from skbn._data.table import REMEDY, Table, check_is_category, numbers_of, read_columns
 from skbn.exceptions import DegenerateColumnsError
 
 # A share of rows below this is the rounding of a sum of shares.

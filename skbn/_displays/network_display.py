@@ -22,8 +22,7 @@ from skbn._displays.display import (
 from skbn._displays.labels import NodeNames, edge_texts
 from skbn._displays.layout.layered import LayeredGraph
 from skbn._displays.network_picture import NetworkPicture
-from skbn._displays.node_colours import node_colours
-from skbn._displays.plot_options import Bands, PlotOptions
+from skbn._displays.plot_options import Bands, PlotOptions, node_colours
 
 _ALLOWED: dict[str, list[Any]] = {
     "orientation": [StrOptions({"top-bottom", "left-right"})],

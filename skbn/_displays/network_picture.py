@@ -30,8 +30,7 @@ from skbn._displays.composition import Arranged, Composition, Contents, LegendRo
 from skbn._displays.labels import LINE_LENGTH, NodeNames
 from skbn._displays.layout.coordinates import CORNER, Point
 from skbn._displays.layout.layered import LayeredGraph, PlacedGraph
-from skbn._displays.node_colours import NodeColours
-from skbn._displays.plot_options import Bands, Emphasis
+from skbn._displays.plot_options import Bands, Emphasis, NodeColours
 
 if TYPE_CHECKING:
     from skbn._displays.picture import Canvas

@@ -29,10 +29,9 @@ from skbn._data.table import Table, read_columns
 from skbn._displays.display import fitted_network_and_table
 from skbn._displays.notebook import frame_of
 from skbn._estimators import fitting, resamples
-from skbn._estimators.draws import Draws, plan_draws
-from skbn._estimators.learner import GaussianBNLearner
+from skbn._estimators.learner import GaussianBNLearner, OneNetworkEstimator
 from skbn._estimators.learner_cv import GaussianBNLearnerCV
-from skbn._estimators.network_estimator import OneNetworkEstimator
+from skbn._estimators.resamples import Draws, plan_draws
 from skbn._networks.effect_estimates import EffectEstimate, mixture, read_intervention
 from skbn._networks.equivalence import compelled_parents, consistent_extension, joined_columns
 from skbn._networks.gaussian import estimate_model

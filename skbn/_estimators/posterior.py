@@ -21,7 +21,7 @@ from skbn._core.text import readable_value, warn
 from skbn._data.nodes import Nodes
 from skbn._displays.notebook import frame_of
 from skbn._estimators.fitting import constraints_of, read_scores, resources_of, targets_of
-from skbn._estimators.network_estimator import NetworkEstimator, SearchParameters
+from skbn._estimators.learner import NetworkEstimator, SearchParameters
 from skbn._networks import effect_estimates
 from skbn._networks.diagnostics import warn_about_data
 from skbn._networks.effects import Combination, all_changes, all_readings, change_and_reading
@@ -41,9 +41,9 @@ from skbn._posterior.plan import sums_fit
 from skbn._posterior.prior import with_edge_prior
 from skbn._posterior.sampled_posterior import ChainSettings, SampledPosterior, sampled_posterior
 from skbn._posterior.sampling import sample_networks
+from skbn._scores.base import ProbableParentSets
 from skbn._scores.criteria import Criterion
 from skbn._scores.local_scores import LocalScores, SummedScores
-from skbn._scores.reprs import ProbableParentSets
 from skbn._solver.problem import Problem
 from skbn._solver.solve import problem_of
 from skbn.exceptions import OrderPriorWarning, SamplingWarning

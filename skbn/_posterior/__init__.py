@@ -6,10 +6,11 @@ over networks. Nothing here knows of estimators, and only `parameter_draws`, `ef
 
 - `family_weights` has what is summed: the weight of each family, an extended float
   (`skbn._core.extended_floats`); `listed_weights` has the same of families with few parents, one by
-  one, and `group_weights` makes them for a group of columns;
+  one;
 - `network_sum_kernels` has the kernels of the sums over networks; those of the sums over orders
   share the search's;
-- `network_posterior` puts the sums together, by group of columns and for all;
+- `network_posterior` makes the weights of a group of columns, and puts the sums together, by group
+  and for all;
 - `answers` has what users ask of a posterior: the probabilities of parent sets and of single
   networks, the network of the edges that are more probable than not, the table of all pairs of
   columns, and the density of new rows;

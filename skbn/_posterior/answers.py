@@ -25,9 +25,9 @@ from skbn._posterior.network_posterior import NetworkPosterior, network_posterio
 from skbn._posterior.order_sums import log_number_of_orders
 from skbn._posterior.parameter_draws import SampledNetworks, log_predictive
 from skbn._posterior.sampled_posterior import SampledPosterior
+from skbn._scores.base import ProbableParents, ProbableParentSets
 from skbn._scores.criteria import BGe, Criterion
 from skbn._scores.local_scores import LocalScores
-from skbn._scores.reprs import ProbableParents, ProbableParentSets
 from skbn._solver.problem import Problem
 from skbn._solver.solve import problem_of
 from skbn.exceptions import ApproximateEvidenceWarning, SamplingWarning

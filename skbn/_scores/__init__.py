@@ -3,5 +3,5 @@
 ``criteria`` has the criteria, and the checks of what they return.
 ``scorer`` scores a sample's families by number; ``families`` says how they are numbered.
 ``LocalScores`` and ``ParentSetScores`` are what users see of them, over the methods in
-``base``. ``jkl`` reads and writes lists of families, and ``reprs`` shows scores and parents.
+``base``, which also shows them. ``jkl`` reads and writes lists of families.
 """

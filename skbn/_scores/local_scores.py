@@ -19,7 +19,7 @@ from skbn._data.experiments import read_interventions
 from skbn._data.nodes import Nodes
 from skbn._data.sample import Sample, TableMixin
 from skbn._data.statistics import Regression, SampleStatistics
-from skbn._scores.base import BaseScores
+from skbn._scores.base import BaseScores, ScoresSummary
 from skbn._scores.block_scorer import BlockScorer
 from skbn._scores.criteria import (
     Criterion,
@@ -30,7 +30,6 @@ from skbn._scores.criteria import (
 )
 from skbn._scores.families import Limits, ScoredParentSets, ScoredPiece
 from skbn._scores.grouped_scorer import GroupedScorer, TableGroup, sum_of_scorers
-from skbn._scores.reprs import ScoresSummary
 from skbn._scores.scorer import FamilyScorer
 
 

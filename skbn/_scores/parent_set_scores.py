@@ -16,10 +16,9 @@ from skbn._core.text import readable_value
 from skbn._data.containers import row_labels
 from skbn._data.row_values import in_order_of_rows
 from skbn._data.sample import Sample
-from skbn._scores.base import BaseScores
+from skbn._scores.base import BaseScores, ScoresSummary
 from skbn._scores.families import Limits, ScoredParentSets, ScoredPiece
 from skbn._scores.jkl import LARGEST_SCORE, MOST_COLUMNS, read_jkl, repeated_row
-from skbn._scores.reprs import ScoresSummary
 
 
 class ParentSetScores(BaseScores):

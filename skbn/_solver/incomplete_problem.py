@@ -17,8 +17,14 @@ from skbn._core.text import first_few, readable_value
 from skbn._data.degenerate_columns import joined
 from skbn._data.nodes import Nodes
 from skbn._data.sample import RowGroup, RowSummary, Sample, summarise
-from skbn._missing.dependences import require_independent
-from skbn._missing.em import Estimate, UnboundedError, estimate, saturated, start
+from skbn._missing.em import (
+    Estimate,
+    UnboundedError,
+    estimate,
+    require_independent,
+    saturated,
+    start,
+)
 from skbn._missing.incomplete_rows import (
     IncompleteRows,
     incomplete_rows,

@@ -27,7 +27,7 @@ import skbn
 from skbn._core.text import readable_count, readable_size
 from skbn._data.sample import Sample
 from skbn._displays.notebook import PlainTable, frame_of
-from skbn._scores.reprs import ScoredParents, TopParents
+from skbn._scores.base import ScoredParents, TopParents
 
 HOSTILE = "<script>alert('a&b')</script>"
 PAGES = "https://skbn.readthedocs.io/en/latest/api/"

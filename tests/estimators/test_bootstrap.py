@@ -32,7 +32,7 @@ from skbn import (
     ParentSetScores,
 )
 from skbn._data.sample import Sample
-from skbn._estimators.draws import plan_draws
+from skbn._estimators.resamples import plan_draws
 from skbn.datasets import make_gaussian_network
 from skbn.exceptions import DataWarning, PenaltyRangeWarning, RepeatedRowsWarning
 
