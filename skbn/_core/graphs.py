@@ -209,6 +209,33 @@ def dag_of(
     return dag
 
 
+def topological_order(parents: Sequence[int]) -> list[int]:
+    """Return the columns, parents before their children; columns that follow a cycle are left out.
+
+    Parameters
+    ----------
+    parents : sequence of int
+        The mask of each column's parents.
+
+    Examples
+    --------
+    >>> topological_order([0b100, 0b1, 0])
+    [2, 0, 1]
+    """
+    n_left = [mask.bit_count() for mask in parents]
+    children: list[list[int]] = [[] for _ in parents]
+    for child, mask in enumerate(parents):
+        for parent in members_of(mask):
+            children[parent].append(child)
+    order = [x for x, n in enumerate(n_left) if n == 0]
+    for parent in order:  # which grows meanwhile
+        for child in children[parent]:
+            n_left[child] -= 1
+            if n_left[child] == 0:
+                order.append(child)
+    return order
+
+
 class GraphStateMixin:
     """Stores an object's graphs as lists, and `...` by a name, in pickles and in files of skops.
 
@@ -453,7 +480,7 @@ def propagate(own: Floats, coef: Floats, parents: list[int]) -> Floats:
     """Solve ``x = own + x @ coef`` of shape (m,) or (k, m), given the masks of the parents."""
     x = own.T.copy()  # a row for each node
     with np.errstate(over="ignore", invalid="ignore"):
-        for v in nx.topological_sort(dag_of(range(len(parents)), parents)):
+        for v in topological_order(parents):
             members = members_of(parents[v])
             x[v] += coef[members, v] @ x[members]
     return np.ascontiguousarray(x.T)

@@ -241,7 +241,8 @@ class Threads:
         """Cut an array into at least `pieces` parts, and two for each thread, where it can."""
         if self.n_threads > 1:
             pieces = max(pieces, 2 * self.n_threads)
-        return np.array_split(items, max(1, min(pieces, len(items))))
+        pieces = min(pieces, len(items))
+        return np.array_split(items, pieces) if pieces > 1 else [items]
 
 
 def run_all(

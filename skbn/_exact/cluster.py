@@ -21,7 +21,7 @@ from skbn._core.resources import Progress, Threads, Workers, allocate, available
 from skbn._core.subsets import members_of
 from skbn._exact.family_sources import FamilySource
 from skbn._exact.plan import SearchPlan
-from skbn._exact.recurrences import SLAB_KERNELS, SearchResult, Slab, best_network, solve_slab
+from skbn._exact.recurrences import SearchResult, Slab, best_network, slab_kernels, solve_slab
 from skbn._exact.walked_families import WALKING_KERNELS
 
 _SHARE_OF_LIMIT = 0.75
@@ -150,7 +150,7 @@ def _solve(
     slabs = {fixed ^ 1 << x: F for x, (F, _) in zip(members_of(fixed), given, strict=True)}
     store = _StoreOfTask(plan, slabs)
     with _one_task:
-        compile_kernels((*WALKING_KERNELS, *SLAB_KERNELS))
+        compile_kernels((*WALKING_KERNELS, *slab_kernels(plan)))
         with Threads(get_worker().state.nthreads, plan.n_columns + plan.n_others) as threads:
             own = copy(families)  # its memory is free again after the task
             slab = Slab(own, plan, threads, Progress(math.inf))

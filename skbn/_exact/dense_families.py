@@ -371,6 +371,8 @@ class DenseFamilies:
         rules = self._columns.rules
         distinct = {id(each): each for each in self._sets}
         found = [local_maxima(drawn, each.at, rules) for each in distinct.values()]
+        if len(found) == 1:
+            return found[0]
         number = {key: i for i, key in enumerate(distinct)}
         of_child = np.array([[number[id(each)] for each in self._sets]])[:, drawn.child]
         parts = map(np.stack, zip(*found, strict=True))

@@ -205,7 +205,10 @@ def fill_array(array: npt.NDArray[Any], value: float, threads: Threads) -> None:
     list(threads.map(np.copyto, pieces))
 
 
-SLAB_KERNELS = (max_zeta, extend_blocks, extend_by_sink)
+def slab_kernels(plan: SearchPlan) -> tuple[Any, ...]:
+    """Return the kernels that slabs of a plan call."""
+    between_blocks = (max_zeta,) if plan.n_blocks > 1 else ()
+    return extend_blocks, *between_blocks, *((extend_by_sink,) if plan.n_outer else ())
 
 
 class Slab:
@@ -267,9 +270,12 @@ class Slab:
     def transform(self, fixed: int) -> None:
         """Transform the tables over the other inner columns: they hold B then."""
         work = self.plan.slab_works[fixed.bit_count()].transform
-        parts = self._threads.split(self._children, work // _TASK)
-        for _ in self._threads.map(self._transform_tables, [(part,) for part in parts]):
-            self._progress.advance(work / len(parts))
+        if self.plan.n_blocks == 1:  # the lowest columns are all of them
+            self._progress.advance(work)
+        else:
+            parts = self._threads.split(self._children, work // _TASK)
+            for _ in self._threads.map(self._transform_tables, [(part,) for part in parts]):
+                self._progress.advance(work / len(parts))
         # In the last slab that has a column's table, the last entry has all others as candidates.
         ends = self.starts[1:][self._children]
         self.with_any_parents[self._children] = self.tables[ends - 1]

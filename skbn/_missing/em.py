@@ -8,12 +8,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import networkx as nx
 import numpy as np
 
 from skbn._core.arrays import Floats, Integers
 from skbn._core.compile import compile_kernels
-from skbn._core.graphs import dag_of
+from skbn._core.graphs import topological_order
 from skbn._core.subsets import bits_of
 from skbn._data.degenerate_columns import collinear_error, equation
 from skbn._missing.em_kernels import Moments, maximise_likelihood
@@ -109,7 +108,7 @@ def estimate(
     m = rows.n_columns
     is_parent = bits_of(parents, m)
     compile_kernels([maximise_likelihood])
-    order = np.array([*nx.topological_sort(dag_of(range(m), list(parents)))], dtype=np.int64)
+    order = np.array(topological_order(parents), dtype=np.int64)
     n_sets = len(rows.patterned.targets)
     moments = Moments(
         begin.expected_mean.copy(),

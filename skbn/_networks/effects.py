@@ -26,7 +26,7 @@ import numpy as np
 
 from skbn._core.arrays import Floats, is_listed
 from skbn._core.columns import named_nodes, named_values
-from skbn._core.graphs import dag_of, equilibrated, propagate, require_finite
+from skbn._core.graphs import dag_of, equilibrated, propagate, require_finite, topological_order
 from skbn._core.subsets import members_of
 from skbn._core.text import must_be, readable_value
 from skbn._data.containers import row_labels
@@ -298,7 +298,7 @@ def _path_counts(parents: list[int]) -> list[list[int]]:
     """Return how many directed paths lead from each node to each other; 1 to itself."""
     m = len(parents)
     counts = [[int(i == j) for j in range(m)] for i in range(m)]
-    for child in nx.topological_sort(dag_of(range(m), parents)):
+    for child in topological_order(parents):
         for row in counts:
             row[child] += sum(row[parent] for parent in members_of(parents[child]))
     return counts

@@ -13,13 +13,12 @@ from functools import cached_property, partial
 from itertools import combinations
 from typing import Any
 
-import networkx as nx
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import betaln, chdtrc, chndtr, log_ndtr, ndtri, stdtr
 
 from skbn._core.arrays import Booleans, Floats
-from skbn._core.graphs import dag_of, propagate
+from skbn._core.graphs import propagate, topological_order
 from skbn._core.subsets import bits_of, members_of
 from skbn._core.text import readable_value, text_table
 from skbn._data.sample import Sample
@@ -512,7 +511,7 @@ def d_separations(
     """
     rows = []
     of_column = {x: statistics for own, statistics in groups for x in own}
-    order = [*nx.topological_sort(dag_of(range(len(parents)), parents))]
+    order = topological_order(parents)
     for a, b in _pairs_apart(parents):
         statistics = of_column[max(a, b, key=order.index)]
         others = members_of(parents[a] | parents[b])

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from copy import copy
+from copy import copy, deepcopy
 from dataclasses import replace
 from typing import Any, NoReturn, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import clone
 
 from skbn._core.arrays import Floats
 from skbn._core.columns import family_numbers
@@ -198,7 +197,7 @@ class LocalScores(TableMixin, BaseScores):
     @property
     def criterion(self) -> Criterion:
         """A copy of the criterion."""
-        return clone(self._criterion)
+        return deepcopy(self._criterion)
 
     @property
     def penalty(self) -> float:

@@ -11,13 +11,13 @@ with products of columns, which lose the digits of nearly collinear ones.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from graphlib import CycleError, TopologicalSorter
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from skbn._core.arrays import Booleans, Floats, Integers
+from skbn._core.graphs import topological_order
 from skbn._core.subsets import bits_of, members_of
 from skbn._core.text import readable_value
 from skbn._networks.equivalence import canonical_member
@@ -465,14 +465,11 @@ def polished(
 
 def descendants_of(parents: Sequence[int]) -> list[int]:
     """Return the mask of the descendants of each column; raise if the network has a cycle."""
-    members = [members_of(mask) for mask in parents]
-    after = [0] * len(parents)
-    try:
-        order = [*TopologicalSorter(dict(enumerate(members))).static_order()]
-    except CycleError as error:
-        cycle = error.args[1]
-        raise internal_error(f"the network found has a cycle of the columns {cycle}") from None
+    order, after = topological_order(parents), [0] * len(parents)
+    if len(order) < len(parents):
+        rest = sorted({*range(len(parents))} - {*order})
+        raise internal_error(f"the network found has a cycle of the columns {rest} or some of them")
     for child in order[::-1]:
-        for parent in members[child]:
+        for parent in members_of(parents[child]):
             after[parent] |= 1 << child | after[child]
     return after

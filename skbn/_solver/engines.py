@@ -13,13 +13,13 @@ from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 from skbn._core.resources import Resources
-from skbn._core.subsets import SmallSubsets, renumbered
+from skbn._core.subsets import SmallSubsets, max_zeta, renumbered
 from skbn._exact.cluster import search_on_cluster
 from skbn._exact.dense_families import DENSE_KERNELS, LISTING_KERNELS, DenseFamilies
 from skbn._exact.k_best import KBestNetworks, NearOptimalStream
 from skbn._exact.listed_families import ListedFamilies
 from skbn._exact.plan import FEWEST_COLUMNS_OF_WORKERS, SearchPlan, plan_on_workers, plan_search
-from skbn._exact.recurrences import SLAB_KERNELS, ArrayStore, best_scores, exact_search
+from skbn._exact.recurrences import ArrayStore, best_scores, exact_search, slab_kernels
 from skbn._exact.walked_families import WALKING_KERNELS, WalkedFamilies
 from skbn._regressions.log_determinants import log_determinants_work, walk_seeds
 from skbn._solver.constraints import Group
@@ -213,7 +213,7 @@ class _DynamicProgram(GroupSearch):
 
     def __init__(self, group: Group, plan: SearchPlan, kernels: tuple[Any, ...]) -> None:
         self.columns, self._group = group.columns, group
-        self.kernels = (*kernels, *SLAB_KERNELS)
+        self.kernels = (*kernels, *slab_kernels(plan))
         self._plan, self.n_bytes = plan, plan.n_bytes
 
     def __str__(self) -> str:
@@ -367,7 +367,7 @@ def plan_listed_search(
 
 class _ListedSearch(_DynamicProgram):
     def __init__(self, shape: Shape, group: Group, plan: SearchPlan) -> None:
-        super().__init__(group, plan, ())
+        super().__init__(group, plan, (max_zeta,))
         self._constraints = shape.constraints
 
     def cost(self) -> int:
