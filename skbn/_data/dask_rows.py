@@ -204,24 +204,16 @@ def read_summary(
         summaries.append(task(block, weight, dask_key_name=f"summarise-block-{fit}-{i}"))
     # Not only in the tasks: threads of this process other than the first to ask cannot set it.
     with one_blas_thread():
-        n_rows, summary = _merged_in_a_tree(summaries).compute()
+        while len(summaries) > 1:
+            starts = range(0, len(summaries), _FAN_IN)
+            parts = [summaries[start : start + _FAN_IN] for start in starts]
+            summaries = [dask.delayed(_merge, pure=False)(*each) for each in parts]
+        n_rows, summary = summaries[0].compute()
     if sample_weight is not None and summary.n_rows:
         check_total_weight(summary.n_samples)
     elif n_rows and summary.n_rows == 0 and not is_chunk:
         raise no_weight()
     return n_rows, Sample.of_summary(summary)
-
-
-def _merged_in_a_tree(parts: list[Any]) -> Any:
-    """Return the delayed merger of delayed parts."""
-    import dask
-
-    while len(parts) > 1:
-        parts = [
-            dask.delayed(_merge, pure=False)(*parts[start : start + _FAN_IN])
-            for start in range(0, len(parts), _FAN_IN)
-        ]
-    return parts[0]
 
 
 def _merge(*parts: _Part) -> _Part:

@@ -50,9 +50,17 @@ def read_interventions(interventions: Any, sample: Sample, names: list[Any]) -> 
     values = [x.tolist() if isinstance(x, np.ndarray) else x for x in interventions]
     values = [x.to_list() if hasattr(x, "to_list") else x for x in values]
     _require_all_rows(len(values), n_rows)
-    if _are_truth_values(values):
-        return _of_truth_values(values, n_rows, len(names))
-    return _of_names(values, names)
+    rows = [value for value in values if isinstance(value, list | tuple) and value]
+    is_truth = all(isinstance(each, bool | np.bool_) for row in rows for each in row)
+    if len(rows) < n_rows or not is_truth:
+        return _of_names(values, names)
+    for row, value in enumerate(rows):
+        if len(value) != len(names):
+            raise ValueError(
+                f"interventions must have a truth value for each of the {len(names)} columns or "
+                f"nodes of X in each row; row {row} has {len(value)}."
+            )
+    return _of_matrix(np.array(rows), n_rows, len(names))
 
 
 _EXPECTED = (
@@ -92,24 +100,6 @@ def _of_names(values: list[Any], names: list[Any]) -> Booleans:
                 ) from None
             is_set[row, number_of[node]] = True
     return is_set
-
-
-def _are_truth_values(values: list[Any]) -> bool:
-    """Whether the entries are rows of truth values."""
-    rows = [value for value in values if isinstance(value, list | tuple) and value]
-    return len(rows) == len(values) and all(
-        isinstance(each, bool | np.bool_) for row in rows for each in row
-    )
-
-
-def _of_truth_values(values: list[Any], n_rows: int, m: int) -> Booleans:
-    for row, value in enumerate(values):
-        if len(value) != m:
-            raise ValueError(
-                f"interventions must have a truth value for each of the {m} columns or nodes of X "
-                f"in each row; row {row} has {len(value)}."
-            )
-    return _of_matrix(np.array(values), n_rows, m)
 
 
 def _of_matrix(values: Any, n_rows: int, m: int) -> Booleans:

@@ -484,7 +484,11 @@ def summarise(rows: Floats, weight: Floats | None = None) -> RowSummary:
     weight : ndarray of shape (n,), float64, optional
         How often each row counts; finite and not negative. Rows of weight 0 are left out.
     """
-    summary = _summary_of_no_rows(rows.shape[1])
+    m = rows.shape[1]
+    infinite, zeros = np.full(m, np.inf), np.zeros(m)
+    exponent = np.full(m, -_LARGEST_EXPONENT, dtype=np.int32)
+    # Of no rows at first.
+    summary = RowSummary(0, 0, infinite, -infinite, exponent, zeros, zeros, np.empty((0, m)))
     for block, share in _blocks(rows, weight):
         summary = summary.merge(_summarise_block(block, share))
     return summary
@@ -519,12 +523,6 @@ def _blocks(rows: Floats, weight: Floats | None) -> Iterator[tuple[Floats, Float
             block, share = block[share > 0], share[share > 0]
         if len(block):
             yield block, share
-
-
-def _summary_of_no_rows(m: int) -> RowSummary:
-    infinite, zeros = np.full(m, np.inf), np.zeros(m)
-    exponent = np.full(m, -_LARGEST_EXPONENT, dtype=np.int32)
-    return RowSummary(0, 0, infinite, -infinite, exponent, zeros, zeros, np.empty((0, m)))
 
 
 def _summarise_block(rows: Floats, weight: Floats | None) -> RowSummary:

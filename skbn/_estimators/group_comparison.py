@@ -440,7 +440,10 @@ def _differences(
     }
     order = np.argsort(-np.nan_to_num(np.abs(difference / std)), kind="stable")
     order = order[(is_edge | differs)[order]]
-    units = _units_of(table, parent, child)
+    summary, nodes = table.sample.summary, table.sample.nodes
+    scale = np.ldexp(np.linalg.norm(summary.factor, axis=0), summary.exponent)
+    firsts = np.arange(len(scale)) if nodes is None else np.array(nodes.starts[:-1])
+    units = scale[firsts[parent]] / scale[firsts[child]]
     return {name: values[order] for name, values in columns.items()}, units[order]
 
 
@@ -486,11 +489,3 @@ def _of_pairs(problem: TableProblem, parents: list[int], pairs: list[tuple[int, 
             (a,), (b,) = ends
             found[:, i] = coef[a, b], errors[a, b], freedom[b]
     return found
-
-
-def _units_of(table: LocalScores, parent: Integers, child: Integers) -> Floats:
-    """Return parents' standard deviations divided by their children's, in all rows."""
-    summary, nodes = table.sample.summary, table.sample.nodes
-    scale = np.ldexp(np.linalg.norm(summary.factor, axis=0), summary.exponent)
-    first = np.arange(len(scale)) if nodes is None else np.array(nodes.starts[:-1])
-    return np.asarray(scale[first[parent]] / scale[first[child]])

@@ -15,15 +15,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_is_fitted
 
+from skbn._core import estimator
 from skbn._core.arrays import Booleans, Floats, Random, as_integer, finite_number
-from skbn._core.estimator import (
-    CallbackSupportMixin,
-    Interval,
-    NetworkHintMixin,
-    StrOptions,
-    check_values,
-    fit_method,
-)
 from skbn._core.graphs import GraphStateMixin
 from skbn._core.resources import Resources
 from skbn._core.text import first_few, must_be, readable_value, text_table, warn
@@ -46,10 +39,10 @@ from skbn._solver.structural_em import Listed
 
 class NetworkEstimator(
     GraphStateMixin,
-    NetworkHintMixin,
+    estimator.NetworkHintMixin,
     DocLinkMixin,
     PlotMixin,
-    CallbackSupportMixin,
+    estimator.CallbackSupportMixin,
     DensityMixin,
     BaseEstimator,
 ):
@@ -303,10 +296,10 @@ class NetworkLearner(SearchParameters, OneNetworkEstimator):
 
     _allowed_values: ClassVar[dict[str, Any]] = {
         **OneNetworkEstimator._allowed_values,
-        "missing": [StrOptions({"error", "em"})],
-        "n_candidates": [Interval(Integral, 1, None, closed="left")],
-        "search": [StrOptions({"exact", "order"})],
-        "tol": [Interval(Real, 0, None, closed="neither")],
+        "missing": [estimator.StrOptions({"error", "em"})],
+        "n_candidates": [estimator.Interval(Integral, 1, None, closed="left")],
+        "search": [estimator.StrOptions({"exact", "order"})],
+        "tol": [estimator.Interval(Real, 0, None, closed="neither")],
     }
     n_candidates: int = 30
     search: str = "exact"
@@ -782,7 +775,7 @@ None, default=None
     _allowed_values: ClassVar[dict[str, Any]] = {
         **NetworkLearner._allowed_values,
         "scratch": [str, os.PathLike, None],
-        "scheduler": [StrOptions({"dask"}), None],
+        "scheduler": [estimator.StrOptions({"dask"}), None],
     }
 
     criterion: str | Criterion | None = None
@@ -791,7 +784,7 @@ None, default=None
     scratch: str | os.PathLike[str] | None = None
     scheduler: str | None = None
 
-    @fit_method
+    @estimator.fit_method
     def fit(
         self, X: Any, y: Any = None, sample_weight: Any = None, interventions: Any = None
     ) -> Self:
@@ -995,7 +988,7 @@ None, default=None
         n_jobs=n_jobs,
         max_memory=max_memory,
     )
-    check_values("best_network", GaussianBNLearner._allowed_values, vars(learner))
+    estimator.check_values("best_network", GaussianBNLearner._allowed_values, vars(learner))
     problem = problem_of(scores, fitting.constraints_of(learner, scores))
     (solution,) = solve(problem, learner._resources(), fitting.search_settings(learner))
     network = fitting.network_of(solution)

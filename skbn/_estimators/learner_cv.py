@@ -236,7 +236,12 @@ None, default=None
                 "Enable it with sklearn.set_config(enable_metadata_routing=True), or pass the "
                 "splits, as in cv=list(splitter.split(X, y, groups))."
             )
-        penalties, settings = _read_penalties(self.penalties), fitting.search_settings(self)
+        # A data frame would yield its columns.
+        is_list = is_listed(self.penalties) and not hasattr(self.penalties, "columns")
+        penalties = [*map(read_penalty, self.penalties)] if is_list else []
+        if not penalties:
+            raise ValueError(must_be("penalties", "a list of one or more numbers", self.penalties))
+        settings = fitting.search_settings(self)
         scores = fitting.read_scores(self, X, sample_weight, interventions, needs_rows=True)
         sample = scores.sample  # raises if there are no rows
         problem = problem_of(scores, fitting.constraints_of(self, scores))
@@ -337,21 +342,6 @@ def _chosen(cv_results: dict[str, Floats], rule: str) -> int:
         return best
     is_near = means >= means[best] - cv_results["se_test_score"][best]
     return int(np.argmax(np.where(is_near, cv_results["penalties"], -np.inf)))
-
-
-def _read_penalties(penalties: Any) -> list[float]:
-    """Return the penalties as numbers.
-
-    Raises
-    ------
-    ValueError
-        If one is negative or not a finite number.
-    """
-    # A data frame would yield its columns.
-    values = [*penalties] if is_listed(penalties) and not hasattr(penalties, "columns") else []
-    if not values:
-        raise ValueError(must_be("penalties", "a list of one or more numbers", penalties))
-    return [read_penalty(value) for value in values]
 
 
 # With fewer rows and few columns, threads spend most of the time waiting for the GIL.

@@ -126,11 +126,8 @@ class NearOptimalNetworks(TableRepr, Sequence[GaussianBayesianNetwork]):
     @property
     def networks(self) -> Sequence[GaussianBayesianNetwork]:
         """The networks, with parameters unless they were learned from ParentSetScores."""
-        return _LazySequence(len(self), self._network)
-
-    def _network(self, i: int) -> GaussianBayesianNetwork:
-        problem = self._problem if self._problems is None else self._problems[i]
-        return problem.network(self._parents[i])
+        problems: Sequence[Problem] = self._problems or [self._problem] * len(self)
+        return _LazySequence(len(self), lambda i: problems[i].network(self._parents[i]))
 
     @property
     def cpdags(self) -> Sequence[nx.DiGraph]:

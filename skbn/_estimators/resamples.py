@@ -103,9 +103,8 @@ class Draws:
         rng = np.random.default_rng(self.seeds[number])
         strata = zip(self.strata, self.n_drawn, strict=True)
         drawn = np.concatenate([self._drawn_from(units, n, rng) for units, n in strata])
-        if self.groups is None:
-            return drawn
-        return np.concatenate([self.groups[group] for group in drawn])
+        groups = self.groups
+        return drawn if groups is None else np.concatenate([groups[each] for each in drawn])
 
     def _drawn_from(self, rows: Integers, n_drawn: int, rng: np.random.Generator) -> Integers:
         if self.block_length == 1:

@@ -35,15 +35,9 @@ from skbn._exact.dense_families import (
 from skbn._exact.family_sources import BestScores, Filling, FoundSink, Thresholds
 from skbn._exact.fill_kernels import BlockTables, Pieces, fill_blocks
 from skbn._exact.plan import SearchPlan
+from skbn._regressions import set_function
 from skbn._regressions.least_squares import triangular_factor
 from skbn._regressions.log_determinants import SubsetWalk, set_functions, settle_columns, walk_seeds
-from skbn._regressions.set_function import (
-    LEAST_SCORE,
-    SetFunctions,
-    SetWeights,
-    ruled_out,
-    score_tolerance,
-)
 
 WALKING_KERNELS = (settle_columns, walk_seeds, fill_blocks, parents_that_reach)
 
@@ -78,7 +72,7 @@ class WalkedFamilies:
         self,
         factor: Floats,
         offsets: Floats | None,
-        weights: SetWeights,
+        weights: set_function.SetWeights,
         plan: SearchPlan,
         allowed: Sequence[int] | None = None,
         required: Sequence[int] | None = None,
@@ -90,7 +84,7 @@ class WalkedFamilies:
         self._factor, self._offsets, self._weights = factor, offsets, weights
         self._node_of = np.repeat(np.arange(len(widths)), widths)
         self._walk = SubsetWalk(factor, offsets, weights, weights.widths)
-        self._memory: SetFunctions | None = None
+        self._memory: set_function.SetFunctions | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_memory": None}
@@ -106,7 +100,7 @@ class WalkedFamilies:
         maxima = partial(local_maxima, functions_of=self.functions_of, rules=self._columns.rules)
         check_slab(self._columns, maxima, best_network_scores, tables, fixed)
 
-    def functions_of(self, sets: Integers) -> SetFunctions:
+    def functions_of(self, sets: Integers) -> set_function.SetFunctions:
         """Return what local scores are differences of, for a few sets of columns."""
         found, where = np.unique(sets, return_inverse=True)
         of_found = np.array([self._log_determinant(members_of(mask)) for mask in found.tolist()])
@@ -122,7 +116,7 @@ class WalkedFamilies:
         return float(2 * np.log(diagonal).sum() + of_offsets)
 
     @property
-    def _sets(self) -> SetFunctions:
+    def _sets(self) -> set_function.SetFunctions:
         """The sets of the pieces in memory."""
         if self._memory is None:  # kept for all slabs, as touching new memory takes time
             self._memory = self._walk.allocate(self.plan.window_size)
@@ -176,7 +170,9 @@ class WalkedFamilies:
             seeds = np.arange(walk.n_seeds)
             if inner is not None:
                 seeds = seeds[seeds & ~(inner // walk.seed_size) == 0]
-            of_piece = SetFunctions(*(each[i * size : (i + 1) * size] for each in self._sets))
+            of_piece = set_function.SetFunctions(
+                *(each[i * size : (i + 1) * size] for each in self._sets)
+            )
             tasks += [
                 (walk, seeds[k : k + _SEEDS_OF_TASK], of_piece)
                 for k in range(0, len(seeds), _SEEDS_OF_TASK)
@@ -215,7 +211,7 @@ class WalkedFamilies:
         allowed, required = positions(self._columns.allowed), positions(self._columns.required)
         plan = SearchPlan(n_children, 0, len(numbers) - n_children)
         few = DenseFamilies([sets] * len(numbers), plan, allowed, required, numbers)
-        margin = float(score_tolerance(_largest_value(sets)))
+        margin = float(set_function.score_tolerance(_largest_value(sets)))
         for sink, threshold in thresholds.items():
             if int(self._columns.required[sink]) & ~(columns | self._columns.others):
                 continue
@@ -231,7 +227,7 @@ class WalkedFamilies:
     def _scores_of(self, child: int, parents: Integers) -> Floats:
         """Return local scores, rounded as when the tables were filled."""
         of_family, of_parents = self._walked(child, parents)
-        return ruled_out(of_family - of_parents)
+        return set_function.ruled_out(of_family - of_parents)
 
     def _walked(self, child: int, parents: Integers) -> tuple[Floats, Floats]:
         """Return what the local scores of a child are differences of, by the walk."""
@@ -311,11 +307,11 @@ class WalkedFamilies:
         return tasks
 
 
-def _largest_value(sets: SetFunctions) -> float:
+def _largest_value(sets: set_function.SetFunctions) -> float:
     """Return the largest magnitude of the functions' values that enter scores."""
     largest = 0.0
     for each in sets:
-        counts = (each > LEAST_SCORE) & (each < np.inf)
+        counts = (each > set_function.LEAST_SCORE) & (each < np.inf)
         largest = max(largest, each.max(initial=0.0, where=counts))
         largest = max(largest, -each.min(initial=0.0, where=counts))
     return largest

@@ -31,16 +31,8 @@ from skbn._core.compile import kernels_of
 from skbn._core.resources import allocate
 from skbn._core.subsets import submasks_by_size
 from skbn._exact.recurrences import fill_array
+from skbn._posterior import network_sum_kernels
 from skbn._posterior.family_weights import sum_zeta
-from skbn._posterior.network_sum_kernels import (
-    add_pushed,
-    backward_networks,
-    forward_networks,
-    n_pushed,
-    new_memory,
-    non_descendants,
-    quotients,
-)
 from skbn._posterior.order_sums import Alpha
 from skbn._posterior.plan import NUMBERS_HANDED_OVER
 
@@ -114,10 +106,10 @@ def network_sums(alpha: Alpha, F: Integers, R: Integers) -> NetworkSums:
 
     def finish(child: int) -> None:
         sums = np.empty(m)
-        non_descendants(shares[child], Z, F, R, child, total, wide, sums)
+        network_sum_kernels.non_descendants(shares[child], Z, F, R, child, total, wide, sums)
         paths[child] = np.insert(sums[:-1], child, 0.0)
         table = tables.entries[tables.starts[child] : tables.starts[child + 1]]
-        quotients(shares[child], table, gammas[child], wide)
+        network_sum_kernels.quotients(shares[child], table, gammas[child], wide)
         sum_zeta(gammas[child], 0, m - 1, wide)
 
     list(alpha.threads.map(finish, [(x,) for x in range(m)]))
@@ -142,8 +134,10 @@ def _backward(alpha: Alpha, R: Integers, shares: Floats, n_inner: int) -> Intege
     fill_array(shares.ravel(), 0.0, alpha.threads)
 
     def run(tasks: Integers) -> None:
-        memory = new_memory(n_inner, _n_free(m, n_inner, tasks))
-        backward_networks(alpha.tables, R, M, shares, n_inner, tasks, memory, alpha.wide)
+        memory = network_sum_kernels.new_memory(n_inner, _n_free(m, n_inner, tasks))
+        network_sum_kernels.backward_networks(
+            alpha.tables, R, M, shares, n_inner, tasks, memory, alpha.wide
+        )
 
     for level, work in reversed(list(_levels(m, n_inner))):
         parts = alpha.threads.split(level, work // _TASK)
@@ -164,16 +158,18 @@ def _forward(alpha: Alpha, F: Integers, n_inner: int) -> Floats:
 
     def run(tasks: Integers) -> tuple[Integers, Floats]:
         n_free = _n_free(m, n_inner, tasks)
-        pushed = np.zeros((len(tasks), n_pushed(n_inner, n_free)))
-        memory = new_memory(n_inner, n_free)
-        forward_networks(alpha.tables, F, Z, n_inner, tasks, pushed, memory, alpha.wide)
+        pushed = np.zeros((len(tasks), network_sum_kernels.n_pushed(n_inner, n_free)))
+        memory = network_sum_kernels.new_memory(n_inner, n_free)
+        network_sum_kernels.forward_networks(
+            alpha.tables, F, Z, n_inner, tasks, pushed, memory, alpha.wide
+        )
         return tasks, pushed
 
     for level, work in _levels(m, n_inner):
-        n_numbers = len(level) * n_pushed(n_inner, _n_free(m, n_inner, level))
+        n_numbers = len(level) * network_sum_kernels.n_pushed(n_inner, _n_free(m, n_inner, level))
         parts = alpha.threads.split(level, max(work // _TASK, n_numbers // NUMBERS_HANDED_OVER))
         for tasks, pushed in alpha.threads.map(run, [(part,) for part in parts]):
-            add_pushed(pushed, Z, n_inner, tasks)
+            network_sum_kernels.add_pushed(pushed, Z, n_inner, tasks)
             alpha.progress.advance(work / 2 / len(parts))
     return Z
 

@@ -31,13 +31,7 @@ from skbn._regressions.least_squares import Neighbours, solve_triangular, triang
 from skbn._regressions.log_determinants import set_functions
 from skbn._regressions.set_function import SetWeights
 from skbn._regressions.small_walk import columns_of_small_sets, small_log_determinants
-from skbn._scores.criteria import (
-    InformationCriterion,
-    check_prior,
-    edge_costs,
-    is_scale_free,
-    tables_of_columns,
-)
+from skbn._scores import criteria
 from skbn._scores.families import AllFamilies, SmallFamilies
 from skbn._scores.scorer import FamilyScorer
 from skbn.exceptions import DegenerateColumnsError
@@ -113,8 +107,10 @@ class BlockScorer(FamilyScorer):
             )
         return tables
 
-    def _penalised_tables(self, criterion: InformationCriterion, n: float, m: int) -> Floats:
-        return tables_of_columns(criterion, n, m, self.penalty)
+    def _penalised_tables(
+        self, criterion: criteria.InformationCriterion, n: float, m: int
+    ) -> Floats:
+        return criteria.tables_of_columns(criterion, n, m, self.penalty)
 
     @property
     def column_tables(self) -> Floats:
@@ -132,9 +128,9 @@ class BlockScorer(FamilyScorer):
     def _node_terms(self) -> Floats:
         """What sets of 0, ..., m nodes pay for their edges, shape (m + 1,)."""
         m = self.families.m
-        if not isinstance(self.criterion, InformationCriterion):
+        if not isinstance(self.criterion, criteria.InformationCriterion):
             return np.zeros(m + 1)
-        return np.append(0.0, -np.cumsum(self.penalty * edge_costs(self.criterion, m)))
+        return np.append(0.0, -np.cumsum(self.penalty * criteria.edge_costs(self.criterion, m)))
 
     @cached_property
     def _column_constant(self) -> float:
@@ -158,7 +154,7 @@ class BlockScorer(FamilyScorer):
 
     @property
     def _is_scale_free(self) -> bool:
-        return is_scale_free(self._criterion_tables[:, : self._most_columns])
+        return criteria.is_scale_free(self._criterion_tables[:, : self._most_columns])
 
     @cached_property
     def _factors_within(self) -> list[Floats]:
@@ -205,7 +201,7 @@ class BlockScorer(FamilyScorer):
             of_columns[np.ix_(at, at)] = factor
         whitened = solve_triangular(of_columns, np.eye(k))
         prior = self.criterion.prior(summary.n_samples, summary.column_means @ whitened)
-        prior = check_prior(prior, f"{type(self.criterion).__name__}.prior", k)
+        prior = criteria.check_prior(prior, f"{type(self.criterion).__name__}.prior", k)
         return None if prior is None else Prior(prior.rows @ of_columns, prior.mean @ of_columns)
 
     def _statistics(self, prior: Prior | None) -> SampleStatistics:

@@ -18,15 +18,9 @@ from skbn._data.experiments import read_interventions
 from skbn._data.nodes import Nodes
 from skbn._data.sample import Sample, TableMixin
 from skbn._data.statistics import Regression, SampleStatistics
+from skbn._scores import criteria
 from skbn._scores.base import BaseScores, ScoresSummary
 from skbn._scores.block_scorer import BlockScorer
-from skbn._scores.criteria import (
-    Criterion,
-    InformationCriterion,
-    is_score_equivalent,
-    read_penalty,
-    same_criterion,
-)
 from skbn._scores.families import Limits, ScoredParentSets, ScoredPiece
 from skbn._scores.grouped_scorer import GroupedScorer, TableGroup, sum_of_scorers
 from skbn._scores.scorer import FamilyScorer
@@ -75,7 +69,7 @@ class LocalScores(TableMixin, BaseScores):
     feature_names_in_: npt.NDArray[np.object_]
     scorer: FamilyScorer
     _sample: Sample
-    _criterion: Criterion
+    _criterion: criteria.Criterion
     _max_parents: int | None
     _n_jobs: int | None
     _nodes: Nodes
@@ -89,7 +83,7 @@ class LocalScores(TableMixin, BaseScores):
     def _from_sample(
         cls,
         sample: Sample,
-        criterion: Criterion,
+        criterion: criteria.Criterion,
         feature_names: npt.NDArray[np.object_] | None = None,
         *,
         penalty: float = 1.0,
@@ -148,8 +142,8 @@ class LocalScores(TableMixin, BaseScores):
         >>> [len(scores.with_penalty(p).best_parents("hue")) for p in (1, 4, 16)]
         [4, 3, 0]
         """
-        penalty = read_penalty(penalty)
-        if penalty != 1 and not isinstance(self._criterion, InformationCriterion):
+        penalty = criteria.read_penalty(penalty)
+        if penalty != 1 and not isinstance(self._criterion, criteria.InformationCriterion):
             raise ValueError(
                 f"criterion={readable_value(self._criterion)} has no complexity term that "
                 f"penalty={readable_value(penalty)} could multiply. Leave it at 1."
@@ -195,7 +189,7 @@ class LocalScores(TableMixin, BaseScores):
     # The settings are read-only, as the scores depend on them.
 
     @property
-    def criterion(self) -> Criterion:
+    def criterion(self) -> criteria.Criterion:
         """A copy of the criterion."""
         return deepcopy(self._criterion)
 
@@ -295,7 +289,7 @@ class LocalScores(TableMixin, BaseScores):
         sample: Sample,
         n_jobs: int | None = None,
         max_parents: int | None = None,
-        criterion: Criterion | None = None,
+        criterion: criteria.Criterion | None = None,
     ) -> Self:
         names = getattr(self, "feature_names_in_", None)
         return self._from_sample(
@@ -525,7 +519,7 @@ class LocalScores(TableMixin, BaseScores):
 
     def _summary(self) -> ScoresSummary:
         settings = {"criterion": str(self._criterion)}
-        if isinstance(self._criterion, InformationCriterion):
+        if isinstance(self._criterion, criteria.InformationCriterion):
             settings["penalty"] = f"{self.penalty:g}"
         if self.max_parents is not None:
             settings["max_parents"] = str(self.max_parents)
@@ -687,7 +681,7 @@ def _require_summand(first: Any, other: Any) -> None:
         )
     for name in ("criterion", "penalty", "max_parents"):
         own, given = getattr(first, name), getattr(other, name)
-        if not (same_criterion(own, given) if name == "criterion" else own == given):
+        if not (criteria.same_criterion(own, given) if name == "criterion" else own == given):
             raise ValueError(
                 f"LocalScores that are added up must have the same {name}; got "
                 f"{readable_value(own)} and {readable_value(given)}."
@@ -697,7 +691,7 @@ def _require_summand(first: Any, other: Any) -> None:
             "LocalScores of tables with missing values cannot be added up. Complete the tables "
             "first, by GaussianBNImputer for example."
         )
-    if not is_score_equivalent(other.scorer.tables):
+    if not criteria.is_score_equivalent(other.scorer.tables):
         raise ValueError(
             f"criterion={readable_value(first.criterion)} gives equivalent networks different "
             "scores, which cannot be added up. Use 'bic', 'aic', 'ebic', 'loglik' or 'bge'."

@@ -27,16 +27,7 @@ from skbn._data.statistics import (
 from skbn._regressions.least_squares import Neighbours, neighbours, triangular_factor
 from skbn._regressions.log_determinants import set_functions
 from skbn._regressions.set_function import SetFunctions, SetWeights, local_score_terms
-from skbn._scores.criteria import (
-    Criterion,
-    InformationCriterion,
-    check_noise_divisors,
-    check_prior,
-    check_tables,
-    criterion_for,
-    is_scale_free,
-    largest_constant,
-)
+from skbn._scores import criteria
 from skbn._scores.families import (
     AllFamilies,
     Limits,
@@ -84,7 +75,7 @@ class FamilyScorer:
         self,
         sample: Sample,
         nodes: Nodes,
-        criterion: Criterion,
+        criterion: criteria.Criterion,
         penalty: float,
         max_parents: int | None,
         n_jobs: int | None,
@@ -93,7 +84,7 @@ class FamilyScorer:
         self.families: AllFamilies | SmallFamilies = (
             AllFamilies(m) if max_parents is None else SmallFamilies(m, max_parents)
         )
-        self.criterion = criterion_for(criterion, nodes.names)
+        self.criterion = criteria.criterion_for(criterion, nodes.names)
         self.penalty = penalty
         self.sample = sample
         self.given_nodes = nodes
@@ -184,7 +175,7 @@ class FamilyScorer:
         would cost the search digits, and cannot change its result.
         """
         tables = self._criterion_tables.copy()
-        tables[0] -= largest_constant(tables)
+        tables[0] -= criteria.largest_constant(tables)
         return read_only(tables)
 
     @cached_property
@@ -197,7 +188,7 @@ class FamilyScorer:
         n, criterion, name = self.summary.n_samples, self.criterion, type(self.criterion).__name__
         if n == 0:
             raise ValueError("There are no rows to compute scores from; give some.")
-        if isinstance(criterion, InformationCriterion):
+        if isinstance(criterion, criteria.InformationCriterion):
             tables = self._penalised_tables(criterion, n, m)
         elif self.penalty == 1:
             tables = criterion.tables(n, m)
@@ -206,9 +197,11 @@ class FamilyScorer:
                 f"penalty={readable_value(self.penalty)} was asked for, but {name} has no "
                 "complexity term that it could multiply. Leave the penalty at its default."
             )
-        return check_tables(tables, name, n, m, max_parents)
+        return criteria.check_tables(tables, name, n, m, max_parents)
 
-    def _penalised_tables(self, criterion: InformationCriterion, n: float, m: int) -> Floats:
+    def _penalised_tables(
+        self, criterion: criteria.InformationCriterion, n: float, m: int
+    ) -> Floats:
         return criterion.tables(n, m, self.penalty)
 
     @property
@@ -221,17 +214,19 @@ class FamilyScorer:
         """The divisors of residual sums of squares, by the number of parents of a column."""
         n, m = self.statistics.n_samples, len(self.nodes.columns)
         divisors = self.criterion.noise_divisors(n, m)
-        return check_noise_divisors(divisors, type(self.criterion).__name__, n, m)
+        return criteria.check_noise_divisors(divisors, type(self.criterion).__name__, n, m)
 
     def _prior(self) -> Prior | None:
         summary = self.summary
         prior = self.criterion.prior(summary.n_samples, summary.column_means)
-        return check_prior(prior, f"{type(self.criterion).__name__}.prior", self.families.m)
+        return criteria.check_prior(
+            prior, f"{type(self.criterion).__name__}.prior", self.families.m
+        )
 
     @property
     def has_complexity(self) -> bool:
         """Whether the criterion has a complexity term that is not always 0."""
-        if not isinstance(self.criterion, InformationCriterion):
+        if not isinstance(self.criterion, criteria.InformationCriterion):
             return False
         complexity = self.criterion.complexity(self.statistics.n_samples, self.families.m)
         return bool(np.any(complexity))
@@ -241,7 +236,7 @@ class FamilyScorer:
     @cached_property
     def offsets(self) -> Floats | None:
         """What each node's units add to the log-determinants, shape (m,); None for nothing."""
-        if is_scale_free(self._criterion_tables):
+        if criteria.is_scale_free(self._criterion_tables):
             return None
         return 2 * np.log(self.statistics.scale)
 
@@ -254,8 +249,8 @@ class FamilyScorer:
         residual sum of squares is larger by its scale squared. The unit adds nothing if the
         log-determinants are those of the columns in their own units.
         """
-        offsets = np.full(self.families.m, largest_constant(self._criterion_tables))
-        if is_scale_free(self.tables):
+        offsets = np.full(self.families.m, criteria.largest_constant(self._criterion_tables))
+        if criteria.is_scale_free(self.tables):
             offsets += 2 * self.tables[2, 0] * np.log(self.statistics.scale)
         return read_only(offsets)
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -17,14 +17,7 @@ from skbn._core.text import first_few, readable_value
 from skbn._data.degenerate_columns import joined
 from skbn._data.nodes import Nodes
 from skbn._data.sample import RowGroup, RowSummary, Sample, summarise
-from skbn._missing.em import (
-    Estimate,
-    UnboundedError,
-    estimate,
-    require_independent,
-    saturated,
-    start,
-)
+from skbn._missing import em
 from skbn._missing.incomplete_rows import (
     IncompleteRows,
     incomplete_rows,
@@ -110,10 +103,7 @@ class IncompleteProblem(TableProblem):
         )
 
     def read(self) -> Shape:
-        return self.expected(start(self.rows)).read()
-
-    def of_sample(self, sample: Sample, n_jobs: int | None = None) -> Self:
-        return type(self)(self.scores._with_sample(sample, n_jobs), self.constraints)
+        return self.expected(em.start(self.rows)).read()
 
     # The columns
 
@@ -197,7 +187,7 @@ class IncompleteProblem(TableProblem):
         nodes, known = self._all_nodes, self._known
         if not_set is not None:
             known = known[~self._is_given[self._counts][:, self._kept[not_set]]]
-        require_independent(
+        em.require_independent(
             known.rows[:, columns],
             [nodes.column_names[j] for j in columns],
             labels=self._names_of(columns),
@@ -218,7 +208,7 @@ class IncompleteProblem(TableProblem):
 
     @property
     def has_complexity(self) -> bool:
-        return self.expected(start(self.rows)).has_complexity
+        return self.expected(em.start(self.rows)).has_complexity
 
     def kept(self, rows: Floats) -> Floats:
         return rows[:, self._kept]
@@ -345,7 +335,7 @@ class IncompleteProblem(TableProblem):
 
     # Expected rows
 
-    def saturated(self, is_over: Callable[[], bool] = bool) -> Estimate:
+    def saturated(self, is_over: Callable[[], bool] = bool) -> em.Estimate:
         """Return what EM of the saturated model expects of the holes.
 
         Raises
@@ -353,7 +343,7 @@ class IncompleteProblem(TableProblem):
         DegenerateColumnsError
             If columns are combinations of others where they are observed together.
         """
-        rows, found = self.rows, saturated(self.rows, COARSE, is_over)
+        rows, found = self.rows, em.saturated(self.rows, COARSE, is_over)
         self.require_independent(scatter=found.scatter[0])
         for g, columns in enumerate(rows.groups[1:], start=1):
             own = partial(self.require_independent, not_set=columns[0], scatter=found.scatter[g])
@@ -363,10 +353,10 @@ class IncompleteProblem(TableProblem):
     def estimate(
         self,
         parents: Sequence[int],
-        begin: Estimate,
+        begin: em.Estimate,
         tolerance: float,
         is_over: Callable[[], bool] = bool,
-    ) -> Estimate:
+    ) -> em.Estimate:
         """Return the parameters of a network, given the masks of its nodes' parents.
 
         Raises
@@ -376,8 +366,8 @@ class IncompleteProblem(TableProblem):
         """
         of_columns = self.nodes.parents_of_columns(parents)
         try:
-            return estimate(self.rows, of_columns, begin, tolerance=tolerance, is_over=is_over)
-        except UnboundedError as error:
+            return em.estimate(self.rows, of_columns, begin, tolerance=tolerance, is_over=is_over)
+        except em.UnboundedError as error:
             column = error.column
         self.require_independent(is_unbounded=True)
         others = "others, or nearly so, in the rows in which they are observed together"
@@ -389,7 +379,7 @@ class IncompleteProblem(TableProblem):
             [self._user_names[column]],
         )
 
-    def expected(self, statistics: Estimate, *, effective: bool = False) -> TableProblem:
+    def expected(self, statistics: em.Estimate, *, effective: bool = False) -> TableProblem:
         """Return the problem of complete rows with the expected moments.
 
         They count as many rows as there are or, if `effective`, as the two columns have that are
@@ -442,7 +432,7 @@ class Expectation:
     n_rows: list[int]
     unit: Floats
 
-    def problem(self, statistics: Estimate, n_samples: Floats | None = None) -> TableProblem:
+    def problem(self, statistics: em.Estimate, n_samples: Floats | None = None) -> TableProblem:
         """Return the problem with expected moments, by default of as many rows as there are."""
         known, groups = self.scores.sample, []
         for g, total in enumerate(self.n_samples):

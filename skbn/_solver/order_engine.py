@@ -136,7 +136,7 @@ class OrderGroupSearch(GroupSearch):
             of_orders = self._masks(search.found, m)
             masks, score, is_settled = self._settled(problem, search, of_orders)
         self.is_interrupted = search.is_interrupted
-        starts = [each + families.shared for each in found.start_scores]
+        _, *others = sorted((each + families.shared for each in found.start_scores), reverse=True)
         return Optimum(
             [masks[x] for x in self.columns],
             score,
@@ -144,7 +144,8 @@ class OrderGroupSearch(GroupSearch):
             n_iter=found.n_iter,
             is_finished=False,
             is_settled=is_settled,
-            start_losses=_losses(starts, score),
+            # By how much each start scores lower than the network that the best one led to.
+            start_losses=(0.0, *(max(0.0, score - each) for each in others)),
         )
 
     @one_blas_thread()
@@ -202,9 +203,3 @@ class OrderGroupSearch(GroupSearch):
         """Return the mask of the parents of all columns of the table; of others none."""
         masks = [mask_of(self._order[p] for p in parents) for parents in found.parents]
         return in_table(self._order, masks, m)
-
-
-def _losses(start_scores: list[float], score: float) -> tuple[float, ...]:
-    """Return by how much each start scores lower than the network that the best one led to."""
-    _, *others = sorted(start_scores, reverse=True)
-    return 0.0, *(max(0.0, score - each) for each in others)

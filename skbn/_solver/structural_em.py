@@ -201,21 +201,17 @@ class _StructuralEM:
             if each is not None:
                 self._keep(each, searched[i])
         self._n_lists += 1
-        self._announce(len(new))
         best = max(self._candidates, key=lambda each: each.observed)
+        if self._resources.announce is not None:
+            self._resources.announce(
+                f"list {self._n_lists} of {self._problem.n_effective:g} rows: {len(new)} "
+                f"candidates more, best observed score {best.observed:.3f}"
+            )
         begin = next(
             (each.found for each in scored if each is not None and each.parents == best.parents),
             statistics,
         )
         return self._em(best.parents, begin, self._settings.tolerance)
-
-    def _announce(self, n_new: int) -> None:
-        if self._resources.announce is not None:
-            best = max(each.observed for each in self._candidates)
-            self._resources.announce(
-                f"list {self._n_lists} of {self._problem.n_effective:g} rows: {n_new} candidates "
-                f"more, best observed score {best:.3f}"
-            )
 
     def _listed(self, statistics: Estimate) -> tuple[list[list[int]], list[float]]:
         """Return the best equivalence classes and their scores, or only the best network.
