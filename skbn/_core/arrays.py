@@ -2,7 +2,7 @@
 
 import math
 import operator
-from collections.abc import Mapping, Set
+from collections.abc import Hashable, Mapping, Sequence, Set
 from decimal import Decimal
 from numbers import Real
 from typing import Any
@@ -19,6 +19,7 @@ ShortIntegers = npt.NDArray[np.int16]
 
 BYTES = 8  # of a float64 or an int64
 
+Names = Sequence[Hashable]  # of columns or nodes
 Random = np.random.Generator | np.random.RandomState
 
 

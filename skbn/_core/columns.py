@@ -1,14 +1,14 @@
 """Columns as users name them, and values that are labelled by them."""
 
 import operator
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
 import numpy as np
 
-from skbn._core.arrays import finite_number
+from skbn._core.arrays import Names, finite_number
 from skbn._core.graphs import check_dag
 from skbn._core.text import readable_value
 
@@ -185,7 +185,7 @@ def is_missing(value: Any) -> bool:
     return isinstance(value, _MAY_DIFFER_FROM_THEMSELVES) and bool(value != value)
 
 
-def known_values(values: Any, nodes: Sequence[Hashable], parameter: str) -> dict[Hashable, Any]:
+def known_values(values: Any, nodes: Names, parameter: str) -> dict[Hashable, Any]:
     """Return the values of a dict or a Series that are not missing.
 
     Raises
@@ -234,9 +234,7 @@ def by_label(values: Any, parameter: str, kind: str) -> dict[Hashable, Any]:
 # Numbers
 
 
-def named_nodes(
-    value: Any, nodes: Sequence[Hashable], parameter: str
-) -> tuple[list[Hashable], bool]:
+def named_nodes(value: Any, nodes: Names, parameter: str) -> tuple[list[Hashable], bool]:
     """Return the nodes that a node or a list of nodes names, and whether it was a single node.
 
     Raises
@@ -260,10 +258,7 @@ def named_nodes(
 
 
 def named_values(
-    values: Any,
-    nodes: Sequence[Hashable],
-    parameter: str,
-    read: Callable[[Any, str], Any] = finite_number,
+    values: Any, nodes: Names, parameter: str, read: Callable[[Any, str], Any] = finite_number
 ) -> dict[int, Any]:
     """Return the values of some nodes, by the nodes' numbers and in the nodes' order.
 
@@ -290,7 +285,7 @@ def named_values(
     }
 
 
-def reject_unknown(chosen: Iterable[Any], nodes: Sequence[Hashable], parameter: str) -> None:
+def reject_unknown(chosen: Iterable[Any], nodes: Names, parameter: str) -> None:
     """Raise a ValueError if one of these is not a node."""
     for node in chosen:
         if not _is_node(node, nodes):
@@ -300,7 +295,7 @@ def reject_unknown(chosen: Iterable[Any], nodes: Sequence[Hashable], parameter: 
             )
 
 
-def _is_node(value: Any, nodes: Sequence[Hashable]) -> bool:
+def _is_node(value: Any, nodes: Names) -> bool:
     try:
         return value in frozenset(nodes)
     except TypeError:  # nodes have hashes

@@ -12,7 +12,7 @@ from typing import Any, Self
 import networkx as nx
 import numpy as np
 
-from skbn._core.arrays import Floats, finite_number
+from skbn._core.arrays import Floats, Names, finite_number
 from skbn._core.subsets import mask_of, members_of
 from skbn._core.text import must_be, readable_value
 
@@ -96,7 +96,7 @@ def graph_contents(dag: nx.DiGraph) -> tuple[list[Any], list[Any]]:
     return nodes, sorted(edges, key=lambda edge: edge[:2])
 
 
-def parent_masks(dag: nx.DiGraph, nodes: Sequence[Hashable] | None = None) -> list[int]:
+def parent_masks(dag: nx.DiGraph, nodes: Names | None = None) -> list[int]:
     """Return the masks of each node's parents; bit v stands for the v-th of the nodes.
 
     Examples
@@ -186,9 +186,7 @@ def keep_confidences(dag: nx.DiGraph, source: nx.DiGraph, *names: str) -> nx.DiG
     return dag
 
 
-def dag_of(
-    nodes: Sequence[Hashable], parents: list[int], fixed: list[int] | None = None
-) -> nx.DiGraph:
+def dag_of(nodes: Names, parents: list[int], fixed: list[int] | None = None) -> nx.DiGraph:
     """Return the graph in which nodes have the parents that their masks say.
 
     Edges from the parents in the masks `fixed` get the attribute `fixed`. There are no other

@@ -41,6 +41,9 @@ class StoppedError(Exception):
     """Another thread failed, and its error is `Progress.error`; or the deadline has passed."""
 
 
+IsOver = Callable[[], bool]  # tells whether to end early
+
+
 class Progress:
     """Counts the work that is done and tells listeners about it.
 

@@ -7,7 +7,7 @@ is the same for any scheduler and any number of workers, so that no bit of the r
 these.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -15,7 +15,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from skbn._core.arrays import Floats
+from skbn._core.arrays import Floats, Names
 from skbn._core.columns import is_series
 from skbn._core.resources import one_blas_thread
 from skbn._core.text import first_few
@@ -155,7 +155,7 @@ def read_summary(
     sample_weight: Any = None,
     *,
     numbers: Sequence[int] | None = None,
-    names: Sequence[Hashable] | None = None,
+    names: Names | None = None,
     is_chunk: bool = False,
 ) -> tuple[int, Sample]:
     """Summarise the rows of a table of dask, by the scheduler that dask is set to.
@@ -230,7 +230,7 @@ def _summarise_block(
     *,
     labels: list[Any],
     numbers: Sequence[int] | None,
-    names: Sequence[Hashable] | None,
+    names: Names | None,
     place: str,
 ) -> _Part:
     """Summarise a block in a task; errors say which block it is."""
@@ -247,7 +247,7 @@ def _summarise_block(
 
 
 def _rows_of_block(
-    block: Any, labels: list[Any], numbers: Sequence[int] | None, names: Sequence[Hashable] | None
+    block: Any, labels: list[Any], numbers: Sequence[int] | None, names: Names | None
 ) -> Floats:
     table = Table(block)
     table.library = "dask"

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from skbn._core.arrays import Floats
+from skbn._core.arrays import Floats, Names
 from skbn._data.nodes import Nodes
 from skbn._regressions.least_squares import (
     Dependence,
@@ -50,7 +50,7 @@ class IndependenceCheck:
         counted once: columns that would do then are not to blame.
     """
 
-    names: Sequence[str | int]
+    names: Names
     scale: Floats
     rounding: Floats
     has_prior: bool

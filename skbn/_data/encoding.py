@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from skbn._core.arrays import Floats, Integers
+from skbn._core.arrays import Floats, Integers, Names
 from skbn._core.columns import column_numbers, is_series
 from skbn._core.text import first_few, must_be, readable_value
 from skbn._data.containers import as_numpy, missing_in
@@ -101,7 +101,7 @@ def _nodes_of(
 def encoded_rows(
     nodes: Nodes,
     table: Table,
-    columns: Sequence[Hashable] | None = None,
+    columns: Names | None = None,
     remedy: str = REMEDY,
     *,
     may_miss: bool = False,

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_array
 
-from skbn._core.arrays import Booleans, Floats
+from skbn._core.arrays import Booleans, Floats, Names
 from skbn._core.columns import is_missing
 from skbn._core.text import first_few, readable_value, shortened, warn
 from skbn._data import containers
@@ -236,7 +236,7 @@ class Table:
             return self._values[self.labels[number]]
         return self._values[:, number]
 
-    def check_positions(self, nodes: Sequence[Hashable] = ()) -> None:
+    def check_positions(self, nodes: Names = ()) -> None:
         """Check that labels that are not strings are the columns' positions, or the nodes.
 
         Nodes and constraints would take such columns by position, whatever their labels say.
@@ -268,7 +268,7 @@ class Table:
     def rows(
         self,
         numbers: Sequence[int] | None = None,
-        names: Sequence[Hashable] | None = None,
+        names: Names | None = None,
         *,
         may_miss: bool = False,
     ) -> Floats:
@@ -339,12 +339,7 @@ REMEDY = "Give these columns, or a data frame whose columns have the nodes' name
 
 
 def read_columns(
-    table: Table,
-    wanted: Sequence[Hashable],
-    columns: Sequence[Hashable],
-    remedy: str = REMEDY,
-    *,
-    may_miss: bool = False,
+    table: Table, wanted: Names, columns: Names, remedy: str = REMEDY, *, may_miss: bool = False
 ) -> Floats:
     """Return the columns of a table that `numbers_of` finds, in an array of shape (n, k).
 
@@ -357,9 +352,7 @@ def read_columns(
     return rows
 
 
-def numbers_of(
-    table: Table, wanted: Sequence[Hashable], columns: Sequence[Hashable], remedy: str = REMEDY
-) -> list[int]:
+def numbers_of(table: Table, wanted: Names, columns: Names, remedy: str = REMEDY) -> list[int]:
     """Return the numbers of columns, found by name if the names are strings, else by position.
 
     Parameters
@@ -470,7 +463,7 @@ def _float(value: Any, name: Hashable, row: int) -> float:
     )
 
 
-def _check_integers(values: npt.NDArray[Any], names: Sequence[Hashable]) -> None:
+def _check_integers(values: npt.NDArray[Any], names: Names) -> None:
     """Raise if integers, of shape (n, k), would lose digits as float64."""
     if values.dtype.kind not in "iu" or values.dtype.itemsize < 8 or not values.size:
         return
@@ -490,9 +483,7 @@ def _inexact(value: int, name: Hashable, row: int) -> str:
     )
 
 
-def _check_finite(
-    rows: Floats, names: Sequence[Hashable], n_columns: int, may_miss: bool = False
-) -> None:
+def _check_finite(rows: Floats, names: Names, n_columns: int, may_miss: bool = False) -> None:
     """Raise if values are missing or infinite; the rows may be some of `n_columns` columns.
 
     With `may_miss`, values may be missing.
@@ -521,7 +512,7 @@ def _check_finite(
     )
 
 
-def _places(wrong: Booleans, names: Sequence[Hashable], n_columns: int) -> str:
+def _places(wrong: Booleans, names: Names, n_columns: int) -> str:
     n_rows, k = wrong.shape
     columns = np.flatnonzero(wrong.any(axis=0)).tolist()
     first = columns[0]

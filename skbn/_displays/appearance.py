@@ -1,12 +1,12 @@
 """What nodes, edges and their ground look like: colours, boxes and lines."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from typing import Any, NamedTuple
 
 import networkx as nx
 import numpy as np
 
-from skbn._core.arrays import Floats, finite_number
+from skbn._core.arrays import Floats, Names, finite_number
 from skbn._core.graphs import LinearModel, is_parametrised
 from skbn._core.text import readable_value
 
@@ -261,9 +261,7 @@ def confidence_in(graph: nx.DiGraph) -> Confidence:
     return Confidence("", {})
 
 
-def probability_array(
-    probabilities: Any, names: Sequence[Hashable] | None
-) -> tuple[Floats, list[Any]]:
+def probability_array(probabilities: Any, names: Names | None) -> tuple[Floats, list[Any]]:
     """Return the probabilities of the edges i -> j, with NaN on the diagonal, and the names.
 
     Parameters
@@ -319,7 +317,7 @@ def probability_array(
     return values, names
 
 
-def joined_probabilities(values: Floats, names: Sequence[Hashable]) -> Floats:
+def joined_probabilities(values: Floats, names: Names) -> Floats:
     """Return the probabilities that two nodes are joined by an edge of either direction.
 
     A network has no edges of both directions, so these are the sums.

@@ -4,13 +4,13 @@
 probabilities of all edges, or their support.
 """
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import networkx as nx
 import numpy as np
 
-from skbn._core.arrays import Floats
+from skbn._core.arrays import Floats, Names
 from skbn._core.columns import named_nodes
 from skbn._core.graphs import check_dag, is_parametrised
 from skbn._core.text import must_be
@@ -326,7 +326,7 @@ class EdgeProbabilitiesDisplay(_HeatMapDisplay):
     def __init__(
         self,
         probabilities: Any,
-        names: Sequence[Hashable] | None = None,
+        names: Names | None = None,
         *,
         order: Any = "parents-first",
         measure: str = "probability",
@@ -378,7 +378,7 @@ class EdgeProbabilitiesDisplay(_HeatMapDisplay):
     def from_probabilities(
         cls,
         probabilities: Any,
-        names: Sequence[Hashable] | None = None,
+        names: Names | None = None,
         *,
         ax: Any = None,
         order: Any = "parents-first",

@@ -4,15 +4,16 @@ Columns with holes of which some are combinations of others, wherever they are o
 first.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from skbn._core.arrays import Floats, Integers
+from skbn._core.arrays import Floats, Integers, Names
 from skbn._core.compile import compile_kernels
 from skbn._core.graphs import topological_order
+from skbn._core.resources import IsOver
 from skbn._core.subsets import bits_of
 from skbn._data.degenerate_columns import collinear_error, equation
 from skbn._missing.em_kernels import Moments, maximise_likelihood
@@ -82,7 +83,7 @@ def estimate(
     *,
     tolerance: float,
     prior: float = 0.0,
-    is_over: Callable[[], bool] = bool,
+    is_over: IsOver = bool,
 ) -> Estimate:
     """Return the parameters of a network by EM.
 
@@ -137,9 +138,7 @@ def estimate(
     )
 
 
-def saturated(
-    rows: IncompleteRows, tolerance: float, is_over: Callable[[], bool] = bool
-) -> Estimate:
+def saturated(rows: IncompleteRows, tolerance: float, is_over: IsOver = bool) -> Estimate:
     """Return the parameters of the complete network, whose likelihood a small prior bounds.
 
     The rows of each group have an EM of their own, as if nothing had been set in them: what their
@@ -183,7 +182,7 @@ _COARSE = 1e-2
 
 def require_independent(
     rows: Floats,
-    names: Sequence[str | int],
+    names: Names,
     *,
     labels: Sequence[Any],
     node_of: Integers,

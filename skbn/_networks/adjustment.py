@@ -164,7 +164,12 @@ def adjustment_sets(adjustment: Adjustment, unobserved: Any, forbidden: Any) -> 
     sets: list[set[int]] = []
     is_complete, optimal, reason = True, None, ""
     if adjustment.open_edge is not None:
-        reason = _why_not_amenable(adjustment, adjustment.open_edge)
+        a, b = (readable_name(nodes[v]) for v in adjustment.open_edge)
+        reason = (
+            f"Equivalent networks disagree about the effect: it may go through {b}, and the table "
+            f"does not tell the direction of {a} - {b}. If you know it, give the edge to the "
+            "learner in required_edges; class_effects has what each direction would say."
+        )
     else:
         sets, is_complete = _minimal_sets(adjustment, barred)
         best = {p for v in adjustment.on_paths for p in adjustment.dag.predecessors(v)}
@@ -336,18 +341,6 @@ def _minimal_separators(graph: nx.Graph, a: Any, b: Any) -> tuple[list[set[int]]
 def _ancestors(dag: nx.DiGraph, nodes: set[int]) -> set[int]:
     """Return nodes and their ancestors."""
     return nodes.union(*(nx.ancestors(dag, v) for v in nodes))
-
-
-# Why there is none
-
-
-def _why_not_amenable(adjustment: Adjustment, edge: tuple[int, int]) -> str:
-    a, b = (readable_name(adjustment.nodes[v]) for v in edge)
-    return (
-        f"Equivalent networks disagree about the effect: it may go through {b}, and the table does "
-        f"not tell the direction of {a} - {b}. If you know it, give the edge to the learner in "
-        "required_edges; class_effects has what each direction would say."
-    )
 
 
 def _why_open(adjustment: Adjustment, barred: set[int]) -> str:

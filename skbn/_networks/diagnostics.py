@@ -58,6 +58,7 @@ _LARGEST_IN_ONE_THREAD = 1 << 16
 _ROWS_PER_BLOCK = 1024  # temporary arrays stay small
 _FIRST_ROWS = 64  # most columns of many values show more than four of them in these
 
+_FITS_FOLDS = "sklearn.model_selection._validation"  # the module that fits a search's folds
 # Kinds of warnings, with their columns, already given for a fold of a search.
 _told_of_folds: set[tuple[type[exceptions.DataWarning], tuple[Hashable, ...]]] = set()
 
@@ -126,7 +127,10 @@ def _warn(model: LinearGaussianModel, category: type[exceptions.DataWarning], me
 
     Each fold would name other columns, so that no filter could tell that it is the same warning.
     """
-    if _is_in_fold():
+    frame = inspect.currentframe()
+    while frame is not None and frame.f_globals.get("__name__") != _FITS_FOLDS:
+        frame = frame.f_back
+    if frame is not None:  # in a fold
         fold = category, tuple(model.nodes)
         if fold in _told_of_folds:
             return
@@ -134,15 +138,6 @@ def _warn(model: LinearGaussianModel, category: type[exceptions.DataWarning], me
         first, _, _ = message.partition(":")
         message = f"{first}, in a fold of a search. Fit the learner to the table to see which."
     warn(message, category)
-
-
-def _is_in_fold() -> bool:
-    frame = inspect.currentframe()
-    while frame is not None:
-        if frame.f_globals.get("__name__") == "sklearn.model_selection._validation":
-            return True
-        frame = frame.f_back
-    return False
 
 
 # Few values

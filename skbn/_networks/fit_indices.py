@@ -7,7 +7,7 @@ Exogenous nodes are as there with `fixed.x = TRUE`. Fisher's C is the test of Sh
 inferential test for path models based on directed acyclic graphs".
 """
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import InitVar, dataclass, field, fields
 from functools import cached_property, partial
 from itertools import combinations
@@ -17,7 +17,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import betaln, chdtrc, chndtr, log_ndtr, ndtri, stdtr
 
-from skbn._core.arrays import Booleans, Floats
+from skbn._core.arrays import Booleans, Floats, Names
 from skbn._core.graphs import propagate, topological_order
 from skbn._core.subsets import bits_of, members_of
 from skbn._core.text import readable_value, text_table
@@ -187,10 +187,7 @@ def check_n(n: float, m: int) -> None:
 
 
 def fit_indices(
-    statistics: SampleStatistics,
-    parents: list[int],
-    names: Sequence[Hashable],
-    exogenous: Sequence[int] = (),
+    statistics: SampleStatistics, parents: list[int], names: Names, exogenous: Sequence[int] = ()
 ) -> FitIndices:
     """Return how well a network fits a table when its parameters have the highest likelihood.
 
@@ -257,7 +254,7 @@ def indices_of_rows(sample: Sample, is_set: Booleans | None, graph: GraphOfColum
 
 
 def _likelihood_ratios(
-    sample: Sample, graph: GraphOfColumns, parents: list[int], names: Sequence[Hashable]
+    sample: Sample, graph: GraphOfColumns, parents: list[int], names: Names
 ) -> dict[str, Any]:
     """Return the columns of the table of independences, each tested in the saturated model."""
     found, m = [], len(names)
@@ -378,7 +375,7 @@ def _with_holes_given(rows: IncompleteRows, n_given: int) -> tuple[float, float,
     return every.log_likelihood - share, alone.log_likelihood - share, covariance
 
 
-def _unknown_tests(parents: list[int], names: Sequence[Hashable]) -> dict[str, Any]:
+def _unknown_tests(parents: list[int], names: Names) -> dict[str, Any]:
     """Return the table of independences without tests, where values are missing or were set."""
     unknown = (np.nan,) * 3
     given = [members_of(parents[a] | parents[b]) for a, b in _pairs_apart(parents)]
@@ -489,7 +486,7 @@ def _pairs_apart(parents: list[int]) -> list[tuple[int, int]]:
 
 
 def d_separations(
-    groups: Sequence[GroupStatistics], parents: list[int], names: Sequence[Hashable]
+    groups: Sequence[GroupStatistics], parents: list[int], names: Names
 ) -> dict[str, Any]:
     """Return the columns of a table of the independences that a network implies.
 

@@ -14,7 +14,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from skbn._core.arrays import Booleans, Floats
+from skbn._core.arrays import Booleans, Floats, Names
 from skbn._core.graphs import LinearModel, equilibrated, propagate, require_finite
 from skbn._core.resources import one_blas_thread
 from skbn._core.subsets import bits_of
@@ -45,7 +45,7 @@ class NetworkParameters(NamedTuple):
 def estimate_model(
     groups: Sequence[GroupStatistics],
     parents: list[int],
-    nodes: Sequence[Hashable],
+    nodes: Names,
     *,
     fixed: list[int] | None = None,
     exogenous: Sequence[int] = (),
@@ -127,11 +127,7 @@ class LinearGaussianModel(LinearModel):
 
     @classmethod
     def from_estimates(
-        cls,
-        nodes: Sequence[Hashable],
-        parents: list[int],
-        parameters: NetworkParameters,
-        fixed: list[int],
+        cls, nodes: Names, parents: list[int], parameters: NetworkParameters, fixed: list[int]
     ) -> Self:
         """Return the model of a graph, with its intercepts computed from the estimates."""
         coef, mean, noise_variance = parameters
@@ -416,7 +412,7 @@ class LinearGaussianModel(LinearModel):
         )
 
 
-def require_exogenous_values(exogenous: Sequence[Hashable], given: Container[Hashable]) -> None:
+def require_exogenous_values(exogenous: Names, given: Container[Hashable]) -> None:
     """Raise a ValueError unless all exogenous nodes are among those that are given."""
     if missing := [node for node in exogenous if node not in given]:
         raise ValueError(
@@ -432,7 +428,7 @@ def stacked(values: Iterable[float | Floats]) -> Floats:
     return np.stack(np.broadcast_arrays(*values), axis=-1) if values else np.empty(0)
 
 
-def require_values_set(rows: Floats, is_set: Booleans, labels: Sequence[Hashable]) -> None:
+def require_values_set(rows: Floats, is_set: Booleans, labels: Names) -> None:
     """Raise if a node was set in a row that does not say to which value."""
     for row, v in np.argwhere(np.isnan(rows) & is_set)[:1]:
         raise ValueError(

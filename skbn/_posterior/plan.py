@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from skbn._core.arrays import BYTES
+from skbn._core.arrays import BYTES, Names
 from skbn._core.resources import MARGIN, Resources
 from skbn._core.subsets import SmallSubsets, members_of
 from skbn._core.text import first_few, readable_count, readable_size, readable_sizes, rounded_up
@@ -161,11 +161,7 @@ class PosteriorPlan:
 
 
 def plan_posterior(
-    shape: Shape,
-    prior: str,
-    resources: Resources,
-    names: Sequence[str | int],
-    instead: Sequence[str] = (),
+    shape: Shape, prior: str, resources: Resources, names: Names, instead: Sequence[str] = ()
 ) -> PosteriorPlan:
     """Choose the prior, if it is "auto", and plan the sums of each group of columns.
 

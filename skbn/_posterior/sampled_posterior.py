@@ -17,7 +17,7 @@ from skbn._chains.candidates import Candidates
 from skbn._chains.chain import CHAIN_KERNELS, Batch, Chain, empty_tables, fill_tables, table_bytes
 from skbn._chains.convergence import Agreement, agreement_of, differences_of
 from skbn._chains.run import run_chains
-from skbn._core.arrays import Floats, Integers, Random
+from skbn._core.arrays import Floats, Integers, Names, Random
 from skbn._core.compile import compile_kernels
 from skbn._core.resources import Progress, Resources, largest_that_fits, one_blas_thread
 from skbn._core.subsets import bits_of, members_of
@@ -215,7 +215,7 @@ class SampledPosterior:
         """At [i, j], the probability of a directed path from i to j."""
         return self.agreement.paths
 
-    def complaint(self, names: Sequence[str | int]) -> str:
+    def complaint(self, names: Names) -> str:
         """Return why the probabilities may be wrong, naming edges or columns; else ""."""
         agreement = self.agreement
         apart = agreement.differences
@@ -402,9 +402,7 @@ def _shared_tables(
     return scores, sums
 
 
-def _report(
-    progress: Progress, names: Sequence[str | int], batches: Sequence[Sequence[Batch]]
-) -> None:
+def _report(progress: Progress, names: Names, batches: Sequence[Sequence[Batch]]) -> None:
     """Tell in which edge the chains differ most so far."""
     means = np.array(
         [

@@ -10,7 +10,7 @@ import networkx as nx
 import numpy as np
 import numpy.typing as npt
 
-from skbn._core.arrays import Floats, as_integer
+from skbn._core.arrays import Floats, Names, as_integer
 from skbn._core.columns import column_number, column_numbers, parents_in
 from skbn._core.graphs import exogenous_nodes
 from skbn._core.subsets import mask_of
@@ -56,7 +56,7 @@ class ScoresSummary:
     kind: str
     n_families: int
     n_rows: int | None
-    columns: Sequence[str | int]
+    columns: Names
     settings: Mapping[str, str]
     n_bytes: int
     memory_note: str = ""

@@ -32,7 +32,7 @@ from skbn._regressions.log_determinants import set_functions
 from skbn._regressions.set_function import SetWeights
 from skbn._regressions.small_walk import columns_of_small_sets, small_log_determinants
 from skbn._scores import criteria
-from skbn._scores.families import AllFamilies, SmallFamilies
+from skbn._scores.families import TableFamilies
 from skbn._scores.scorer import FamilyScorer
 from skbn.exceptions import DegenerateColumnsError
 
@@ -219,9 +219,7 @@ class BlockScorer(FamilyScorer):
             remedy="merge levels that stand for the same rows, or leave out {}.",
         )
 
-    def _values(
-        self, families: AllFamilies | SmallFamilies, columns: list[int], resources: Resources
-    ) -> Floats:
+    def _values(self, families: TableFamilies, columns: list[int], resources: Resources) -> Floats:
         factor, offsets = self.factor_of(columns)
         given = resources.n_jobs, resources.progress
         subsets, widths = families.subsets, [self.nodes.widths[v] for v in columns]

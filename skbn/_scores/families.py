@@ -464,9 +464,10 @@ class SmallFamilies(Families):
         return scores
 
 
-def fewer_families(
-    families: AllFamilies | SmallFamilies, n_numbers: Callable[[Any], int], n_bytes: int
-) -> str:
+TableFamilies = AllFamilies | SmallFamilies
+
+
+def fewer_families(families: TableFamilies, n_numbers: Callable[[Any], int], n_bytes: int) -> str:
     """Say how few parents or columns would make a computation on families fit in memory.
 
     Parameters

@@ -35,6 +35,7 @@ from skbn._scores.families import (
     ScoredPiece,
     SetValues,
     SmallFamilies,
+    TableFamilies,
     fewer_families,
 )
 
@@ -81,7 +82,7 @@ class FamilyScorer:
         n_jobs: int | None,
     ) -> None:
         m = len(nodes.names)
-        self.families: AllFamilies | SmallFamilies = (
+        self.families: TableFamilies = (
             AllFamilies(m) if max_parents is None else SmallFamilies(m, max_parents)
         )
         self.criterion = criteria.criterion_for(criterion, nodes.names)
@@ -348,9 +349,7 @@ class FamilyScorer:
         compile_kernels(families.kernels)
         return families, self._values(families, columns, resources)
 
-    def _values(
-        self, families: AllFamilies | SmallFamilies, columns: list[int], resources: Resources
-    ) -> Floats:
+    def _values(self, families: TableFamilies, columns: list[int], resources: Resources) -> Floats:
         """Return what `tables` weigh, for the sets that the families need."""
         factor, offsets = self.factor_of(columns)
         log_det = families.log_determinants(factor, offsets, resources)
@@ -358,11 +357,7 @@ class FamilyScorer:
         return log_det
 
     def _check(
-        self,
-        families: AllFamilies | SmallFamilies,
-        log_det: Floats,
-        offsets: Floats | None,
-        columns: list[int],
+        self, families: TableFamilies, log_det: Floats, offsets: Floats | None, columns: list[int]
     ) -> None:
         """Raise if the columns of a family depend on each other, unless all were checked."""
         statistics = self.statistics

@@ -18,7 +18,7 @@ import numpy as np
 
 from skbn._branch_and_cut.checker_kernels import CHECKER_KERNELS
 from skbn._branch_and_cut.proof import FamilyCosts
-from skbn._core.arrays import Floats, Integers, ShortIntegers
+from skbn._core.arrays import Floats, Integers, Names, ShortIntegers
 from skbn._core.exact_sums import lower_sum, two_sum, upper_sum
 from skbn._core.resources import Progress, Resources, count_threads
 from skbn._core.subsets import SmallSubsets, bits_of_rows, mask_of, members_of
@@ -68,9 +68,7 @@ class BranchFamilies(NamedTuple):
         cost, rest = two_sum(families.cost, -families.cost[network][families.child])
         return families._replace(cost=cost, rest=rest)
 
-    def without_costly(
-        self, network: Integers, names: Sequence[str | int]
-    ) -> tuple[BranchFamilies, Integers]:
+    def without_costly(self, network: Integers, names: Names) -> tuple[BranchFamilies, Integers]:
         """Return the families without those that cost much, and more than the whole network.
 
         No better network has them, and next to large numbers small ones lose their digits.

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from skbn._core.arrays import Booleans, Floats, Integers
-from skbn._core.resources import explained, one_blas_thread
+from skbn._core.resources import IsOver, explained, one_blas_thread
 from skbn._core.subsets import members_of
 from skbn._core.text import first_few, readable_value
 from skbn._data.degenerate_columns import joined
@@ -335,7 +335,7 @@ class IncompleteProblem(TableProblem):
 
     # Expected rows
 
-    def saturated(self, is_over: Callable[[], bool] = bool) -> em.Estimate:
+    def saturated(self, is_over: IsOver = bool) -> em.Estimate:
         """Return what EM of the saturated model expects of the holes.
 
         Raises
@@ -351,11 +351,7 @@ class IncompleteProblem(TableProblem):
         return found
 
     def estimate(
-        self,
-        parents: Sequence[int],
-        begin: em.Estimate,
-        tolerance: float,
-        is_over: Callable[[], bool] = bool,
+        self, parents: Sequence[int], begin: em.Estimate, tolerance: float, is_over: IsOver = bool
     ) -> em.Estimate:
         """Return the parameters of a network, given the masks of its nodes' parents.
 

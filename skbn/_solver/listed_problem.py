@@ -1,7 +1,7 @@
 """ListedProblem: the scores of families in a user's list, which rule out all others."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Self
 
 import numpy as np
@@ -9,6 +9,7 @@ import numpy as np
 from skbn._core.arrays import Floats
 from skbn._core.exact_sums import upper_sum
 from skbn._core.graphs import dag_of
+from skbn._core.resources import IsOver
 from skbn._core.subsets import mask_of, members_of
 from skbn._data.sample import Sample
 from skbn._networks.descriptions import score_losses
@@ -108,7 +109,7 @@ class ListedProblem(Problem):
         return max(0.0, upper_sum([*above, *own])), 0.0
 
     def climbed(
-        self, columns: Sequence[int], parents: list[int], is_over: Callable[[], bool] = bool
+        self, columns: Sequence[int], parents: list[int], is_over: IsOver = bool
     ) -> list[int]:
         constraints, masks = self.constraints, [*parents]
         after, last = descendants_of(masks), columns[-1]

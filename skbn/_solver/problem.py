@@ -8,7 +8,7 @@ to see whether another problem would fit in memory.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Self
 
@@ -17,7 +17,7 @@ import numpy as np
 from skbn._core.arrays import Floats
 from skbn._core.exact_sums import upper_sum
 from skbn._core.graphs import dag_of
-from skbn._core.resources import Progress, one_blas_thread
+from skbn._core.resources import IsOver, Progress, one_blas_thread
 from skbn._core.subsets import mask_of, members_of
 from skbn._data.nodes import Nodes
 from skbn._data.sample import Sample
@@ -390,7 +390,7 @@ class Problem(ABC):
 
     @abstractmethod
     def climbed(
-        self, columns: Sequence[int], parents: list[int], is_over: Callable[[], bool] = bool
+        self, columns: Sequence[int], parents: list[int], is_over: IsOver = bool
     ) -> list[int]:
         """Return a network that no change of a single edge or listed family betters.
 
@@ -576,7 +576,7 @@ class TableProblem(Problem):
         return self._of_modelled(self.scorer.network_terms(parents))
 
     def climbed(
-        self, columns: Sequence[int], parents: list[int], is_over: Callable[[], bool] = bool
+        self, columns: Sequence[int], parents: list[int], is_over: IsOver = bool
     ) -> list[int]:
         constraints, own = self.constraints, mask_of(columns)
         if own.bit_count() < len(self.names):  # other columns are left as they are

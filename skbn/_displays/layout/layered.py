@@ -8,7 +8,7 @@ from typing import NamedTuple
 import networkx as nx
 import numpy as np
 
-from skbn._core.arrays import Floats
+from skbn._core.arrays import Floats, Names
 from skbn._displays.layout.coordinates import Items, Point, Size, halfway, sampled, split
 from skbn._displays.layout.order import order_by_lanes, order_layers, shortest_layers
 
@@ -143,7 +143,7 @@ class LayeredGraph:
             placed[0].bands,
         )
 
-    def _place(self, nodes: Sequence[Hashable], edges: Sequence[Edge]) -> Items:
+    def _place(self, nodes: Names, edges: Sequence[Edge]) -> Items:
         """Place the boxes of a part in layers, and lead the edges between them."""
         boxes = [self.sizes[node] for node in nodes]
         bands = None if self.bands is None else [self.bands[node] for node in nodes]
