@@ -72,6 +72,7 @@ def certify_network(
     parents: list[int],
     coefs: Sequence[Floats],
     is_settled: bool = True,
+    climbed: EdgeChanges | None = None,
 ) -> Floats:
     """Raise unless a network is the best of its neighbours, and fits the rows themselves.
 
@@ -86,6 +87,8 @@ def certify_network(
         ``coef[i, j]`` that of i -> j.
     is_settled : bool
         Whether a search had the time to make each change of a single edge that betters the network.
+    climbed : EdgeChanges, optional
+        What `polished` ended with. It is used if it is of this network.
 
     Returns
     -------
@@ -104,7 +107,9 @@ def certify_network(
     tables = scores._summands if scores.scorer.is_sum else [scores]
     groups = [table.scorer.row_groups for table in tables]
     keeps = any(scorer.searched is not None for of_table in groups for _, scorer in of_table)
-    changes = EdgeChanges(scores.scorer, constraints, parents, keeps)
+    changes = climbed
+    if keeps or changes is None or not changes.is_of(parents, constraints):
+        changes = EdgeChanges(scores.scorer, constraints, parents, keeps)
     for table, of_table in zip(tables, groups, strict=True):
         is_one = table.scorer is scores.scorer
         own = changes if is_one else EdgeChanges(table.scorer, constraints, parents, keeps)
@@ -318,6 +323,10 @@ class EdgeChanges:
         ).reshape(2, m, m)
         self._score(np.arange(m))
 
+    def is_of(self, parents: Sequence[int], constraints: Constraints) -> bool:
+        """Whether these are the changes of a network, within these constraints."""
+        return self._constraints is constraints and self.parents == parents
+
     def best(self) -> EdgeChange | None:
         """Return the change that improves the score most; None if no change improves it.
 
@@ -430,8 +439,8 @@ def polished(
     parents: Sequence[int],
     any_member: bool,
     is_over: Callable[[], bool] = bool,
-) -> list[int]:
-    """Return a network that no added, deleted or reversed edge betters, climbing from another.
+) -> EdgeChanges:
+    """Climb from a network to one that no added, deleted or reversed edge betters.
 
     Where equivalent networks may stand for each other, it is the canonical member of its class. An
     edge that would close a cycle in one member may be added to another, and so each is climbed
@@ -448,6 +457,11 @@ def polished(
     is_over : callable
         Whether to end with the best network so far.
 
+    Returns
+    -------
+    changes : EdgeChanges
+        Those of the network that the climb ended with.
+
     Raises
     ------
     ValueError
@@ -460,7 +474,7 @@ def polished(
             changes.make(change)
         parents = changes.parents
         if parents == start or is_over():
-            return parents
+            return changes
 
 
 def descendants_of(parents: Sequence[int]) -> list[int]:

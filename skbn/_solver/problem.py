@@ -32,7 +32,7 @@ from skbn._scores.families import Families, Limits, ScoredParentSets
 from skbn._scores.local_scores import LocalScores
 from skbn._scores.scorer import FamilyScorer
 from skbn._solver.candidate_scores import CandidateScores, ranked_parents
-from skbn._solver.certificate import certify_network, certify_score, polished
+from skbn._solver.certificate import EdgeChanges, certify_network, certify_score, polished
 from skbn._solver.constraints import Constraints
 from skbn._solver.order_families import OrderFamilies, given_families, grown_families
 
@@ -478,6 +478,8 @@ class TableProblem(Problem):
     """
 
     scores: LocalScores
+    # What the last climb ended with: certifying its network needs the same regressions.
+    _climbed: EdgeChanges | None = None
 
     def __init__(self, scores: LocalScores, constraints: Constraints) -> None:
         self.scores = scores
@@ -587,7 +589,8 @@ class TableProblem(Problem):
             constraints = constraints._replace(allowed=allowed, required=required)
         with one_blas_thread():
             any_member = self.any_member and constraints.is_free
-            return polished(self.scorer, constraints, parents, any_member, is_over)
+            self._climbed = polished(self.scorer, constraints, parents, any_member, is_over)
+        return self._climbed.parents
 
     def certified(
         self, parents: list[int], searched: float, gap: float, is_settled: bool = True
@@ -599,7 +602,8 @@ class TableProblem(Problem):
         tables = [] if is_one else [type(self)(t, self.constraints) for t in self.scores._summands]
         models = [table.model(parents) for table in tables or [self]]
         coefs = [model.coef for model in models]
-        losses = certify_network(self.scores, self.constraints, parents, coefs, is_settled)
+        climbed, self._climbed = self._climbed, None
+        losses = certify_network(self.scores, self.constraints, parents, coefs, is_settled, climbed)
         return Solution(
             self.names,
             parents,

@@ -23,7 +23,7 @@ from skbn.datasets import make_gaussian_network
 def polish(scorer, constraints, parents):
     """Polish a network with any member of its class in its place where that may be."""
     any_member = constraints.is_free and is_score_equivalent(scorer.tables)
-    return polished(scorer, constraints, parents, any_member)
+    return polished(scorer, constraints, parents, any_member).parents
 
 
 def constrained(seed, m):
