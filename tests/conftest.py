@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 os.environ.setdefault("MPLBACKEND", "Agg")
+gc.disable()  # until all tests are collected: of what they import nothing is garbage
 # As many processes as there are cores run the tests, and OpenBLAS reads this when it is loaded. Its
 # threads wait for one another by spinning: on a core that another process uses that takes most of
 # the time of the tests.
@@ -49,8 +50,8 @@ def pytest_sessionstart(session):
 
 def pytest_collection_finish(session):
     """Leave what was imported out of garbage collections: to go through it takes half a second."""
-    gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 def pytest_runtest_setup(item):

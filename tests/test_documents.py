@@ -206,7 +206,7 @@ CHECKS = {
 }
 
 
-SLOW = ["genes", "how-sure", "larger-than-this-machine", "limits", "past-thirty"]
+SLOW = ["genes", "how-sure", "larger-than-this-machine", "limits", "missing", "past-thirty"]
 SLOW += ["pictures", "scikit-learn", "time"]
 NEEDS = {f"guide/{page}": [pytest.mark.slow] for page in SLOW}
 NEEDS["guide/after-learning"] = [
@@ -288,13 +288,12 @@ def texts(notebook):
 
 @pytest.mark.slow
 def test_the_notebook_shows_what_its_code_gives(monkeypatch):
-    import nbformat
-    from nbclient import NotebookClient
-
+    reason = "needs pip install skbn[lint]"
+    nbclient, nbformat = (pytest.importorskip(x, reason=reason) for x in ("nbclient", "nbformat"))
     monkeypatch.delenv("MPLBACKEND", raising=False)  # or it would show no pictures
     stored = nbformat.read(EXAMPLES / "quick_start.ipynb", as_version=4)
     run = copy.deepcopy(stored)
-    NotebookClient(run, resources={"metadata": {"path": EXAMPLES}}).execute()
+    nbclient.NotebookClient(run, resources={"metadata": {"path": EXAMPLES}}).execute()
     assert kinds(run) == kinds(stored)
     assert texts(run) == texts(stored)
     assert "-3490.9553" in texts(run)

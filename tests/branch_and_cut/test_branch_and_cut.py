@@ -196,7 +196,7 @@ def test_interruption_within_the_tree(n_calls):
 
 
 def test_progress():
-    _, calls = interrupted(ring(12), math.inf)
+    _, calls = interrupted(ring(10), math.inf)
     costs, bounds, nodes = zip(*calls, strict=True)
     assert list(costs) == sorted(costs, reverse=True)
     assert list(bounds) == sorted(bounds)

@@ -5,11 +5,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import reference
-from kernels import callable_from_python
 from random_proofs import as_arrays, plain, random_cuts, random_families
 from windows import largest_violation, mixture, random_weights, random_window
 
-from skbn._branch_and_cut import window_kernels
 from skbn._branch_and_cut.cut_kernels import (
     count_coefficients,
     list_coefficients,
@@ -102,12 +100,8 @@ def test_violations(seed):
     np.testing.assert_allclose(missing, bounds - weights @ coefficients, atol=1e-12)
 
 
-# Networks of a window and lifted cuts, against enumerations
+# Lifted cuts, against enumerations
 
-
-fill_cheapest = callable_from_python(window_kernels.fill_cheapest)
-costs_by_predecessors = callable_from_python(window_kernels.costs_by_predecessors)
-cost_of_cheapest = callable_from_python(window_kernels.cost_of_cheapest)
 
 WIDTHS = pytest.mark.parametrize("w", [3, 4, 5])
 SEEDS_OF_WINDOWS = pytest.mark.parametrize("seed", range(3))
@@ -118,44 +112,12 @@ def windowed(w, seed):
     rng = np.random.default_rng(seed)
     window = random_window(rng, w, 5)
     n = window.masks.size
-    coefficients, costs = (
-        rng.integers(0, 5, size=n) / 4 + 0.1 * rng.random(n),
-        np.empty((w, 1 << w)),
-    )
-    costs_by_predecessors(window.starts, window.masks, coefficients, costs)
-    return rng, window, coefficients, costs
-
-
-@WIDTHS
-@SEEDS_OF_WINDOWS
-def test_costs_by_predecessors(w, seed):
-    _, window, coefficients, costs = windowed(w, seed)
-    for x in range(w):
+    coefficients = rng.integers(0, 5, size=n) / 4 + 0.1 * rng.random(n)
+    costs = np.empty((w, 1 << w))
+    for x, s in np.ndindex(costs.shape):
         own = slice(window.starts[x], window.starts[x + 1])
-        for s in range(1 << w):
-            if not s >> x & 1:
-                fits = window.masks[own] & ~s == 0
-                assert costs[x, s] == coefficients[own][fits].min()
-
-
-@WIDTHS
-@SEEDS_OF_WINDOWS
-def test_cheapest_network_with_each_column_last(w, seed):
-    _, window, coefficients, costs = windowed(w, seed)
-    networks, found, forward = np.empty((w, w), dtype=np.int64), np.empty(w), np.empty(1 << w)
-    families = WindowFamilies(window.starts, window.masks, coefficients)
-    cost = cost_of_cheapest(costs, forward)
-    fill_cheapest(families, coefficients, costs, forward, networks, found)
-    totals = coefficients[window.networks].sum(axis=1)
-    assert cost == pytest.approx(totals.min())
-    has_as_parent = window.masks[window.networks][:, :, np.newaxis] >> np.arange(w) & 1
-    is_sink = ~has_as_parent.any(axis=1)
-    listed = set(map(tuple, window.networks.tolist()))
-    for x in range(w):
-        assert found[x] == pytest.approx(totals[is_sink[:, x]].min())
-        assert tuple(networks[x].tolist()) in listed
-        assert coefficients[networks[x]].sum() == pytest.approx(found[x])
-        assert not (window.masks[networks[x]] >> x & 1).any()
+        costs[x, s] = coefficients[own][window.masks[own] & ~s == 0].min()
+    return rng, window, coefficients, costs
 
 
 @WIDTHS
@@ -163,7 +125,7 @@ def test_cheapest_network_with_each_column_last(w, seed):
 def test_lifted_cut_is_valid_and_no_coefficient_can_be_lower(w, seed):
     rng, window, coefficients, costs = windowed(w, seed)
     before = costs.copy()
-    first = cost_of_cheapest(costs, np.empty(1 << w))
+    first = coefficients[window.networks].sum(axis=1).min()
     weights = random_weights(rng, window)
     families, order = WindowFamilies(window.starts, window.masks, weights), np.arange(w)
     random = rng.integers(2**63, size=1, dtype=np.uint64)

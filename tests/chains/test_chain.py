@@ -104,7 +104,7 @@ def test_few_networks_of_four_columns():
     candidates = candidates_of(scores, 3, 0)
     start = [[], [0], [], []]
     chain = Chain(candidates, range(m), start, candidates.possible, np.random.SeedSequence(0))
-    for _ in range(6000):
+    for _ in range(3000):
         chain.step()
     assert_drawn_from(Counter(networks_of(chain, m)), weights)
 

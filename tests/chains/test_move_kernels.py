@@ -114,6 +114,7 @@ def test_related_columns_are_moved_together():
 
 M = 4
 NETWORKS = [[(), (), (0, 1), (2,)], [(1,), (2,), (3,), ()], [(), (0,), (0,), (1, 2)]]
+RULED_OUT = [0.0, 0.4, 0.4]
 
 
 def redrawn(scores, starts, columns):
@@ -160,8 +161,7 @@ def weights_given(scores, parents, columns):
     }
 
 
-@pytest.mark.parametrize("ruled_out", [0.0, 0.4])
-@pytest.mark.parametrize("parents", NETWORKS)
+@pytest.mark.parametrize(("parents", "ruled_out"), [*zip(NETWORKS, RULED_OUT, strict=True)])
 @pytest.mark.parametrize("columns", [[2], [0, 3], [1, 2], [0, 1, 2], [3, 1, 0]])
 def test_a_block_given_all_others(columns, parents, ruled_out):
     scores = random_scores(M, 3, spread=1.5, ruled_out=ruled_out)

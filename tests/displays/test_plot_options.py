@@ -64,8 +64,7 @@ def polyline(display, edge):
 # Sizes
 
 
-@pytest.mark.parametrize("orientation", ["top-bottom", "left-right"])
-@pytest.mark.parametrize("figsize", [WIDE, (9, 2)])
+@pytest.mark.parametrize(("figsize", "orientation"), [(WIDE, "left-right"), ((9, 2), "top-bottom")])
 def test_figures_have_the_size_that_was_asked_for(learner, figsize, orientation):
     display = learner.plot(figsize=figsize, orientation=orientation, min_font_size=0)
     assert display.figure_.get_size_inches() == pytest.approx(figsize)

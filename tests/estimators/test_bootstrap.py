@@ -102,7 +102,7 @@ def assert_same_networks(networks, others):
         GaussianBNLearner(),
         GaussianBNLearner("bge", max_parents=2),
         GaussianBNLearner(penalty=0.5, tiers=[["hue", "ash"], ...]),
-        GaussianBNLearnerCV([0.5, 2], cv=3),
+        GaussianBNLearnerCV([0.5, 2], cv=2),
         Wrapped(GaussianBNLearner(required_edges=[("hue", "proline")])),
         pytest.param(
             GridSearchCV(GaussianBNLearner(), {"penalty": [1, 3]}, cv=KFold(3)),
@@ -471,11 +471,11 @@ def test_stopped_it_has_no_result_and_no_threads(wine, n_jobs, callback, learner
 )
 def test_ctrl_c_keeps_the_resamples_that_are_done(wine, n_jobs, learner, monkeypatch):
     monkeypatch.setattr("skbn._estimators.learner_cv.FEWEST_COLUMNS", 2)
-    bootstrap = BootstrapBNLearner(learner, n_resamples=60, n_jobs=n_jobs, random_state=0)
+    bootstrap = BootstrapBNLearner(learner, n_resamples=30, n_jobs=n_jobs, random_state=0)
     full = clone(bootstrap).fit(wine)
-    with pytest.warns(ConvergenceWarning, match=r"Ctrl-C ended .* after \d+ of 60 resamples"):
+    with pytest.warns(ConvergenceWarning, match=r"Ctrl-C ended .* after \d+ of 30 resamples"):
         bootstrap.set_callbacks(Interrupter()).fit(wine)
-    assert 2 <= bootstrap.n_resamples_ == len(bootstrap.networks_) < 60
+    assert 2 <= bootstrap.n_resamples_ == len(bootstrap.networks_) < 30
     assert_same_networks(bootstrap.networks_, full.networks_[: bootstrap.n_resamples_])
 
 
@@ -532,7 +532,8 @@ def test_a_threshold_can_be_a_parameter(wine):
     assert strict.threshold_ == 0.8
     assert list(strict.dag_.edges) == list(free.averaged_network(0.8).dag.edges)
     assert len(strict.dag_.edges) < len(free.dag_.edges)
-    search = GridSearchCV(free, {"threshold": [0.2, 0.99]}, cv=2).fit(wine)
+    few = clone(free).set_params(n_resamples=3)
+    search = GridSearchCV(few, {"threshold": [0.2, 0.99]}, cv=2).fit(wine)
     assert search.best_estimator_.threshold_ in (0.2, 0.99)
     for wrong in (-0.1, 1.1, np.nan, "0.5"):
         raises("threshold must be a number from 0 to 1; got", free.averaged_network, wrong)

@@ -76,7 +76,7 @@ def check(m, targets, exogenous, settings, criterion):
     check_lists(learner, expected, [target - {*exogenous} for target in targets])
 
 
-FAST = ["max_parents=1", "exogenous", "exogenous and tiers", "both"]
+FAST = ["exogenous and tiers", "both"]
 
 
 @pytest.mark.parametrize(

@@ -76,7 +76,7 @@ def test_branch_and_cut():
 
 @pytest.mark.parametrize("method", ["exact", "sampling"])
 def test_posteriors(method, rows, table):
-    settings = {"method": method, "n_samples": 1000, "n_chains": 2, "random_state": 0}
+    settings = {"method": method, "n_samples": 300, "n_chains": 2, "random_state": 0}
     ours, theirs = (GaussianBNPosterior(**settings).fit(each) for each in (table, rows))
     np.testing.assert_allclose(ours.edge_probabilities_, theirs.edge_probabilities_, atol=1e-9)
 

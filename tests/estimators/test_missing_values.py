@@ -586,7 +586,9 @@ def test_a_time_limit_that_ends_in_the_first_step_leaves_an_answer(search):
         ({"l": lambda X: 1e3 * X["a"], "s": lambda X: X["b"] + 1e3 * X["a"]}, [], ["l", "s"]),
     ],
 )
-@pytest.mark.parametrize("kind", ["learner", "nodes", "posterior"])
+@pytest.mark.parametrize(
+    "kind", ["learner", *(pytest.param(k, marks=pytest.mark.slow) for k in ("nodes", "posterior"))]
+)
 @pytest.mark.filterwarnings("ignore::skbn.exceptions.ApproximateEvidenceWarning")
 def test_all_degenerate_columns_with_holes_are_named_at_once(more, constant, collinear, kind):
     rng = np.random.default_rng(0)

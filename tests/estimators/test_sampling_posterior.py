@@ -28,7 +28,7 @@ def exact(rows):
 
 @pytest.fixture(scope="module")
 def sampled(rows):
-    posterior = GaussianBNPosterior(method="sampling", n_samples=800, random_state=0)
+    posterior = GaussianBNPosterior(method="sampling", n_samples=400, random_state=0)
     return posterior.fit(rows)
 
 
@@ -40,7 +40,7 @@ def test_attributes(rows, sampled, exact):
         assert getattr(sampled, name).shape == (m, m)
     assert sampled.chain_edge_probabilities_.shape == (4, m, m)
     assert_allclose(sampled.chain_edge_probabilities_.mean(axis=0), sampled.edge_probabilities_)
-    assert sampled.n_samples_ == 4 * 800
+    assert sampled.n_samples_ == 4 * 400
     assert sampled.structure_prior_ == "uniform"
     assert not hasattr(exact, "edge_standard_errors_")
     assert list(sampled.median_network_.dag.edges) == list(exact.median_network_.dag.edges)

@@ -39,7 +39,11 @@ def expected_of(m, kind):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
     ("m", "n_outer", "n_varying"),
-    [(15, 1, 1), (16, 2, 1), pytest.param(17, 3, 2, marks=pytest.mark.slow)],
+    [
+        pytest.param(15, 1, 1, marks=pytest.mark.slow),
+        (16, 2, 1),
+        pytest.param(17, 3, 2, marks=pytest.mark.slow),
+    ],
 )
 def test_windows_change_no_bit(m, n_outer, n_varying, kind):
     best, local, network = expected_of(m, kind)
@@ -52,7 +56,7 @@ def test_windows_change_no_bit(m, n_outer, n_varying, kind):
     assert found_network == network
 
 
-@pytest.mark.parametrize("n_varying", [1, 3])
+@pytest.mark.parametrize("n_varying", [1, pytest.param(3, marks=pytest.mark.slow)])
 def test_threads_and_a_file_change_no_bit(n_varying, tmp_path, monkeypatch):
     monkeypatch.setattr("skbn._core.resources.FEWEST_COLUMNS", 0)
     m, kind = 17, "constrained, beside others"
@@ -181,8 +185,7 @@ def test_rounding_and_ties_change_no_network(make, m, n_outer, n_varying, seed):
 # Nodes of several columns
 
 
-@pytest.mark.parametrize("max_parents", [15, 3])
-@pytest.mark.parametrize("has_offsets", [False, True])
+@pytest.mark.parametrize(("max_parents", "has_offsets"), [(15, False), (3, True)])
 def test_nodes_of_several_columns(max_parents, has_offsets):
     """Families in memory are walked through in another order, and rounded in other ways."""
     widths = [1, 2, 1, 1, 3, 1, 1, 2, 1, 1, 1, 1, 2, 1, 1, 1]

@@ -3,16 +3,12 @@
 import numpy as np
 import pytest
 import reference
-from kernels import callable_from_python
 from listed_families import Table, random_states
 
-from skbn._orders import regression_kernels
 from skbn._orders.placement import PlacementSearch
-from skbn._orders.regression_kernels import select_forward
 
 LEAST = 1e-6
 NONE = np.zeros(0, dtype=np.int64)
-remove_parent = callable_from_python(regression_kernels.remove_parent)
 
 KINDS = {
     "bic": {},
@@ -32,28 +28,6 @@ def table_of(kind, seed, m=12):
     table = Table(np.random.default_rng(seed), m, **KINDS[kind])
     table.must &= np.tri(m, dtype=bool)  # so that there is an order
     return table
-
-
-@pytest.mark.parametrize("kind", ["units", "bge, units"])
-def test_a_removed_parent_leaves_what_the_others_leave(kind):
-    table = table_of(kind, 0)
-    for x in range(3):
-        family, n = table.family(), 5
-        selected = np.empty(table.m, dtype=np.int64)
-        assert select_forward(table.regressions, family, x, n, selected) == n
-        for y in (selected[2], selected[0], selected[4]):
-            n = remove_parent(table.regressions, family, n, x, y)
-            parents = family.members[:n].tolist()
-            assert y not in parents
-            other = [z for z in range(table.m) if z not in parents]
-            inner = np.linalg.inv(table.products[np.ix_(parents, parents)])
-            projected = table.products[:, parents] @ inner @ table.products[parents]
-            left = table.products - projected
-            np.testing.assert_allclose(family.left[other], np.diag(left)[other], atol=1e-9)
-            np.testing.assert_allclose(family.shared[other], left[x, other], atol=1e-9)
-            assert np.isinf(family.left[parents]).all()
-            log_det = -np.linalg.slogdet(inner)[1] + table.offsets[parents].sum()
-            assert family.log_det[0] == pytest.approx(log_det)
 
 
 def assert_follows(table, search, first, max_parents):

@@ -2,13 +2,12 @@
 
 from itertools import permutations
 
-import numba
 import numpy as np
 import pytest
 import reference
 from listed_families import MISSING, Listed, fresh, random_states
 
-from skbn._orders.insertion_kernels import Limits, _move, choose_families, state_of
+from skbn._orders.insertion_kernels import Limits, choose_families, state_of
 from skbn._orders.list_kernels import find_dominated
 from skbn._orders.search_kernels import Best, climb_and_perturb, order_greedily
 
@@ -173,10 +172,8 @@ def test_orders_are_greedy_and_give_all_columns_families(first, is_random):
     assert n_better > 0.8 * n_possible
 
 
-# Moves within an order, against the best listed family of each column for the order as it is
+# The best listed family of each column for an order
 
-
-move = numba.njit(lambda lists, state, x, target: _move(lists, state, x, target))
 
 # Some with more columns in the lists of a child than one word has bits.
 CASES_INSERTION = {
@@ -199,31 +196,6 @@ def test_families_are_chosen_for_an_order(name):
     np.testing.assert_array_equal(state.order, order)
     listed.assert_follows(state)
     assert total == pytest.approx(listed.score(order))
-
-
-@pytest.mark.parametrize("name", CASES_INSERTION)
-def test_moves_keep_the_state_of_the_order(name):
-    listed = fresh(CASES_INSERTION[name])
-    state = listed.start()
-    for _ in range(60 if listed.m < 50 else 8):
-        order = state.order.tolist()
-        chosen = state.chosen.copy()
-        x, target = listed.rng.integers(listed.first, listed.m, size=2).tolist()
-        state.is_marked[:] = False
-        state.marked[0] = 0
-        move(listed.lists, state, x, target)
-        order.remove(x)
-        order.insert(target, x)
-        assert state.order.tolist() == order
-        listed.assert_follows(state)
-        marked = state.marked[1 : 1 + state.marked[0]].tolist()
-        assert sorted(marked) == np.flatnonzero(state.is_marked).tolist()
-        changed = np.flatnonzero(state.chosen != chosen).tolist()
-        parents = set()
-        for y in changed:
-            for family in (chosen[y], state.chosen[y]):
-                parents.update(listed.listed.parents(listed.lists, y, family))
-        assert {*marked} == {x, *changed} | parents
 
 
 @pytest.mark.parametrize("n_bits", [3, 6, 100])

@@ -19,7 +19,7 @@ from skbn._core.resources import Progress, Threads
 from skbn._exact.sink_kernels import Tables
 from skbn._posterior import network_sums as module
 from skbn._posterior.network_posterior import network_posterior
-from skbn._posterior.network_sum_kernels import ROW_BITS, non_descendants
+from skbn._posterior.network_sum_kernels import ROW_BITS
 from skbn._posterior.network_sums import NETWORK_KERNELS, network_sums, network_work
 from skbn.datasets import make_gaussian_network
 
@@ -313,23 +313,6 @@ def test_networks_without_weight(spread, p_missing, required, monkeypatch):
     ]
     found = assert_sums_agree(Problem(reference.restricted(kept, required)))
     assert np.isfinite(found.paths).all()
-
-
-def test_probabilities_of_non_descendants():
-    problem = random_problem(7)
-    m, wide, expected = problem.m, problem.wide, problem.expected
-    shares = np.empty((m, 1 << (m - 1)))
-    with Threads(1) as threads:
-        alpha = problem.as_made(threads)
-        M = module._backward(alpha, problem.R, shares, 3)
-        Z = module._forward(alpha, problem.F, 3)
-    for x in range(m):
-        sums = np.empty(m)
-        non_descendants(shares[x], Z, problem.F, problem.R, x, int(M[0]), wide, sums)
-        assert sums[-1] == pytest.approx(1.0, abs=1e-13)
-        np.testing.assert_allclose(
-            shares[x], list(expected.non_descendants[x].values()), rtol=1e-12, atol=1e-13
-        )
 
 
 @pytest.mark.parametrize(("n_jobs", "task"), [(1, 1), (2, 1 << 6), (3, 1 << 6)])

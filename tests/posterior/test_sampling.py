@@ -75,7 +75,7 @@ def probabilities_of(scores, prior, log_odds=None, **knowledge):
 
 
 def check_frequencies(scores, prior, *given, **knowledge):
-    samples = sampled(posterior_of(scores, prior, *given, **knowledge), 50_000)
+    samples = sampled(posterior_of(scores, prior, *given, **knowledge), 20_000)
     assert_frequencies(samples, probabilities_of(scores, prior, *given, **knowledge))
 
 
@@ -299,13 +299,13 @@ def test_nodes_and_interventions():
         LocalScoreTransformer("bge", nodes=nodes).fit_transform(rows),
         LocalScoreTransformer("bge").fit_transform(rows, interventions=is_set),
     ):
-        assert_near_exact(scores, settings(200))
+        assert_near_exact(scores, settings(80))
 
 
 @pytest.mark.parametrize("m", [2, 3])
 def test_very_few_columns(m):
     rows = np.random.default_rng(m).normal(size=(30, m)).cumsum(axis=1)
-    assert_near_exact(LocalScoreTransformer("bge").fit_transform(rows), settings())
+    assert_near_exact(LocalScoreTransformer("bge").fit_transform(rows), settings(100))
 
 
 @pytest.mark.usefixtures("two_blas_threads")
@@ -315,7 +315,7 @@ def test_jobs_change_no_bit(monkeypatch, m):
     set_candidates(monkeypatch, fixed=3, random=3)
     scores = LocalScoreTransformer("bge").fit_transform(rows_of(m, n=100))
     one, two = (
-        sampled_posterior(problem(scores), resources(1 << 28, n_jobs=n), settings(40))
+        sampled_posterior(problem(scores), resources(1 << 28, n_jobs=n), settings(20))
         for n in (1, 2)
     )
     assert one.edges.max() > 0.5

@@ -1,7 +1,5 @@
 """Parts of the walk through all subsets, against the whole walk and against NumPy."""
 
-from itertools import combinations
-
 import numpy as np
 import pytest
 import reference
@@ -11,17 +9,14 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from skbn import LocalScoreTransformer
-from skbn._core.resources import Progress
 from skbn._core.subsets import SmallSubsets, members_of
 from skbn._regressions.log_determinants import (
     SubsetWalk,
     log_determinants,
     set_functions,
-    settle_columns,
 )
 from skbn._regressions.set_function import LEAST_SCORE, SetFunctions, SetWeights
 from skbn._regressions.small_walk import (
-    WORK_OF_SMALL_SET,
     columns_of_small_sets,
     small_log_determinants,
 )
@@ -58,28 +53,6 @@ def test_seeds_are_walked_one_by_one():
         here = slice(seed * walk.seed_size, (seed + 1) * walk.seed_size)
         np.testing.assert_array_equal(found[here], expected[here])
         assert np.isnan(np.delete(found, np.arange(1 << m)[here])).all()
-
-
-@pytest.mark.parametrize(("m", "n"), [(3, 3), (5, 2), (7, 4), (6, 1)])
-def test_settled_columns(m, n):
-    """What is left of the first columns are their residuals on the chosen ones."""
-    factor = random_factor(m, m)
-    before = factor.copy()
-    gram = factor.T @ factor
-    for chosen in range(1 << m - n):
-        left, log_det = settle_columns(factor, np.arange(n, len(factor) + 1), chosen)
-        later = [n + i for i in members_of(chosen)]
-        assert log_det == pytest.approx(reference.log_det(gram, later), abs=1e-12)
-        onto, _, _, _ = np.linalg.lstsq(factor[:, later], factor[:, :n], rcond=None)
-        residuals = factor[:, :n] - factor[:, later] @ onto
-        assert left.shape == (n, n)
-        np.testing.assert_array_equal(left, np.triu(left))
-        np.testing.assert_allclose(left.T @ left, residuals.T @ residuals, rtol=0, atol=1e-11)
-        for columns in reference.subsets(range(n)):
-            of_left = reference.log_det(left.T @ left, list(columns))
-            together = reference.log_det(gram, [*columns, *later])
-            assert log_det + of_left == pytest.approx(together, abs=1e-11)
-    np.testing.assert_array_equal(factor, before)
 
 
 # All sets of columns
@@ -211,42 +184,8 @@ def test_nodes_of_one_column_are_the_same_bits(m):
 # The log-determinants of small sets of columns
 
 
-def unit_columns(n, m, seed=0):
-    rows = make_gaussian_network(m, n_samples=n, random_state=seed)[0]
-    rows -= rows.mean(axis=0)
-    return rows / np.linalg.norm(rows, axis=0)
-
-
-def padded_factor(columns):
-    m = columns.shape[1]
-    factor = np.zeros((m, m))
-    triangle = np.linalg.qr(columns, mode="r")
-    factor[: len(triangle)] = triangle
-    return factor
-
-
-@pytest.mark.parametrize(
-    ("n", "m", "most"), [(20, 6, 1), (20, 6, 2), (9, 7, 4), (50, 6, 6), (6, 9, 4)]
-)
-def test_every_set(n, m, most):
-    columns = unit_columns(n, m)
-    subsets = SmallSubsets(m, most)
-    offsets = np.random.default_rng(1).normal(size=m)
-    seen = []
-    progress = Progress(WORK_OF_SMALL_SET * subsets.n_sets, (lambda *args: seen.append(args),))
-    log_det = small_log_determinants(padded_factor(columns), subsets, offsets, progress=progress)
-    assert log_det[0] == 0.0
-    for size in range(1, most + 1):
-        for members in combinations(range(m), size):
-            chosen = columns[:, members]
-            expected = np.linalg.slogdet(chosen.T @ chosen)[1] + offsets[list(members)].sum()
-            assert log_det[subsets.index(members)] == pytest.approx(expected, abs=1e-9)
-    if most > 1:
-        assert seen[-1][0] == 100
-
-
 def test_threads_change_no_bit():
-    factor = padded_factor(unit_columns(60, 20))
+    factor = random_factor(20)
     subsets = SmallSubsets(20, 4)
     results = [
         small_log_determinants(factor, subsets, np.zeros(20), n_jobs) for n_jobs in (1, 2, 3)
