@@ -16,9 +16,10 @@ import numpy as np
 
 from skbn._branch_and_cut.branching import Arc, OpenNode, branches, choose_arc, has_all_columns
 from skbn._branch_and_cut.cut_kernels import count_coefficients, list_coefficients, price
+from skbn._branch_and_cut.near_kernels import NEAR_KERNELS, list_networks, new_tree
 from skbn._branch_and_cut.proof import Branch, Cut, FamilyCosts, Node, NumberedCuts, Proof
 from skbn._branch_and_cut.proof_checker import certified_bound
-from skbn._branch_and_cut.relaxation import Pricing, Relaxation
+from skbn._branch_and_cut.relaxation import Pricing, Relaxation, choices_of
 from skbn._branch_and_cut.separation import (
     SEPARATION_KERNELS,
     KeptCuts,
@@ -27,10 +28,17 @@ from skbn._branch_and_cut.separation import (
     cuts_towards,
     local_cuts,
 )
+from skbn._branch_and_cut.walk_kernels import DONE, N_FOUND, N_NODES
 from skbn._core.arrays import Booleans, Integers
 from skbn._core.resources import Threads
 
-BRANCH_AND_CUT_KERNELS = (price, count_coefficients, list_coefficients, *SEPARATION_KERNELS)
+BRANCH_AND_CUT_KERNELS = (
+    price,
+    count_coefficients,
+    list_coefficients,
+    *SEPARATION_KERNELS,
+    *NEAR_KERNELS,
+)
 
 # Columns of the root's windows, which become wider each time the bound stalls. A cut of w columns
 # has tables of 2**w entries.
@@ -53,6 +61,11 @@ _MOST_KEPT_ADDED, _MOST_BYTES_KEPT = 60, 1 << 28
 _MOST_ROUNDS_OF_NODE = 6
 _WINDOWS_OF_NODE = 6
 _WIDTHS_OF_NODE = (7, 11)
+# The most work by which all networks of a node are gone through, in the root and in the tree: the
+# families that are left times those that are chosen. One or two tenths of a second.
+_WORK_OF_ROOT, _WORK_OF_NODE = 1 << 23, 1 << 22
+# Choices between two looks at the clock.
+_CHOICES = 1 << 12
 # In the root, families are removed when the gap has shrunk by this share since the last time.
 _SHRINKAGE = 0.1
 # Nodes are closed at the first of these shares of the tolerance below the best network's cost. The
@@ -235,15 +248,15 @@ class _Search:
         return False
 
     def _remove_from_root(self, pricing: Pricing) -> bool:
-        """Drop families that no network below the cutoff has; return whether a column has none."""
+        """Drop families that no network below the cutoff has; return whether it is closed."""
         relaxation, allowed = self._relaxation, self._all_families()
         if self._remove(self._root, pricing, allowed):
             self._numbers = self._numbers[allowed]
             if not has_all_columns(relaxation.families, allowed):
                 return True
             relaxation.keep(allowed)
-            relaxation.solve_for_all(self._all_families(), self._cutoff)
-        return False
+            pricing = relaxation.solve_for_all(self._all_families(), self._cutoff)
+        return self._enumerate(self._root, pricing, self._all_families(), _WORK_OF_ROOT)
 
     def _all_families(self) -> Booleans:
         return np.ones(self._numbers.size, dtype=bool)
@@ -280,12 +293,14 @@ class _Search:
                     continue
                 bound = self._node_bound
                 arc = choose_arc(self._relaxation, allowed, self._cutoff)
+                if arc is None and self._enumerate(best.node, self._pricing_of_node, allowed):
+                    continue
             except KeyboardInterrupt:
                 heapq.heappush(self._open, best)
                 raise
-            if arc is None:
-                self._close_single(best.node, allowed)
-                continue
+            if arc is None:  # time is up
+                heapq.heappush(self._open, best)
+                return
             nodes = best.node.split(Branch(*arc))
             left = branches(self._relaxation.families, allowed, arc, best.required)
             self._push(bound, nodes[0], left[0], best.required)
@@ -323,25 +338,12 @@ class _Search:
             if not cuts:
                 break
             relaxation.add_cuts(cuts)
-        self._node_bound = max(bound, pricing.bound)
+        self._node_bound, self._pricing_of_node = max(bound, pricing.bound), pricing
         self._remove(node, pricing, allowed)
         self._report()
-        return not has_all_columns(self._relaxation.families, allowed)
-
-    def _close_single(self, node: Node, allowed: Booleans) -> None:
-        """Close a node in which each column has one family: a network, or one with a cycle."""
-        families = self._relaxation.families
-        chosen = np.flatnonzero(allowed)
-        chosen = chosen[np.unique(families.child[chosen], return_index=True)[1]]
-        own = families.child[chosen], families.parents[chosen]
-        clusters = clusters_of_cycles(Point.of(*own, np.ones(self._m), self._m))
-        if clusters:
-            # All its columns have parents in it, so the bound is higher by the multiplier.
-            multiplier = 1.0 + 2 * (abs(self._cost) + np.abs(families.cost[chosen]).sum())
-            node.steps.append(self._numbered.step(clusters[:1], np.array([multiplier])))
-        else:
-            self._take(chosen)
-            node.steps.append(self._numbered.step([], np.empty(0)))
+        return not has_all_columns(self._relaxation.families, allowed) or self._enumerate(
+            node, pricing, allowed, _WORK_OF_NODE
+        )
 
     # What root and tree share
 
@@ -371,6 +373,29 @@ class _Search:
         node.steps.append(self._numbered.step(pricing.cuts, pricing.multipliers))
         allowed &= ~is_gone
         return bool(is_gone.any())
+
+    def _enumerate(
+        self, node: Node, pricing: Pricing, allowed: Booleans, most: float = math.inf
+    ) -> bool:
+        """Go through all networks of a node, with this work; return whether that closes it.
+
+        The cuts' multipliers bound the costs of networks that share some families.
+        """
+        which, families = np.flatnonzero(allowed), self._relaxation.families
+        choices, least = choices_of(families, which, pricing.cuts, pricing.multipliers)
+        tree, found = new_tree(choices, least), np.empty((1, self._m), dtype=np.int32)
+        while not node.is_enumerated and tree.numbers[N_NODES] * len(which) < most:
+            state = list_networks(choices, tree, self._cutoff, found, _CHOICES)
+            node.is_enumerated = state == DONE
+            if tree.numbers[N_FOUND]:
+                self._take(which[found[0]])
+                tree.numbers[N_FOUND] = 0
+            if time.monotonic() >= self._deadline:
+                break
+        if node.is_enumerated:
+            node.steps.append(self._numbered.step(pricing.cuts, pricing.multipliers))
+            self._pricing = None
+        return node.is_enumerated
 
     def _try(self, point: Point) -> bool:
         """Keep the point's network if it is one, and the best; return whether it is one."""

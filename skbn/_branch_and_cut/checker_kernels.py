@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import float64, int16, int32, int64, types
 
-from skbn._core.compile import kernel
+from skbn._core.compile import inner_kernel, kernel
 from skbn._core.exact_sums import is_less, two_product, two_sum
 
 EPSILON = 2.0**-52
@@ -171,4 +171,116 @@ def excesses(first, reduced, minima, excess):
             excess[k] = over - lost
 
 
-CHECKER_KERNELS = (least, add_local_cut, add_cluster_cut, reduced_costs, excesses)
+class Networks(NamedTuple):
+    """The networks of the allowed families, and what each family adds to their costs.
+
+    Parameters
+    ----------
+    parents, allowed, first
+        As in `Totals`.
+    excess : ndarray of shape (n,), float64
+    starts : ndarray of shape (n + 1,), int64
+        Where the cuts of each family begin.
+    cuts : ndarray of int64
+    shares : ndarray of float64
+        Multipliers times coefficients.
+    bounds : ndarray of shape (n_cuts,), float64
+        Multipliers times bounds.
+    """
+
+    parents: npt.NDArray[np.int16]
+    allowed: npt.NDArray[np.int32]
+    first: npt.NDArray[np.int64]
+    excess: npt.NDArray[np.float64]
+    starts: npt.NDArray[np.int64]
+    cuts: npt.NDArray[np.int64]
+    shares: npt.NDArray[np.float64]
+    bounds: npt.NDArray[np.float64]
+
+
+_NETWORKS = types.NamedTuple(
+    (
+        int16[:, ::1], int32[::1], int64[::1], float64[::1], int64[::1], int64[::1], float64[::1],
+        float64[::1],
+    ),
+    Networks,
+)  # fmt: skip
+
+
+@inner_kernel
+def _more(networks, totals, k):
+    """Return what a family adds: its excess, and what it shares beyond the bounds of cuts."""
+    more = networks.excess[k]
+    for i in range(networks.starts[k], networks.starts[k + 1]):
+        bound, total = networks.bounds[networks.cuts[i]], totals[networks.cuts[i]]
+        more += max(total + networks.shares[i] - bound, 0.0) - max(total - bound, 0.0)
+    return more
+
+
+@inner_kernel
+def _next_child(networks, left, reach, totals, most, is_chosen):
+    """Drop families that cost too much or close a cycle; return the child with fewest left."""
+    best, fewest = np.int64(-1), networks.excess.size + 1
+    for x in range(is_chosen.size):
+        if is_chosen[x]:
+            continue
+        n_left = 0
+        for k in range(networks.first[x], networks.first[x + 1]):
+            if left[k]:
+                for p in networks.parents[networks.allowed[k]]:
+                    if reach[x, p]:
+                        left[k] = False
+                        break
+                left[k] = left[k] and _more(networks, totals, k) <= most
+                n_left += left[k]
+        if n_left < fewest:
+            best, fewest = np.int64(x), n_left
+    return best
+
+
+@kernel(_NETWORKS, float64, seconds=1.5)
+def all_cost_more(networks, most):
+    """Return whether all networks cost more than this number beyond the bound.
+
+    One child after the other takes each of its families, next the child that has fewest left. A
+    network costs the sum of its excesses and, for each cut, by how much the shares exceed the
+    bound: no term is negative, and so those of the first families are a bound.
+    """
+    first, n, m = networks.first, networks.excess.size, networks.first.size - 1
+    left, costs = np.ones((m + 1, n), np.bool_), np.zeros(m + 1)
+    totals = np.zeros((m + 1, networks.bounds.size))
+    # Whether paths lead from one column to another. The last one is for -1, a lacking parent.
+    reach = np.zeros((m + 1, m, m + 1), np.bool_)
+    for x in range(m):
+        reach[0, x, x] = True
+    children, at, is_chosen = np.zeros(m, np.int64), np.zeros(m, np.int64), np.zeros(m, np.bool_)
+    children[0] = _next_child(networks, left[0], reach[0], totals[0], most, is_chosen)
+    at[0] = first[children[0]]
+    depth = 0
+    while depth >= 0:
+        x, k = children[depth], at[depth]
+        at[depth] += 1
+        if k == first[x + 1]:
+            is_chosen[x] = False
+            depth -= 1
+        elif left[depth, k]:
+            if depth + 1 == m:
+                return False
+            after = depth + 1
+            costs[after] = costs[depth] + _more(networks, totals[depth], k)
+            totals[after], left[after], reach[after] = totals[depth], left[depth], reach[depth]
+            for i in range(networks.starts[k], networks.starts[k + 1]):
+                totals[after, networks.cuts[i]] += networks.shares[i]
+            for p in networks.parents[networks.allowed[k]]:
+                for y in range(m):
+                    if reach[depth, y, p]:
+                        reach[after, y] |= reach[depth, x]
+            is_chosen[x] = True
+            rest = left[after], reach[after], totals[after], most - costs[after], is_chosen
+            children[after] = _next_child(networks, *rest)
+            at[after] = first[children[after]]
+            depth += 1
+    return True
+
+
+CHECKER_KERNELS = (least, add_local_cut, add_cluster_cut, reduced_costs, excesses, all_cost_more)

@@ -4,7 +4,6 @@ Column generation closes the gap of the root, so that few families are within re
 are listed, and a search chooses among them.
 """
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -12,20 +11,17 @@ import numpy as np
 
 from skbn._branch_and_cut.all_parent_sets import checked
 from skbn._branch_and_cut.column_generation import Bound, ColumnGeneration, Lists, Parents
-from skbn._branch_and_cut.near_kernels import Choices, list_networks, new_tree
+from skbn._branch_and_cut.near_kernels import list_networks, new_tree
 from skbn._branch_and_cut.pricing import OutOfTimeError, TooManyFamiliesError
 from skbn._branch_and_cut.pricing_problem import Child
-from skbn._branch_and_cut.relaxation import coefficients_of
-from skbn._branch_and_cut.separation import arrays_of
+from skbn._branch_and_cut.relaxation import choices_of
 from skbn._branch_and_cut.walk_kernels import DONE, FULL, N_FOUND
-from skbn._core.arrays import Integers
 from skbn._core.resources import Threads
-from skbn._core.subsets import bits_of_rows
 from skbn._exact.k_best import EquivalenceFilter, Step
 
 # In nats: the gap with which the root ends, how far down networks are listed if only their number
-# is given, at first and at most, what no network costs, and what rounding may add to a cost.
-_MOST_GAP, _FIRST_DEPTH, _LAST_DEPTH, _NEVER, _ROUNDING = 0.1, 1.0, 2.0**20, 2.0**40, 1e-7
+# is given, at first and at most, and what rounding may add to a cost.
+_MOST_GAP, _FIRST_DEPTH, _LAST_DEPTH, _ROUNDING = 0.1, 1.0, 2.0**20, 1e-7
 # Between two looks at the clock: some tenths of a second.
 _NODES = 1 << 14
 _MOST_NETWORKS = 1 << 17
@@ -108,8 +104,10 @@ def _networks(
 ) -> list[list[int]]:
     """Return networks of listed families by these, the cheapest first: the first n + 1, or all."""
     n, classes = near.n, near.classes
-    choices, least = _choices(lists, steps, bound, classes)
-    tree, cost = new_tree(choices, least), lists.families.cost
+    families, rivals = lists.families, _rivals(lists, steps, classes)
+    every = np.arange(families.cost.size)
+    choices, least = choices_of(families, every, bound.cuts, bound.multipliers, rivals)
+    tree, cost = new_tree(choices, least), families.cost
     found = np.empty((_MOST_NETWORKS, len(choices.start) - 1), dtype=np.int32)
 
     def best() -> list[list[int]]:
@@ -136,38 +134,12 @@ def _networks(
     return best()
 
 
-def _choices(
-    lists: Lists, steps: list[Step], bound: Bound, classes: EquivalenceFilter | None
-) -> tuple[Choices, float]:
-    """Return families as the search reads them, and what networks cost at least."""
-    families = lists.families
-    start, n, m = families.start, families.cost.size, families.start.size - 1
-    starts, cuts, values = coefficients_of(families, np.arange(n), arrays_of(bound.cuts, m))
-    shares, owners = bound.multipliers[cuts] * values, np.repeat(np.arange(n), np.diff(starts))
-    reduced = families.cost - np.bincount(owners, shares, n)
-    least = np.minimum.reduceat(reduced, start[:-1])
-    bounds = bound.multipliers * [cut.bound for cut in bound.cuts]
-    # Two families that exclude each other share a cut that no network can pay twice.
-    rivals = _rivals(lists, steps, classes)
-    order = np.argsort(owners := np.concatenate([owners, rivals.ravel()]), kind="stable")
-    cuts = np.concatenate([cuts, np.repeat(len(bounds) + np.arange(len(rivals)), 2)])
-    shares = np.concatenate([shares, np.full(rivals.size, _NEVER)])
-    choices = Choices(
-        start,
-        reduced - least[families.child],
-        bits_of_rows(families.parents, m),
-        np.searchsorted(owners[order], np.arange(n + 1)),
-        cuts[order],
-        shares[order],
-        np.concatenate([bounds, np.full(len(rivals), _NEVER)]),
-    )
-    return choices, math.fsum([*least, *bounds])
-
-
-def _rivals(lists: Lists, steps: list[Step], classes: EquivalenceFilter | None) -> Integers:
+def _rivals(
+    lists: Lists, steps: list[Step], classes: EquivalenceFilter | None
+) -> list[tuple[int, int]]:
     """Return pairs of families with a covered edge that a listed network has the other way."""
     number = {label: f for f, label in enumerate(lists.labels())}
-    pairs = [
+    return [
         (f, g)
         for (_, parents), f in number.items()
         for y in parents
@@ -175,4 +147,3 @@ def _rivals(lists: Lists, steps: list[Step], classes: EquivalenceFilter | None) 
         and classes is not None
         and classes.leave_out(steps[g], iter([steps[f]]))
     ]
-    return np.array(pairs, dtype=np.int64).reshape(-1, 2)

@@ -159,11 +159,15 @@ class Node:
     branch : Branch or None
         None at a leaf.
     children : tuple of two Node, or None
+    is_enumerated : bool
+        Whether all networks of the families that are left cost the cutoff or more, as going through
+        them with the cuts and multipliers of the last step shows. That closes the node.
     """
 
     steps: list[Step] = field(default_factory=list)
     branch: Branch | None = None
     children: tuple[Node, Node] | None = None
+    is_enumerated: bool = False
 
     def split(self, branch: Branch) -> tuple[Node, Node]:
         """Branch here; return the two new children."""

@@ -21,9 +21,11 @@ from skbn._branch_and_cut.checker_kernels import (
     CHECKER_KERNELS,
     EPSILON,
     TINY,
+    Networks,
     Totals,
     add_cluster_cut,
     add_local_cut,
+    all_cost_more,
     excesses,
     least,
     reduced_costs,
@@ -261,29 +263,63 @@ class _Replay:
             # family's excess.
             visit.allowed = visit.allowed[excess < upper_sum([self._cutoff, -bound])]
             first = self._first(visit)
-        return bool((first[1:] == first[:-1]).any())
+        if (first[1:] == first[:-1]).any():
+            return True
+        if visit.node.is_enumerated:
+            self._enumerate(visit, first)
+        return visit.node.is_enumerated
+
+    def _enumerate(self, visit: _Visit, first: npt.NDArray[np.int64]) -> None:
+        """Raise an error unless all networks of the families that are left reach the cutoff."""
+        if not visit.node.steps:
+            raise ProofError(f"{self._name} has no step to enumerate its networks with")
+        step, bounds = visit.node.steps[-1], []
+        terms, excess = self._replay(visit, first, step, self._name)
+        shares = np.zeros((len(excess), len(step.cuts)))
+        for k, (i, multiplier) in enumerate(_checked_multipliers(step, self._name)):
+            totals = self._totals(visit, first)
+            self._add(self._cut(i, self._name), multiplier, totals)
+            shares[:, k] = totals.total[0]
+            bounds.append(multiplier * self._cuts[i].bound)
+        families, cuts = np.nonzero(shares)
+        starts = np.searchsorted(families, np.arange(len(excess) + 1))
+        most = upper_sum([self._cutoff, -lower_sum(terms)])
+        # What the sums round off: the shares of each cut, and the costs of a network's families.
+        m, n_cuts = self._m, len(bounds)
+        largest = (m + 2) ** 2 * shares.sum(axis=1).max() + sum(bounds)
+        most += EPSILON * (largest + 4 * m * (n_cuts + 1) * most)
+        of_families = excess, starts, cuts, shares[families, cuts], np.array(bounds)
+        networks = Networks(self._families.parents, visit.allowed, first, *of_families)
+        if not all_cost_more(networks, most):
+            raise ProofError(f"{self._name} has a network that costs less than the cutoff")
+
+    def _totals(self, visit: _Visit, first: npt.NDArray[np.int64]) -> Totals:
+        n_terms, bits = np.zeros((2, self._m + 1), dtype=np.int64)
+        total = np.zeros((2, visit.allowed.size))
+        return Totals(self._families.parents, visit.allowed, first, total, n_terms[:-1], bits)
+
+    def _add(self, cut: _Cut, multiplier: float, totals: Totals) -> None:
+        """Add a cut's coefficients, times a multiplier, to the totals of families."""
+        if cut.table is None:
+            add_cluster_cut(cut.columns, multiplier, totals)
+        else:
+            add_local_cut(cut.columns, cut.table, self._rank, multiplier, totals)
 
     def _replay(
         self, visit: _Visit, first: npt.NDArray[np.int64], step: Step, name: str
     ) -> tuple[list[float], Numbers]:
         """Return the terms of a step's bound, and the families' excesses over the cheapest."""
-        families = self._families
-        total, excess = np.zeros((2, visit.allowed.size)), np.empty(visit.allowed.size)
-        n_terms = np.zeros(self._m, dtype=np.int64)
-        bits = np.zeros(self._m + 1, dtype=np.int64)
-        totals = Totals(families.parents, visit.allowed, first, total, n_terms, bits)
+        families, totals = self._families, self._totals(visit, first)
+        excess = np.empty(visit.allowed.size)
         terms: list[float] = []
         for i, multiplier in _checked_multipliers(step, name):
-            columns, table, bound = self._cut(i, name)
-            if multiplier == 0:
-                continue
-            if table is None:
-                add_cluster_cut(columns, multiplier, totals)
-            else:
-                add_local_cut(columns, table, self._rank, multiplier, totals)
-            terms += [*two_product(multiplier, bound), -TINY]
-        minima = reduced_costs(families.cost, families.rest, visit.allowed, first, n_terms, total)
-        excesses(first, total, minima, excess)
+            cut = self._cut(i, name)
+            if multiplier > 0:
+                self._add(cut, multiplier, totals)
+                terms += [*two_product(multiplier, cut.bound), -TINY]
+        rest = visit.allowed, first, totals.n_terms, totals.total
+        minima = reduced_costs(families.cost, families.rest, *rest)
+        excesses(first, totals.total, minima, excess)
         return terms + minima.ravel().tolist(), excess
 
     def _cut(self, i: int, name: str) -> _Cut:

@@ -12,10 +12,12 @@ import highspy
 import numpy as np
 
 from skbn._branch_and_cut.cut_kernels import CutArrays, count_coefficients, list_coefficients, price
+from skbn._branch_and_cut.near_kernels import Choices
 from skbn._branch_and_cut.proof import Cut, FamilyCosts
 from skbn._branch_and_cut.separation import Point, arrays_of
 from skbn._core.arrays import Booleans, Floats, Integers
 from skbn._core.exact_sums import two_product
+from skbn._core.subsets import bits_of_rows
 
 # Multipliers, weights and reduced costs nearer to 0 count as 0: HiGHS solves to 1e-7.
 _LEAST_MULTIPLIER = 1e-9
@@ -35,6 +37,8 @@ _NEW_FAMILIES = 8
 _MOST_ROUNDS = 200
 # Fewer idle cuts are not deleted: the program would be factored again for too little.
 _FEWEST_IDLE = 20
+# What no network costs, in nats.
+_NEVER = 2.0**40
 _OPTIONS = {
     "output_flag": False,
     "threads": 1,
@@ -355,3 +359,38 @@ def coefficients_of(
     numbers, values = np.empty(starts[-1], dtype=np.int64), np.empty(starts[-1])
     list_coefficients(*own, starts, numbers, values)
     return starts, numbers, values
+
+
+def choices_of(
+    families: FamilyCosts,
+    which: Integers,
+    cuts: Sequence[Cut],
+    multipliers: Floats,
+    rivals: Sequence[tuple[int, int]] = (),
+) -> tuple[Choices, float]:
+    """Return some families, ascending, as `list_networks` reads them, and a bound of the networks.
+
+    Rivals are pairs of these families that no network may have together.
+    """
+    m, n, child = families.start.size - 1, len(which), families.child[which]
+    starts, numbers, values = coefficients_of(families, which, arrays_of(cuts, m))
+    shares, owners = multipliers[numbers] * values, np.repeat(np.arange(n), np.diff(starts))
+    reduced = families.cost[which] - np.bincount(owners, shares, n)
+    start = np.searchsorted(child, np.arange(m + 1)).astype(np.int64)
+    least = np.minimum.reduceat(reduced, start[:-1])
+    bounds = multipliers * [cut.bound for cut in cuts]
+    # Two families that exclude each other share a cut that no network can pay twice.
+    pairs = np.array(rivals, dtype=np.int64).ravel()
+    order = np.argsort(owners := np.concatenate([owners, pairs]), kind="stable")
+    numbers = np.concatenate([numbers, len(bounds) + np.arange(len(pairs)) // 2])
+    shares = np.concatenate([shares, np.full(len(pairs), _NEVER)])
+    choices = Choices(
+        start,
+        reduced - least[child],
+        bits_of_rows(families.parents[which], m),
+        np.searchsorted(owners[order], np.arange(n + 1)),
+        numbers[order],
+        shares[order],
+        np.concatenate([bounds, np.full(len(rivals), _NEVER)]),
+    )
+    return choices, math.fsum([*least, *bounds])

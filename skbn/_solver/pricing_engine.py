@@ -76,10 +76,6 @@ def plan_pricing(
     from skbn._branch_and_cut.all_parent_sets import KERNELS_OF_ALL_PARENT_SETS
 
     search.kernels += KERNELS_OF_ALL_PARENT_SETS
-    if settings.lists_networks:
-        from skbn._branch_and_cut.near_kernels import NEAR_KERNELS
-
-        search.kernels += NEAR_KERNELS
     return search
 
 

@@ -14,7 +14,7 @@ from random_proofs import as_arrays, nodes_of, plain, random_cuts, random_famili
 from skbn._branch_and_cut import branch_and_cut as module
 from skbn._branch_and_cut import relaxation as relaxation_module
 from skbn._branch_and_cut.branch_and_cut import branch_and_cut
-from skbn._branch_and_cut.proof_checker import certified_bound
+from skbn._branch_and_cut.proof_checker import ProofError, certified_bound
 from skbn._branch_and_cut.relaxation import Relaxation
 
 SEEDS = pytest.mark.parametrize("seed", range(6))
@@ -69,6 +69,13 @@ def bits(result):
     return result.chosen.tobytes(), result.cost, proof.bound, result.n_nodes, steps, cuts
 
 
+@pytest.fixture
+def enumerates_nothing(monkeypatch):
+    """Nodes are bounded and branched, however few networks they have."""
+    monkeypatch.setattr(module, "_WORK_OF_ROOT", 0)
+    monkeypatch.setattr(module, "_WORK_OF_NODE", 0)
+
+
 @SEEDS
 def test_cheapest_network_and_its_proof(seed):
     """A search that begins with the empty network, and another with the optimum."""
@@ -87,7 +94,7 @@ def test_cheapest_network_and_its_proof(seed):
 
 
 @pytest.fixture
-def branches_early(monkeypatch):
+def branches_early(monkeypatch, enumerates_nothing):
     """No local cuts, which would prove small instances at the root."""
     clusters = module.clusters_of_cycles
     monkeypatch.setattr(module, "cuts_towards", lambda _, point, *__: clusters(point))
@@ -109,6 +116,23 @@ def test_tree(seed, has_clusters, monkeypatch):
     assert certified_bound(families, result.proof) == pytest.approx(cheapest, abs=1e-5)
 
 
+@SEEDS
+def test_networks_are_enumerated(seed, monkeypatch):
+    """Without cuts, and against planted defects."""
+    monkeypatch.setattr(module._Search, "_cuts_of_root", lambda *_: [])
+    _, families, cheapest = instance(seed)
+    result = branch_and_cut(families, empty_network(families), tolerance=TOLERANCE)
+    assert result.proof.root.is_enumerated
+    assert result.cost == pytest.approx(cheapest)
+    result.proof.root.is_enumerated = False
+    with pytest.raises(ProofError, match="is a leaf"):
+        certified_bound(families, result.proof)
+    result.proof.root.is_enumerated = True
+    cutoff = cheapest + TOLERANCE
+    with pytest.raises(ProofError, match="costs less than the cutoff"):
+        certified_bound(families, result.proof._replace(cutoff=cutoff, bound=cutoff))
+
+
 @pytest.mark.usefixtures("branches_early")
 def test_trees_are_branched():
     nodes = []
@@ -119,6 +143,7 @@ def test_trees_are_branched():
     assert max(nodes) > 2
 
 
+@pytest.mark.usefixtures("enumerates_nothing")
 def test_threads_change_no_bit():
     families = ring(10)
     start = empty_network(families)
@@ -165,6 +190,7 @@ def interrupted(families, n_calls, **options):
     return branch_and_cut(families, start, tolerance=TOLERANCE, tell=tell, **options), calls
 
 
+@pytest.mark.usefixtures("enumerates_nothing")
 @pytest.mark.parametrize("n_calls", [1, 4])
 def test_interruption_that_ends_the_search(n_calls):
     families = ring(10)
@@ -177,12 +203,14 @@ def test_interruption_that_ends_the_search(n_calls):
     assert certified_bound(families, result.proof) <= cost
 
 
+@pytest.mark.usefixtures("enumerates_nothing")
 @pytest.mark.parametrize("n_calls", [1, 4])
 def test_interruption_that_is_raised(n_calls):
     with pytest.raises(KeyboardInterrupt):
         interrupted(ring(10), n_calls)
 
 
+@pytest.mark.usefixtures("enumerates_nothing")
 @pytest.mark.parametrize("n_calls", [1, 16, 25])
 @pytest.mark.usefixtures("branches_early")
 def test_interruption_within_the_tree(n_calls):

@@ -116,6 +116,19 @@ def test_infinite_cutoff_and_no_network():
     assert certified_bound(as_arrays(families), proof._replace(bound=0.0)) == pytest.approx(1.0)
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_all_networks_are_gone_through_with_any_multipliers(seed):
+    rng = np.random.default_rng(seed)
+    families, cuts = random_families(rng, 5, 6, 3), random_cuts(rng, 5, 10)
+    cheapest = reference.cheapest_network(families)
+    multipliers = rng.exponential(size=len(cuts)) * (rng.random(len(cuts)) < 0.3)
+    root = Node([Step(np.arange(len(cuts), dtype=np.int32), multipliers)], is_enumerated=True)
+    proof = Proof(cuts, root, cheapest - 1e-9, -math.inf)
+    assert certified_bound(as_arrays(families), proof) == pytest.approx(cheapest, abs=1e-8)
+    assert_refused(families, proof._replace(cutoff=cheapest + 1e-9), "costs less than the cutoff")
+    assert_refused(families, proof._replace(root=Node(is_enumerated=True)), "has no step")
+
+
 # Cuts
 
 
