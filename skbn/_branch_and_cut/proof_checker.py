@@ -281,7 +281,7 @@ class _Replay:
             self._add(self._cut(i, self._name), multiplier, totals)
             shares[:, k] = totals.total[0]
             bounds.append(multiplier * self._cuts[i].bound)
-        families, cuts = np.nonzero(shares)
+        families, cuts = np.array(np.nonzero(shares))
         starts = np.searchsorted(families, np.arange(len(excess) + 1))
         most = upper_sum([self._cutoff, -lower_sum(terms)])
         # What the sums round off: the shares of each cut, and the costs of a network's families.
