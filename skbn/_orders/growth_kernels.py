@@ -6,20 +6,18 @@ import numpy as np
 import numpy.typing as npt
 from numba import boolean, float64, int16, int64
 
-from skbn._core.compile import inner_kernel, kernel, pasted_kernel, tuple_type
+from skbn._core.compile import inner_kernel, kernel, tuple_type
 from skbn._orders.insertion_kernels import STATE, set_available
 from skbn._orders.list_kernels import LISTS, first_fit, has
-from skbn._orders.refit_kernels import least_explained, refit
+from skbn._orders.refit_kernels import gains_by, least_explained, refit
 from skbn._orders.regression_kernels import (
     FAMILY,
     LEAST_PIVOT,
     REGRESSIONS,
     Family,
     Regressions,
-    add_parent,
     own_score,
     rebuild,
-    score_with,
 )
 
 
@@ -88,14 +86,14 @@ def grow_for_insertions(lists, state, growth, found, x):
         0 also if rounding would decide the scores of all families with the required parents.
     """
     is_open, members, changes = growth.is_open, growth.members, growth.changes
-    left = growth.family.left
-    may_be_parent = growth.regressions.may_be_parent
-    must_be_parent = growth.regressions.must_be_parent
-    m, where = state.order.size, state.position[x]
+    regressions, family = growth.regressions, growth.family
+    may_be_parent, must_be_parent = regressions.may_be_parent, regressions.must_be_parent
+    left = family.left
+    m, where, no = state.order.size, state.position[x], np.int64(-1)
     n = _begin(lists, state.position, state.chosen[x], growth, x)
     if n < 0:
         return 0
-    n_members, n_found = _grow_and_report(lists, growth, found, x, n, np.int64(0))
+    n_members, n_found = _grow_and_report(lists, growth, found, x, n, no, np.int64(0))
 
     # With one later column in front of x, or one parent behind it.
     n_changes = _list_changes(state.order, where, growth, x, n_members)
@@ -103,10 +101,8 @@ def grow_for_insertions(lists, state, growth, found, x):
         y = changes[i]
         is_open[y] = not is_open[y]
         n = _restart(growth, x, members, n_members)
-        if is_open[y]:
-            add_parent(growth.regressions, growth.family, n, x, y)
-            n += 1
-        n, n_found = _grow_and_report(lists, growth, found, x, n, n_found)
+        added = y if is_open[y] else no
+        n, n_found = _grow_and_report(lists, growth, found, x, n, added, n_found)
         is_open[y] = not is_open[y]
 
     # With x behind one more column at a time. In the end all columns are open.
@@ -115,8 +111,8 @@ def grow_for_insertions(lists, state, growth, found, x):
     for k in range(where + 1, m):
         y = state.order[k]
         is_open[y] = may_be_parent[x, y]
-        if _gains_by(growth, x, n, y, enough, to_explain):
-            n, n_found = _grow_and_report(lists, growth, found, x, n, n_found)
+        if is_open[y] and gains_by(regressions, family, n, x, y, to_explain, enough):
+            n, n_found = _grow_and_report(lists, growth, found, x, n, no, n_found)
             enough, to_explain = _to_gain(growth, x, n)
 
     # With x in front of one more of its parents at a time.
@@ -128,7 +124,7 @@ def grow_for_insertions(lists, state, growth, found, x):
             break
         if k < where and left[y] == np.inf:
             n = _restart(growth, x, growth.family.members, n)
-            n, n_found = _grow_and_report(lists, growth, found, x, n, n_found)
+            n, n_found = _grow_and_report(lists, growth, found, x, n, no, n_found)
     return n_found
 
 
@@ -168,17 +164,20 @@ def _list_changes(order, where, growth, x, n_members):
     Later columns that gain by themselves come first, and then the parents that need not precede x.
     """
     members, changes = growth.members, growth.changes
+    regressions, family = growth.regressions, growth.family
     for t in range(n_members):
-        members[t] = growth.family.members[t]
+        members[t] = family.members[t]
     n = _restart(growth, x, members, n_members)
     enough, to_explain = _to_gain(growth, x, n)
     n_changes = np.int64(0)
     for k in range(where + 1, order.size):
-        if _gains_by(growth, x, n, order[k], enough, to_explain):
-            changes[n_changes] = order[k]
+        y = order[k]
+        may_be_parent = regressions.may_be_parent[x, y]
+        if may_be_parent and gains_by(regressions, family, n, x, y, to_explain, enough):
+            changes[n_changes] = y
             n_changes += 1
     for t in range(n_members):
-        if not growth.regressions.must_be_parent[x, members[t]]:
+        if not regressions.must_be_parent[x, members[t]]:
             changes[n_changes] = members[t]
             n_changes += 1
     return n_changes
@@ -198,25 +197,15 @@ def _restart(growth, x, members, n_members):
 @inner_kernel
 def _to_gain(growth, x, n):
     """Return the score that one more parent must surpass, and what it must explain for that."""
-    enough = own_score(growth.regressions, growth.family, n, x) + growth.least
     regressions, most = growth.regressions, growth.max_parents
-    return enough, least_explained(regressions, growth.family, n, most, x, enough)
-
-
-@pasted_kernel
-def _gains_by(growth, x, n, y, enough, to_explain):
-    """Return whether one more parent, y, raises the score."""
-    family, may_be_parent = growth.family, growth.regressions.may_be_parent[x]
-    return (
-        family.shared[y] * family.shared[y] > to_explain * family.left[y]
-        and may_be_parent[y]
-        and score_with(growth.regressions, family, n, x, y) > enough
-    )
+    enough = own_score(regressions, growth.family, n, x) + growth.least
+    left, offset = growth.family.left[x], regressions.offsets[x]
+    return enough, least_explained(regressions.tables, n, most, left, offset, enough)
 
 
 @inner_kernel
-def _grow_and_report(lists, growth, found, x, n, n_found):
-    """Grow a family, and keep it unless the lists or those found have one as good.
+def _grow_and_report(lists, growth, found, x, n, y, n_found):
+    """Grow a family, after adding y unless that is -1; keep it unless one as good is known.
 
     Returns
     -------
@@ -225,7 +214,7 @@ def _grow_and_report(lists, growth, found, x, n, n_found):
     """
     is_open, available = growth.is_open, found.available
     limits = growth.max_parents, growth.least
-    n, score = refit(growth.regressions, growth.family, n, x, is_open, *limits)
+    n, score = refit(growth.regressions, growth.family, n, x, y, is_open, *limits)
     for word in range(available.shape[1]):
         available[0, word] = 0
     for bit in range(lists.columns.shape[1]):

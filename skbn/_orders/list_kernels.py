@@ -93,7 +93,7 @@ def find_dominated(sets, is_new, is_dominated):
     for f in range(n):
         if is_new[f]:
             for g in range(f):
-                if not is_dominated[g] and _is_within(sets, g, f):
+                if _is_within(sets, g, f):
                     is_dominated[f] = True
                     break
             for g in range(f + 1, n):

@@ -15,11 +15,9 @@ from skbn._core.compile import inlined_kernel, inner_kernel, tuple_type
 from skbn._orders.refit_kernels import least_explained, refit
 from skbn._orders.regression_kernels import (
     FAMILY,
-    LEAST_PIVOT,
     REGRESSIONS,
     Family,
     Regressions,
-    add_parent,
     own_score,
     rebuild,
     score_with,
@@ -151,7 +149,9 @@ def _set_gains(fitting, placement, family, n, x, score):
     regressions, gains, has_gain = fitting.regressions, placement.gains, placement.has_gain[x]
     left, shared, enough = family.left, family.shared, score + fitting.least
     may_be_parent = regressions.may_be_parent[x]
-    least = least_explained(regressions, family, n, fitting.max_parents, x, enough)
+    least = least_explained(
+        regressions.tables, n, fitting.max_parents, left[x], regressions.offsets[x], enough
+    )
     for y in range(left.size):
         gain = 0.0
         if shared[y] * shared[y] > least * left[y] and may_be_parent[y]:
@@ -163,7 +163,7 @@ def _set_gains(fitting, placement, family, n, x, score):
 
 
 @inner_kernel
-def _commit(fitting, placement, kept, family, n, x, score):
+def commit(fitting, placement, kept, family, n, x, score):
     """Give x this family; mark it, and its parents in both."""
     parents = placement.parents
     if not kept.is_changed[x]:
@@ -190,29 +190,27 @@ def settle(fitting, placement, kept, n, x):
     """Give x the first n members of the family that moves."""
     n = rebuild(fitting.regressions, fitting.family, n, x)
     score = own_score(fitting.regressions, fitting.family, n, x)
-    _commit(fitting, placement, kept, fitting.family, n, x, score)
+    commit(fitting, placement, kept, fitting.family, n, x, score)
 
 
 @inner_kernel
-def toggle(fitting, placement, kept, z, x, is_final):
-    """Refit z without its parent x, or with x as another parent; return the score.
+def toggle(regressions, other, is_open, position, parents, n_parents, z, x, max_parents, least):
+    """Refit z without its parent x, or with x as another parent, in `other`.
 
-    The family of z stays what it is unless `is_final`.
+    Returns
+    -------
+    n : int
+        The number of parents; they are the first so many members of `other`.
+    score : float
     """
-    regressions, other, is_open = fitting.regressions, fitting.other, fitting.is_open_to_other
-    has_x = placement.gains[x, z] < np.inf
-    open_before(is_open, placement.position, regressions.may_be_parent[z], placement.position[z])
-    is_open[x] = has_x
-    n = np.int64(0)
-    for t in range(placement.n_parents[z]):
-        if placement.parents[z, t] != x:
-            other.members[n] = placement.parents[z, t]
+    open_before(is_open, position, regressions.may_be_parent[z], position[z])
+    n, added = np.int64(0), np.int64(x)
+    for t in range(n_parents[z]):
+        if parents[z, t] == x:
+            added = np.int64(-1)
+        else:
+            other.members[n] = parents[z, t]
             n += 1
+    is_open[x] = added >= 0
     n = rebuild(regressions, other, n, z)
-    if has_x and other.left[x] >= LEAST_PIVOT:
-        add_parent(regressions, other, n, z, x)
-        n += 1
-    n, score = refit(regressions, other, n, z, is_open, fitting.max_parents, fitting.least)
-    if is_final:
-        _commit(fitting, placement, kept, other, n, z, score)
-    return score
+    return refit(regressions, other, n, z, added, is_open, max_parents, least)

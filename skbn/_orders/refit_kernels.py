@@ -4,8 +4,9 @@ import math
 
 import numpy as np
 
-from skbn._core.compile import inner_kernel, pasted_kernel
+from skbn._core.compile import inlined_kernel, inner_kernel
 from skbn._orders.regression_kernels import (
+    LEAST_PIVOT,
     add_parent,
     explains_most,
     family_score,
@@ -16,8 +17,18 @@ from skbn._orders.regression_kernels import (
 
 
 @inner_kernel
-def refit(regressions, family, n, x, is_open, max_parents, least):
-    """Add and delete open parents of x while that raises the score by more than `least`.
+def refit(regressions, family, n, x, y, is_open, max_parents, least):
+    """Add or delete y; then add and delete open parents of x while that raises the score.
+
+    All that it calls is inlined: in a kernel that calls others, numba counts references to each
+    array, which takes as long as all the rest.
+
+    Parameters
+    ----------
+    y : int
+        -1 for none. It is not added if rounding would decide the score.
+    least : float
+        The score must rise by more than this.
 
     Returns
     -------
@@ -25,97 +36,120 @@ def refit(regressions, family, n, x, is_open, max_parents, least):
         The number of parents; they are the first so many members.
     score : float
     """
+    left = family.left
+    if y >= 0 and left[y] < LEAST_PIVOT:
+        y = np.int64(-1)
     score = own_score(regressions, family, n, x)
+    before, n_before, is_growing = -np.inf, np.int64(-1), True
+    n_inverted = np.int64(0)
     while True:
-        before = score
-        while True:
-            better, y = _best_addition(
-                regressions, family, n, max_parents, x, is_open, score + least
-            )
-            if not better > score + least:
-                break
+        if y < 0:
+            enough = score + least
+            if is_growing:
+                y = _best_addition(regressions, family, n, max_parents, x, is_open, enough)
+                better = score_with(regressions, family, n, x, y) if y >= 0 else -np.inf
+            else:
+                better, y = _best_deletion(regressions, family, n, x, n_inverted)
+                n_inverted = n
+            if not better > enough:
+                # Neither additions nor deletions gain any more, or only by rounding: computed anew,
+                # a score may have lost what seemed to be gained.
+                if n == n_before or not (is_growing or score > before + least):
+                    return n, score
+                if not is_growing:
+                    before = score
+                n_before, is_growing, y = n, not is_growing, np.int64(-1)
+                continue
+        if left[y] == np.inf:
+            t = np.int64(0)
+            while family.members[t] != y:
+                t += 1
+            n = remove_parent(regressions, family, n, x, t)
+            n_inverted = min(n_inverted, t)
+        else:
             add_parent(regressions, family, n, x, y)
             n += 1
-            score = better
-        while n > 0:
-            better, y = _best_deletion(regressions, family, n, x)
-            if not better > score + least:
-                break
-            n = remove_parent(regressions, family, n, x, y)
-            score = own_score(regressions, family, n, x)
-        # Computed anew, a score may have lost what seemed to be gained. So rounds go on only while
-        # it rises, which finitely many families and steps of `least` bound.
-        if not score > before + least:
-            return n, score
+        y, score = np.int64(-1), own_score(regressions, family, n, x)
 
 
-@pasted_kernel
-def least_explained(regressions, family, n, max_parents, x, score):
-    """Return what a further parent of x must explain of it to raise the score above this one.
+@inlined_kernel
+def least_explained(tables, n, max_parents, left_of_child, offset, score):
+    """Return what a further parent must explain of the child to raise the score above this one.
 
     -1 if the score does not depend on that alone; infinite if there may be no further parent.
     """
-    tables, least = regressions.tables, -1.0
+    least = -1.0
     if n >= max_parents:
         least = np.inf
     elif tables[1, n + 1] + tables[2, n + 1] == 0.0 and tables[2, n + 1] < 0.0:
-        log_left = (score - tables[0, n + 1]) / tables[2, n + 1] - regressions.offsets[x]
-        least = max(0.0, family.left[x] - math.exp(log_left))
+        log_left = (score - tables[0, n + 1]) / tables[2, n + 1] - offset
+        least = max(0.0, left_of_child - math.exp(log_left))
     return least
 
 
-@pasted_kernel
+@inlined_kernel
+def gains_by(regressions, family, n, x, y, to_explain, enough):
+    """Return whether one more parent, y, raises the score above `enough`.
+
+    It does not if it explains no more than `to_explain`, as `least_explained` returns it.
+    """
+    shared, left = family.shared[y], family.left[y]
+    if shared * shared > to_explain * left:
+        return score_with(regressions, family, n, x, y) > enough
+    return False
+
+
+@inlined_kernel
 def _best_addition(regressions, family, n, max_parents, x, is_open, enough):
-    """Return the highest score with one more parent, if it is above `enough`, and this parent."""
-    least = least_explained(regressions, family, n, max_parents, x, enough)
-    best = -np.inf
-    chosen = -1
-    if least >= 0.0:
-        chosen = explains_most(family, is_open, least)
-        if chosen >= 0:
-            best = score_with(regressions, family, n, x, chosen)
-        return best, chosen
-    for y in range(is_open.size):
-        if is_open[y] and family.left[y] < np.inf:
-            score = score_with(regressions, family, n, x, y)
-            if score > best:
-                best = score
-                chosen = y
-    return best, chosen
+    """Return the open column that raises the score most, if above `enough`; or else -1."""
+    left, tables, offset = family.left, regressions.tables, regressions.offsets[x]
+    to_explain = least_explained(tables, n, max_parents, left[x], offset, enough)
+    if to_explain >= 0.0:
+        chosen = explains_most(left, family.shared, is_open, to_explain)
+    else:
+        best, chosen = -np.inf, np.int64(-1)
+        for y in range(is_open.size):
+            if is_open[y] and left[y] < np.inf:
+                score = score_with(regressions, family, n, x, y)
+                if score > best:
+                    best, chosen = score, np.int64(y)
+    return chosen
 
 
-@pasted_kernel
-def _best_deletion(regressions, family, n, x):
-    """Return the highest score with one parent fewer, and this parent.
+@inlined_kernel
+def _best_deletion(regressions, family, n, x, n_inverted):
+    """Return the highest score with one parent fewer, and the parent to delete for it.
 
     Without parent i, the determinant of the others is that of all times entry (i, i) of the
     inverse of their products, which is a sum of squares of the inverse of the triangular factor.
+    The first `n_inverted` columns of that are known.
     """
     best = -np.inf
-    chosen = -1
-    inverse = family.inverse
+    chosen = np.int64(-1)
+    inverse, factor, members = family.inverse, family.factor, family.members
     tables = regressions.tables
     # Otherwise the parent chosen is the one without which least is left of the child.
     has_scores = tables[1, n - 1] + tables[2, n - 1] != 0.0 or tables[2, n - 1] >= 0.0
     least = np.inf
-    # Column j of the inverse of the triangular factor of the parents and, last, the child.
-    for j in range(n + 1):
-        column = x if j == n else family.members[j]
-        pivot = math.sqrt(family.left[x]) if j == n else family.factor[j, column]
-        inverse[j, j] = 1.0 / pivot
+    # Numba tests the sign of an index unless it is unsigned. The last column is the child's.
+    last = np.uint64(n)
+    for j in range(np.uint64(n_inverted), last + np.uint64(1)):
+        column = np.uint64(x if j == last else members[j])
+        of_pivot = 1.0 / (math.sqrt(family.left[x]) if j == last else factor[j, column])
+        inverse[j, j] = of_pivot
         for i in range(j):
             total = 0.0
             for k in range(i, j):
-                total += inverse[i, k] * family.factor[k, column]
-            inverse[i, j] = -total / pivot
-    for i in range(n):
-        y = family.members[i]
+                total += inverse[i, k] * factor[k, column]
+            inverse[i, j] = -total * of_pivot
+    for i in range(last):
+        y = members[i]
         if regressions.must_be_parent[x, y]:
             continue
         squares = 0.0
-        for j in range(i, n):
+        for j in range(i, last):
             squares += inverse[i, j] * inverse[i, j]
-        of_child = 1.0 + inverse[i, n] * inverse[i, n] / squares
+        of_child = 1.0 + inverse[i, last] * inverse[i, last] / squares
         if has_scores or of_child < least:
             least = of_child
             of_parents = family.log_det[0] + math.log(squares) - regressions.offsets[y]
@@ -123,5 +157,5 @@ def _best_deletion(regressions, family, n, x):
             score = family_score(tables, n - 1, of_parents, left, regressions.offsets[x])
             if score > best or not has_scores:
                 best = score
-                chosen = y
+                chosen = np.int64(y)
     return best, chosen

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from numba import boolean, float64, int64
 
 from skbn._core.arrays import Floats
-from skbn._core.compile import inner_kernel, kernel, pasted_kernel, tuple_type
+from skbn._core.compile import inlined_kernel, inner_kernel, kernel, tuple_type
 from skbn._core.subsets import popcount
 
 # Sums of products of unit columns are wrong by about 1e-15 for each parent: what is left of a
@@ -104,7 +104,7 @@ def _start(regressions, family, x):
     family.log_det[0] = 0.0
 
 
-@inner_kernel
+@inlined_kernel
 def add_parent(regressions, family, n, x, y):
     """Add y to n parents of x."""
     row = family.factor[n]
@@ -130,21 +130,19 @@ def add_parent(regressions, family, n, x, y):
     family.members[n] = y
 
 
-@inner_kernel
-def remove_parent(regressions, family, n, x, y):
-    """Remove y from n parents of x; return how many remain.
+@inlined_kernel
+def remove_parent(regressions, family, n, x, t):
+    """Remove member t from n parents of x; return how many remain.
 
     Givens rotations make its row of the factor the last one, and the others those of the other
     parents.
     """
     members, left, shared = family.members, family.left, family.shared
-    t = 0
-    while members[t] != y:
-        t += 1
+    y = members[t]
     for i in range(t, n - 1):
         p = members[i + 1]
         row, other = family.factor[i], family.factor[i + 1]
-        root = math.hypot(row[p], other[p])
+        root = math.sqrt(row[p] * row[p] + other[p] * other[p])
         c, s = row[p] / root, other[p] / root
         for z in range(left.size):
             u, v = row[z], other[z]
@@ -161,7 +159,7 @@ def remove_parent(regressions, family, n, x, y):
     return n - 1
 
 
-@pasted_kernel
+@inlined_kernel
 def family_score(tables, n_parents, of_parents, left_of_child, offset):
     """Return the score, from a log-determinant and what the parents leave of the child."""
     return (
@@ -171,7 +169,7 @@ def family_score(tables, n_parents, of_parents, left_of_child, offset):
     )
 
 
-@pasted_kernel
+@inlined_kernel
 def own_score(regressions, family, n, x):
     """Return the score of x with its n parents."""
     left = max(family.left[x], LEAST_PIVOT)
@@ -203,18 +201,17 @@ def rebuild(regressions, family, n, x):
     return kept
 
 
-@inner_kernel
-def explains_most(family, is_open, most):
+@inlined_kernel
+def explains_most(left, shared, is_open, most):
     """Return the open column that explains most of the child, if more than `most`; or else -1."""
-    left, shared = family.left, family.shared
-    chosen, n_better = -1, 0
+    chosen, n_better = np.int64(-1), 0
     for y in range(is_open.size):  # without branches: there is seldom any
         n_better += (shared[y] * shared[y] > most * left[y]) & is_open[y]
     for y in range(is_open.size if n_better > 0 else 0):
         square = shared[y] * shared[y]
         if square > most * left[y] and is_open[y] and left[y] >= LEAST_PIVOT:
             most = square / left[y]
-            chosen = y
+            chosen = np.int64(y)
     return chosen
 
 
@@ -234,7 +231,7 @@ def select_forward(regressions, family, x, n, selected):
             add_parent(regressions, family, k, x, y)
             k += 1
     while k < n and family.left[x] >= LEAST_PIVOT:
-        y = explains_most(family, regressions.may_be_parent[x], 0.0)
+        y = explains_most(family.left, family.shared, regressions.may_be_parent[x], 0.0)
         if y < 0:
             break
         add_parent(regressions, family, k, x, y)

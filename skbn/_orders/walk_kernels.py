@@ -10,12 +10,13 @@ from skbn._orders.placement_kernels import (
     FITTING,
     KEPT,
     PLACEMENT,
+    commit,
     open_before,
     settle,
     toggle,
 )
-from skbn._orders.refit_kernels import least_explained, refit
-from skbn._orders.regression_kernels import add_parent, rebuild, remove_parent, score_with
+from skbn._orders.refit_kernels import gains_by, least_explained, refit
+from skbn._orders.regression_kernels import rebuild
 
 
 @inner_kernel
@@ -25,31 +26,6 @@ def _load(fitting, placement, x):
     for t in range(n):
         fitting.family.members[t] = placement.parents[x, t]
     return rebuild(fitting.regressions, fitting.family, n, x)
-
-
-@pasted_kernel
-def _pass(fitting, placement, n, x, z, is_open, now, to_explain):
-    """Let z precede x or not; return the number of parents of x then, and its score.
-
-    A further parent must explain more of x than `to_explain` to raise the score.
-    """
-    regressions, family, least = fitting.regressions, fitting.family, fitting.least
-    is_open = is_open and regressions.may_be_parent[x, z]
-    fitting.is_open[z] = is_open
-    if family.left[z] == np.inf:
-        n = remove_parent(regressions, family, n, x, z)
-    elif (
-        is_open
-        and family.shared[z] * family.shared[z] > to_explain * family.left[z]
-        and score_with(regressions, family, n, x, z) > now + least
-    ):
-        add_parent(regressions, family, n, x, z)
-        n += 1
-    else:
-        return n, now
-    n, now = refit(regressions, family, n, x, fitting.is_open, fitting.max_parents, least)
-    placement.tops[x] = max(placement.tops[x], now)
-    return n, now
 
 
 @pasted_kernel
@@ -84,32 +60,45 @@ def _walk(fitting, placement, kept, x, step, end, best, is_final):
     target : int
         The position that gains this much; where x is, if none gains more.
     """
-    must_be_parent, is_required = fitting.regressions.must_be_parent, fitting.is_required[x]
+    regressions, family, other = fitting.regressions, fitting.family, fitting.other
+    is_open, is_open_to_other = fitting.is_open, fitting.is_open_to_other
+    may_be_parent, must_be_parent = regressions.may_be_parent, regressions.must_be_parent
+    left, is_required = family.left, fitting.is_required[x]
+    max_parents, least = fitting.max_parents, fitting.least
+    tables, offset = regressions.tables, regressions.offsets[x]
     order, position, gains = placement.order, placement.position, placement.gains[x]
+    parents, n_parents = placement.parents, placement.n_parents
+    scores, tops = placement.scores, placement.tops
     target = k = position[x]
-    hope = _sum_of_gains(order, gains, fitting.first, k if step < 0 else fitting.first)
-    open_before(fitting.is_open, position, fitting.regressions.may_be_parent[x], k)
+    hope = _sum_of_gains(order, gains, fitting.first, k)
+    open_before(is_open, position, may_be_parent[x], k)
     n = _load(fitting, placement, x)
-    gain, now, before, to_explain = 0.0, placement.scores[x], -np.inf, 0.0
+    gain, now, before, to_explain = 0.0, scores[x], -np.inf, 0.0
     while k != end:
         z = order[k + step]
         is_stopped = must_be_parent[x, z] if step < 0 else is_required and must_be_parent[z, x]
-        ahead = hope if step < 0 else placement.tops[x] - now
+        ahead = hope if step < 0 else tops[x] - now
         if is_stopped or not (is_final or gain + ahead > best):
             break
         k += step
         if now != before:
-            to_explain = least_explained(
-                fitting.regressions, fitting.family, n, fitting.max_parents, x, now + fitting.least
-            )
+            to_explain = least_explained(tables, n, max_parents, left[x], offset, now + least)
         before = now
-        n, now = _pass(fitting, placement, n, x, z, step > 0, now, to_explain)
-        gain += now - before
+        is_open[z] = step > 0 and may_be_parent[x, z]
+        is_gain = is_open[z] and gains_by(regressions, family, n, x, z, to_explain, now + least)
+        if is_gain or left[z] == np.inf:
+            n, now = refit(regressions, family, n, x, z, is_open, max_parents, least)
+            tops[x] = max(tops[x], now)
+            gain += now - before
         if (gains[z] == np.inf) if step > 0 else (0.0 < gains[z] < np.inf):
-            if step < 0:
-                hope -= gains[z]
-            gain -= placement.scores[z]
-            gain += toggle(fitting, placement, kept, z, x, is_final)
+            hope -= gains[z]  # only counts towards the front
+            n_of_z, score = toggle(
+                *(regressions, other, is_open_to_other, position, parents, n_parents, z, x),
+                *(max_parents, least),
+            )
+            gain += score - scores[z]
+            if is_final:
+                commit(fitting, placement, kept, other, n_of_z, z, score)
         if is_final:
             order[k - step], position[z] = z, k - step
             order[k], position[x] = x, k
@@ -219,9 +208,10 @@ def _place_greedily(fitting, placement, kept, n_waiting, begin, end):
     parent of those to come that gain by it. In the end the highest score of each column is sought,
     with all others in front of it.
     """
-    regressions, is_open = fitting.regressions, fitting.is_open
+    regressions, other, is_open = fitting.regressions, fitting.other, fitting.is_open
     order, position = placement.order, placement.position
-    m = order.size
+    limits = fitting.max_parents, fitting.least
+    m, no = order.size, np.int64(-1)
     for step in range(begin, end):
         k = step % m
         x = order[k] if step >= m else np.int64(k)
@@ -233,19 +223,19 @@ def _place_greedily(fitting, placement, kept, n_waiting, begin, end):
         open_before(is_open, position, regressions.may_be_parent[x], limit)
         n = _load(fitting, placement, x)
         if step >= m:
-            n, score = refit(
-                regressions, fitting.family, n, x, is_open, fitting.max_parents, fitting.least
-            )
+            n, score = refit(regressions, fitting.family, n, x, no, is_open, *limits)
             placement.tops[x] = max(placement.tops[x], score)
         if step < 2 * m:
             settle(fitting, placement, kept, n, x)
-        # A literal True would compile `toggle` once more.
-        is_placed = m <= step < 2 * m
-        for y in range(m if is_placed else 0):
+        for y in range(m if m <= step < 2 * m else 0):
             if fitting.is_required[x]:
                 n_waiting[y] -= regressions.must_be_parent[y, x]
             if position[y] == m and 0.0 < placement.gains[x, y] < np.inf:
-                toggle(fitting, placement, kept, y, x, is_placed)
+                n, score = toggle(
+                    *(regressions, other, fitting.is_open_to_other, position),
+                    *(placement.parents, placement.n_parents, y, x, *limits),
+                )
+                commit(fitting, placement, kept, other, n, y, score)
 
 
 @inner_kernel
