@@ -117,13 +117,12 @@ def estimate(
         np.empty((n_sets, m)),
         np.empty((n_sets, m, m)),
     )
-    groups = rows.group_of, rows.counts
     # A call of the kernel holds up interrupts, and takes a few tenths of a second.
     at_once = max(1, _OPERATIONS // (len(rows.patterned.observed) * m**3))
     penalised, n_steps, column = -np.inf, 0, -2
     while column == -2 and n_steps < _MOST_STEPS and not (n_steps and is_over()):
         log_likelihood, penalised, n_more, column = maximise_likelihood(
-            rows.patterned, *groups, order, is_parent, prior, tolerance, penalised, at_once, moments
+            rows.patterned, order, is_parent, prior, tolerance, penalised, at_once, moments
         )
         n_steps += n_more
     if column >= 0:

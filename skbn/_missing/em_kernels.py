@@ -262,7 +262,7 @@ def expect_rows(rows, t, mean, covariance, shift, scatter):
     Return their log-likelihood and -1. If the covariance is singular, a column that others
     determine is returned in place of -1.
     """
-    values, weight, observed, starts, targets, targets_of = rows
+    values, weight, observed, starts, targets, targets_of, _, _ = rows
     m = values.shape[1]
     log_likelihood = 0.0
     clear(shift, scatter)
@@ -335,7 +335,7 @@ def centre(weight, point, mean, scatter):
 
 
 @pasted_kernel
-def weigh(rows, counts, weight_of_targets, totals):
+def weigh(rows, weight_of_targets, totals):
     """Set the weights of the rows of each set of targets, and of each group."""
     for t in range(weight_of_targets.size):
         weight_of_targets[t] = 0.0
@@ -345,12 +345,12 @@ def weigh(rows, counts, weight_of_targets, totals):
     for g in range(totals.size):
         totals[g] = 0.0
         for t in range(weight_of_targets.size):
-            if counts[g, t]:
+            if rows.counts[g, t]:
                 totals[g] += weight_of_targets[t]
 
 
 @pasted_kernel
-def expect(rows, weight_of_targets, counts, totals, moments):
+def expect(rows, weight_of_targets, totals, moments):
     """Set the expected mean and scatter of the complete rows of each group.
 
     The scatter is about the expected mean. Return the log-likelihood and -1; if a covariance is
@@ -369,7 +369,7 @@ def expect(rows, weight_of_targets, counts, totals, moments):
             return np.nan, column
         log_likelihood += own
         for g in range(n_groups):
-            if counts[g, t]:
+            if rows.counts[g, t]:
                 total = weight_of_targets[t]
                 move(shift, squares, total, mean[t], mean[0], expected_mean[g], scatter[g])
     for g in range(n_groups):
@@ -388,7 +388,7 @@ def regress(matrix, k, coefficients):
 
 
 @pasted_kernel
-def fit(rows, group_of, order, is_parent, totals, prior, moments):
+def fit(rows, order, is_parent, totals, prior, moments):
     """Set the means and covariances of a network fitted to the moments of groups.
 
     Return a column that its parents determine, or -1.
@@ -410,7 +410,7 @@ def fit(rows, group_of, order, is_parent, totals, prior, moments):
     for place in range(m):
         x = order[place]
         k = parents_before(order, place, is_parent, columns)
-        g = group_of[x]
+        g = rows.group_of[x]
         matrix = np.empty((k + 1, k + 1))
         take_columns(scatter[g], columns[: k + 1], matrix)
         if not matrix[k, k] > 0 or eliminate(matrix, k) >= 0:
@@ -419,7 +419,7 @@ def fit(rows, group_of, order, is_parent, totals, prior, moments):
         variance[x] = matrix[k, k] / (totals[g] + prior)
     for t in range(len(mean)):
         for place in range(m):
-            x, g = order[place], group_of[order[place]]
+            x, g = order[place], rows.group_of[order[place]]
             if rows.targets[t, x]:
                 columns[0], k = x, 0
                 mean[t, x], variance_left = 0.0, 1.0
@@ -481,24 +481,18 @@ def log_density_of_unit_rows(covariance):
     tuple_type(
         PatternedRows,
         *(float64[:, ::1], float64[::1], boolean[:, ::1], int64[::1]),
-        *(boolean[:, ::1], int64[::1]),
+        *(boolean[:, ::1], int64[::1], int64[::1], boolean[:, ::1]),
     ),
-    *(int64[::1], boolean[:, ::1], int64[::1], boolean[:, ::1], float64, float64, float64, int64),
+    *(int64[::1], boolean[:, ::1], float64, float64, float64, int64),
     tuple_type(Moments, float64[:, ::1], float64[:, :, ::1], float64[:, ::1], float64[:, :, ::1]),
     seconds=5.0,
 )
-def maximise_likelihood(
-    rows, group_of, counts, order, is_parent, prior, tolerance, before, most, moments
-):
+def maximise_likelihood(rows, order, is_parent, prior, tolerance, before, most, moments):
     """Improve the mean and covariance of a network by EM until the likelihood hardly rises.
 
     Parameters
     ----------
     rows : PatternedRows
-    group_of : ndarray of shape (m,), int64
-        The group of rows by which each column's parameters are estimated.
-    counts : ndarray of shape (n_groups, n_target_sets), bool
-        Which rows each group has: all those of a set of targets, or none.
     order : ndarray of shape (m,), int64
         The columns, parents before their children.
     is_parent : ndarray of shape (m, m), bool
@@ -526,18 +520,19 @@ def maximise_likelihood(
         A column that others determine, so that the likelihood is unbounded; -1 if the likelihood
         hardly rises any more, and -2 if it still does.
     """
-    totals = np.empty(len(counts))
+    n_groups = len(rows.counts)
+    totals = np.empty(n_groups)
     weight_of_targets = np.empty(len(rows.targets))
-    weigh(rows, counts, weight_of_targets, totals)
+    weigh(rows, weight_of_targets, totals)
     log_likelihood = np.nan
     for step in range(most):
-        for g in range(len(counts)):
+        for g in range(n_groups):
             for j in range(order.size):
                 moments.scatter[g, j, j] += prior
-        column = fit(rows, group_of, order, is_parent, totals, prior, moments)
+        column = fit(rows, order, is_parent, totals, prior, moments)
         if column >= 0:
             return log_likelihood, before, step, column
-        log_likelihood, column = expect(rows, weight_of_targets, counts, totals, moments)
+        log_likelihood, column = expect(rows, weight_of_targets, totals, moments)
         if column >= 0:
             return log_likelihood, before, step + 1, column
         penalised = log_likelihood

@@ -44,6 +44,10 @@ class PatternedRows(NamedTuple):
         Which columns were set together, and are not modelled there.
     targets_of : ndarray of shape (n_patterns,), int64
         The set of targets of each pattern, ascending.
+    group_of : ndarray of shape (m,), int64
+        The group of rows by which each column's parameters are estimated.
+    counts : ndarray of shape (n_groups, n_target_sets), bool
+        Which sets of targets each group has the rows of.
     """
 
     values: Floats
@@ -52,6 +56,8 @@ class PatternedRows(NamedTuple):
     starts: Integers
     targets: Booleans
     targets_of: Integers
+    group_of: Integers
+    counts: Booleans
 
 
 @dataclass(frozen=True)
@@ -95,31 +101,17 @@ class IncompleteRows:
         return float(self.pattern_weights.sum())
 
     @property
-    def group_of(self) -> Integers:
-        """The group of each column, shape (m,)."""
-        group_of = np.zeros(self.n_columns, dtype=np.int64)
-        for g, columns in enumerate(self.groups):
-            group_of[columns] = g
-        return group_of
-
-    @property
-    def counts(self) -> Booleans:
-        """Which sets of targets each group has the rows of, shape (n_groups, n_target_sets)."""
-        counts = [~self.patterned.targets[:, own].any(axis=1) for own in self.groups]
-        return np.array([np.ones_like(counts[0]), *counts[1:]])
-
-    @property
     def n_of_groups(self) -> Floats:
         """The sum of the weights of each group's rows, shape (n_groups,)."""
-        of_patterns = self.counts[:, self.patterned.targets_of]
+        of_patterns = self.patterned.counts[:, self.patterned.targets_of]
         return np.array([self.pattern_weights[own].sum() for own in of_patterns])
 
     def of_group(self, g: int) -> IncompleteRows:
         """Return the rows of a group, as if nothing had been set in them."""
         if g == 0 and not self.patterned.targets.any():
             return self
-        values, weight, observed, starts, _, targets_of = self.patterned
-        chosen = np.flatnonzero(self.counts[g][targets_of])
+        values, weight, observed, starts, _, targets_of, _, counts = self.patterned
+        chosen = np.flatnonzero(counts[g][targets_of])
         at = [np.arange(starts[p], starts[p + 1]) for p in chosen]
         some = np.concatenate(at)
         m = self.n_columns
@@ -130,6 +122,8 @@ class IncompleteRows:
             np.cumsum([0, *map(len, at)]).astype(np.int64),
             np.zeros((1, m), dtype=bool),
             np.zeros(len(chosen), dtype=np.int64),
+            np.zeros(m, dtype=np.int64),
+            np.ones((1, 1), dtype=bool),
         )
         return replace(
             self,
@@ -198,15 +192,21 @@ def incomplete_rows(
             targets_of.append(len(targets))
         targets.append(together)
     starts = np.cumsum([0, *(len(of_rows) for _, of_rows in pieces)])
+    sets = np.array(targets)
+    groups, group_of = _groups(sets), np.zeros(rows.shape[1], dtype=np.int64)
+    has_rows = np.ones((len(groups), len(sets)), dtype=bool)
+    for g, columns in enumerate(groups[1:], start=1):
+        group_of[columns], has_rows[g] = g, ~sets[:, columns].any(axis=1)
     patterned = PatternedRows(
         np.concatenate([each for each, _ in pieces]),
         np.concatenate([each for _, each in pieces]),
         np.array(observed),
         starts.astype(np.int64),
-        np.array(targets),
+        sets,
         np.array(targets_of, dtype=np.int64),
+        group_of,
+        has_rows,
     )
-    groups = _groups(patterned.targets)
     return IncompleteRows(
         patterned, np.array(pattern_weights), mean, scale, np.array(n_rows), groups
     )

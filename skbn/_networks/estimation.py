@@ -125,7 +125,7 @@ def rows_with_holes(
     rows = incomplete_rows(sample.rows, sample.weight, is_given)
     for child, mask in enumerate(graph.parents):
         family = [*members_of(mask), child]
-        of_child = rows.of_group(int(rows.group_of[child]))
+        of_child = rows.of_group(int(rows.patterned.group_of[child]))
         least = of_child.pair_weights()[np.ix_(family, family)].min()
         if least <= len(family):
             raise ValueError(
@@ -190,7 +190,7 @@ def model_of(found: Estimate, rows: IncompleteRows, graph: GraphOfColumns) -> Li
     m, units = len(graph.parents), rows.scale
     coef, intercept, noise = np.zeros((m, m)), np.empty(m), np.empty(m)
     for x, mask in enumerate(graph.parents):
-        g, own = int(rows.group_of[x]), members_of(mask)
+        g, own = int(rows.patterned.group_of[x]), members_of(mask)
         mean = rows.mean + found.expected_mean[g] * units
         scatter = found.scatter[g] / rows.n_of_groups[g]
         solved = np.linalg.solve(scatter[np.ix_(own, own)], scatter[own, x])

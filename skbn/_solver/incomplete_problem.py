@@ -387,7 +387,7 @@ class IncompleteProblem(TableProblem):
     def expectation(self) -> Expectation:
         """What all such problems have in common."""
         rows, filled = self.rows, self._filled.select(self._kept)
-        of_nodes = rows.group_of[self.nodes.starts[:-1]]
+        of_nodes = rows.patterned.group_of[self.nodes.starts[:-1]]
         n_groups = len(rows.groups)
         summary = replace(filled, mean=np.asarray(np.ldexp(rows.mean, -filled.exponent)))
         return Expectation(

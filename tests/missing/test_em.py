@@ -129,7 +129,7 @@ def test_the_saturated_model_is_that_of_em_row_by_row():
 
 def log_likelihood(rows, mean, covariance):
     """The observed log-likelihood of IncompleteRows, in their units."""
-    values, weight, observed, starts, _, _ = rows.patterned
+    values, weight, observed, starts, *_ = rows.patterned
     values = values.copy()
     for pattern, first, end in zip(observed, starts, starts[1:], strict=False):
         values[first:end, ~pattern] = np.nan
