@@ -27,7 +27,8 @@ from skbn._displays.notebook import DocLinkMixin, PlotMixin
 from skbn._estimators import fitting
 from skbn._estimators.near_optimal_networks import NearOptimalNetworks
 from skbn._exact.cluster import current_cluster
-from skbn._networks.network import GaussianBayesianNetwork, sets_in
+from skbn._networks.network import GaussianBayesianNetwork
+from skbn._networks.state import sets_in
 from skbn._scores.base import BaseScores
 from skbn._scores.criteria import Criterion
 from skbn._solver.incomplete_problem import Expectation
