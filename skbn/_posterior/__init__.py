@@ -15,7 +15,7 @@ over networks. Nothing here knows of estimators, and only `parameter_draws`, `ef
   networks, the network of the edges that are more probable than not, the table of all pairs of
   columns, and the density of new rows;
 - `sampled_posterior` has the same posterior by Markov chains (`skbn._chains`), where sums do not
-  fit, with the scores of `candidate_scores`, and `augmentation` that of a table with holes;
+  fit, with the scores of `candidate_families`, and `augmentation` that of a table with holes;
 - `plan` lays out the memory and says which prior is affordable; `prior` has the prior of networks
   and of edges;
 - `sampling` draws networks, with the kernels of `sampling_kernels`;

@@ -26,7 +26,7 @@ from skbn._posterior.family_weights import mask_type
 from skbn._posterior.network_posterior import with_known_paths
 from skbn._regressions.log_determinants import walk_seeds
 from skbn._scores.families import SmallFamilies
-from skbn._solver.candidate_scores import CandidateScores, ranked_parents
+from skbn._solver.candidate_families import CandidateScores, ranked_parents
 from skbn._solver.constraints import Constraints
 from skbn._solver.engines import SearchSettings
 from skbn._solver.problem import Problem

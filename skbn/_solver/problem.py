@@ -31,10 +31,9 @@ from skbn._scores.criteria import Criterion, is_score_equivalent
 from skbn._scores.families import Families, Limits, ScoredParentSets
 from skbn._scores.local_scores import LocalScores
 from skbn._scores.scorer import FamilyScorer
-from skbn._solver.candidate_scores import CandidateScores, ranked_parents
+from skbn._solver import candidate_families
 from skbn._solver.certificate import EdgeChanges, certify_network, certify_score, polished
 from skbn._solver.constraints import Constraints
-from skbn._solver.order_families import OrderFamilies, given_families, grown_families
 
 # An order search whose families cannot grow lists all of this many columns for each child.
 ORDER_CANDIDATES = 11
@@ -321,7 +320,7 @@ class Problem(ABC):
         """Return a sentence that names the largest number in these scores, if it has a name."""
         return ""
 
-    def order_families(self, order: list[int], n_others: int) -> OrderFamilies:
+    def order_families(self, order: list[int], n_others: int) -> candidate_families.OrderFamilies:
         """Return what an order search of columns begins with: here, all families, as listed.
 
         Parameters
@@ -331,7 +330,7 @@ class Problem(ABC):
         n_others : int
         """
         found = [self.families_of(x) for x in order[n_others:]]
-        return given_families(found, len(self.names), order, n_others)
+        return candidate_families.given_families(found, len(self.names), order, n_others)
 
     # Networks
 
@@ -553,24 +552,26 @@ class TableProblem(Problem):
     def largest_term(self, child: int, parents: list[int]) -> float:
         return self.scorer.largest_term(child, parents)
 
-    def order_families(self, order: list[int], n_others: int) -> OrderFamilies:
+    def order_families(self, order: list[int], n_others: int) -> candidate_families.OrderFamilies:
         """Return families that grow by regressions or, where these cannot grow, a list.
 
         The list has all families, or all of the columns that explain most of each child.
         """
         if self.scorer.why_listed is None:
-            return grown_families(self.scorer, self.constraints, order, n_others)
+            return candidate_families.grown_families(self.scorer, self.constraints, order, n_others)
         if self.families.are_listed:
             return super().order_families(order, n_others)
         children = order[n_others:]
-        ranked = ranked_parents(self.scorer, self.constraints, children, ORDER_CANDIDATES)
-        score = CandidateScores(self.scorer, self.constraints, None)
+        ranked = candidate_families.ranked_parents(
+            self.scorer, self.constraints, children, ORDER_CANDIDATES
+        )
+        score = candidate_families.CandidateScores(self.scorer, self.constraints, None)
         n_required = [self.constraints.required[x].bit_count() for x in children]
         found = [
             score.families(x, ranked[x][: max(ORDER_CANDIDATES, n)])
             for x, n in zip(children, n_required, strict=True)
         ]
-        return given_families(found, len(self.names), order, n_others)
+        return candidate_families.given_families(found, len(self.names), order, n_others)
 
     # Networks
 

@@ -9,7 +9,7 @@ from reference import members_of
 
 from skbn import BIC, EBIC, BGe, LocalScores, LocalScoreTransformer
 from skbn._data.sample import Sample
-from skbn._solver.candidate_scores import CandidateScores
+from skbn._solver.candidate_families import CandidateScores
 from skbn._solver.constraints import read_constraints
 
 M = 8
