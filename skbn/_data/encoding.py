@@ -336,16 +336,11 @@ def _as_python(values: npt.NDArray[Any]) -> list[Any]:
     return (values.astype(f"{kind}8[us]") if kind in "mM" else values).tolist()
 
 
-def _codes(
-    table: Table, number: int, name: Hashable, levels: list[Any], may_miss: bool
-) -> Integers:
+def _codes(table: Table, j: int, name: Hashable, levels: list[Any], may_miss: bool) -> Integers:
     """Return the number of each row's level, -1 where it is missing."""
-    column = table.column(number)
+    column = table.column(j)
     values = _values(
-        column,
-        as_numpy(column, f"Column {name!r}", "Leave it out."),
-        table.labels[number],
-        may_miss,
+        column, as_numpy(column, f"Column {name!r}", "Leave it out."), table.labels[j], may_miss
     )
     code = {None: -1, **{level: k for k, level in enumerate(levels)}}
     _distinct(values, name)

@@ -140,9 +140,7 @@ def read_sample_weight(sample_weight: Any, n_rows: int) -> Floats:
     return weight
 
 
-def read_row_groups(
-    groups: Any, labels: Any, n_rows: int, parameter: str
-) -> tuple[Integers, list[Any]]:
+def read_row_groups(groups: Any, labels: Any, n_rows: int, name: str) -> tuple[Integers, list[Any]]:
     """Return the number of the group of each row, and the groups in order of their first rows.
 
     Parameters
@@ -152,7 +150,7 @@ def read_row_groups(
     labels : pandas.Index, ndarray or None
         The labels of the rows.
     n_rows : int
-    parameter : str
+    name : str
         What errors call the groups.
 
     Raises
@@ -170,16 +168,16 @@ def read_row_groups(
     """
     if isinstance(groups, str | bytes):
         raise TypeError(
-            f"{parameter} must have a value for each row of X; got {readable_value(groups)}. If "
-            f"this is a column, pass its values, as by {parameter}=X[{groups!r}]."
+            f"{name} must have a value for each row of X; got {readable_value(groups)}. If "
+            f"this is a column, pass its values, as by {name}=X[{groups!r}]."
         )
-    in_order = in_order_of_rows(groups, labels, n_rows, parameter)
+    in_order = in_order_of_rows(groups, labels, n_rows, name)
     if isinstance(in_order, list | tuple):  # beside texts, numpy makes texts of NaN and numbers
         in_order = np.array([None, *in_order], dtype=object)[1:]
-    given = _as_array(in_order, parameter)
+    given = _as_array(in_order, name)
     if given.shape != (n_rows,):
         raise ValueError(
-            f"{parameter} must have a value for each of the {n_rows} rows of X; got an array of "
+            f"{name} must have a value for each of the {n_rows} rows of X; got an array of "
             f"shape {given.shape}."
         )
     number_of: dict[Any, int] = {}
@@ -188,14 +186,14 @@ def read_row_groups(
     for row, (is_hole, group) in enumerate(zip(missing, given.tolist(), strict=True)):
         if is_hole:
             raise ValueError(
-                f"{parameter} has a missing value for row {row}. Give each row a value, or leave "
+                f"{name} has a missing value for row {row}. Give each row a value, or leave "
                 "that row out of X."
             )
         try:
             numbers[row] = number_of.setdefault(group, len(number_of))
         except TypeError:
             raise TypeError(
-                f"{parameter} must hold texts, numbers or other hashable values; got "
+                f"{name} must hold texts, numbers or other hashable values; got "
                 f"{readable_value(group)} for row {row}."
             ) from None
     return numbers, list(number_of)

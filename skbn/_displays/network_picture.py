@@ -249,7 +249,7 @@ class NetworkPicture:
             tries.append((self._named(_SHORTEST_LINES), 1.0))
         found: list[_InRoom] = []
         for names, small_text in tries:
-            found.append(self._composed_in(room, names, small_text))
+            found.append(self._composed(room, names, small_text))
             if found[-1].font_size >= self.min_font_size:
                 break
         best = max(found, key=lambda each: each.font_size)
@@ -258,9 +258,7 @@ class NetworkPicture:
             self._warn_of_small_text(best)
         return best.composition, best.scale
 
-    def _composed_in(
-        self, room: tuple[float, float], names: NodeNames, small_text: float
-    ) -> _InRoom:
+    def _composed(self, room: tuple[float, float], names: NodeNames, small_text: float) -> _InRoom:
         """Put the picture together to fill a room, with some names and size of small text."""
         if names is not self.names:
             self.names, self._arranged = names, {}

@@ -274,7 +274,7 @@ class BootstrapBNLearner(OneNetworkEstimator):
         learner = GaussianBNLearner() if self.estimator is None else clone(self.estimator)
         given = {} if y is None else {"y": y}
         if isinstance(learner, GaussianBNLearner | GaussianBNLearnerCV):
-            table = self._read_scores(learner, X, sample_weight, interventions)
+            table = self._scores(learner, X, sample_weight, interventions)
             sample, columns, weighted = table.sample, table.columns, given
         else:
             table, sample = X, self._read_table(learner, X, sample_weight)
@@ -357,9 +357,7 @@ class BootstrapBNLearner(OneNetworkEstimator):
     def _may_miss(self) -> bool:
         return getattr(self.estimator, "missing", "error") != "error"
 
-    def _read_scores(
-        self, learner: Any, X: Any, sample_weight: Any, interventions: Any
-    ) -> BaseScores:
+    def _scores(self, learner: Any, X: Any, sample_weight: Any, interventions: Any) -> BaseScores:
         """Return X as scores, which the learner and all resamples share."""
         if isinstance(X, BaseScores):
             _ = X.sample.rows  # raises if there are none

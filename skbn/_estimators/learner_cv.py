@@ -409,20 +409,18 @@ def searches_at_a_time(
     if most == 1:
         return 1
     shape = problem.read()
-    by_dynamic_programs = _are_dynamic_programs(shape, resources, settings)
+    by_dynamic_programs = _are_dynamic(shape, resources, settings)
     for n in range(most, 1, -1):
         # Raised if they do not fit in memory, or only branch and cut that is not installed.
         with suppress(ValueError, ImportError):
             share = resources.share(n)
             # Less memory must not make branch and cut take the place of dynamic programming.
-            if _are_dynamic_programs(shape, share, settings) == by_dynamic_programs:
+            if _are_dynamic(shape, share, settings) == by_dynamic_programs:
                 return n
     return 1
 
 
-def _are_dynamic_programs(
-    shape: Shape, resources: Resources, settings: SearchSettings
-) -> list[bool]:
+def _are_dynamic(shape: Shape, resources: Resources, settings: SearchSettings) -> list[bool]:
     """Return whether the search of each group of columns is a dynamic program."""
     plan = plan_searches(shape, resources, settings)
     return [not search.heeds_time_limit for search in plan.searches]

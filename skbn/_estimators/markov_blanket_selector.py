@@ -148,7 +148,7 @@ class MarkovBlanketSelector(DocLinkMixin, SelectorMixin, MetaEstimatorMixin, Bas
 
     def _keep_blanket(self, labels: list[Any]) -> None:
         """Keep which columns, of these labels with the target's as the last, are in the blanket."""
-        network, columns = self.network_, _columns_of_nodes(self.network_, labels)
+        network, columns = self.network_, _columns_of(self.network_, labels)
         (self.target_,) = (node for node, numbers in columns.items() if len(labels) - 1 in numbers)
         blanket = network.markov_blanket(self.target_)
         self._mask_ = np.zeros(len(labels) - 1, dtype=bool)
@@ -179,9 +179,7 @@ class MarkovBlanketSelector(DocLinkMixin, SelectorMixin, MetaEstimatorMixin, Bas
         return tags
 
 
-def _with_target(
-    X: Any, target: Floats, labels: list[Any] | None, name: Any
-) -> tuple[Any, list[Any]]:
+def _with_target(X: Any, target: Floats, labels: Any, name: Any) -> tuple[Any, list[Any]]:
     """Return a table with the target as its last column, and the labels of all columns."""
     if labels is None:
         return np.column_stack([X, target]), list(range(X.shape[1] + 1))
@@ -199,9 +197,7 @@ def _with_target(
     return np.column_stack([np.asarray(X), target]), list(range(len(labels) + 1))
 
 
-def _columns_of_nodes(
-    network: GaussianBayesianNetwork, labels: list[Any]
-) -> dict[Hashable, list[int]]:
+def _columns_of(network: GaussianBayesianNetwork, labels: list[Any]) -> dict[Hashable, list[int]]:
     """Return the numbers of the columns that stand for each node.
 
     Raises

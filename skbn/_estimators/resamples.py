@@ -49,6 +49,8 @@ from skbn._solver.problem import Problem
 from skbn._solver.solve import problem_of, solve, work_of
 from skbn.exceptions import DataWarning, MaxParentsWarning, PenaltyRangeWarning
 
+Strata = dict[Any, Integers]  # the rows, or groups of rows, of each label
+
 
 @dataclass(frozen=True)
 class Draws:
@@ -161,9 +163,7 @@ def plan_draws(learner: Any, sample: Sample, stratify: Any = None, groups: Any =
     return Draws([*strata.values()], drawn, *settings)
 
 
-def _strata_of_groups(
-    of_group: dict[Any, Integers], strata: dict[Any, Integers]
-) -> dict[Any, Integers]:
+def _strata_of_groups(of_group: Strata, strata: Strata) -> Strata:
     """Return the numbers of the groups of each label, or raise if a group has several labels."""
     if len(of_group) < 2:
         raise ValueError(
@@ -171,7 +171,7 @@ def _strata_of_groups(
             "resamples would be the same rows. Leave groups out; for a time series, set "
             "block_length."
         )
-    found: dict[Any, Integers] = {}
+    found: Strata = {}
     for label, rows in strata.items():
         parts = [np.isin(own, rows) for own in of_group.values()]
         for group, part in zip(of_group, parts, strict=True):
@@ -185,7 +185,7 @@ def _strata_of_groups(
     return found
 
 
-def _starts(series: dict[Any, Integers], block_length: int) -> Integers:
+def _starts(series: Strata, block_length: int) -> Integers:
     """Return where a block may begin in rows that are series by series."""
     starts, before = [], 0
     for name, rows in series.items():
@@ -200,7 +200,7 @@ def _starts(series: dict[Any, Integers], block_length: int) -> Integers:
     return np.concatenate(starts)
 
 
-def _strata(sample: Sample, stratify: Any, parameter: str = "stratify") -> dict[Any, Integers]:
+def _strata(sample: Sample, stratify: Any, parameter: str = "stratify") -> Strata:
     """Return the rows of each label, or all rows, without rows of weight 0."""
     n_rows = sample.shape[0]
     rows = np.arange(n_rows) if sample.weight is None else np.flatnonzero(sample.weight)

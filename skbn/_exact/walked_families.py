@@ -183,12 +183,10 @@ class WalkedFamilies:
         """Return the first sink that has parents which reach its threshold, and them."""
         n_columns = (columns | self._columns.others).bit_count()
         if n_columns >= _FEWEST_COLUMNS and 1 << n_columns <= self.plan.window_size:
-            return self._first_sink_of_few(columns, thresholds, threads)
-        return self._first_sink_by_pieces(columns, thresholds, threads)
+            return self._first_of_few(columns, thresholds, threads)
+        return self._first_by_pieces(columns, thresholds, threads)
 
-    def _first_sink_of_few(
-        self, columns: int, thresholds: Thresholds, threads: Threads
-    ) -> FoundSink:
+    def _first_of_few(self, columns: int, thresholds: Thresholds, threads: Threads) -> FoundSink:
         """Look for the parents in a walk through the subsets of these columns only.
 
         Its log-determinants are rounded differently. Parents that may reach the threshold are
@@ -251,9 +249,7 @@ class WalkedFamilies:
         """Return the local score of a child with the parents of this mask."""
         return float(self._scores_of(child, np.array([parents]))[0])
 
-    def _first_sink_by_pieces(
-        self, columns: int, thresholds: Thresholds, threads: Threads
-    ) -> FoundSink:
+    def _first_by_pieces(self, columns: int, thresholds: Thresholds, threads: Threads) -> FoundSink:
         """Look for the parents piece by piece, which are walked once for all sinks."""
         n_inner, size = self.plan.n_inner, self.plan.inner_size
         inner = columns & (size - 1)

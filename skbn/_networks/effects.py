@@ -45,6 +45,8 @@ _MOST_PATHS = 100_000
 
 # What users call causes and outcomes
 
+NumberOf = Callable[[Any], int] | None  # finds nodes that are not named
+
 
 class Combination(NamedTuple):
     """A linear combination of a node's columns: a change of a cause, or a reading of an outcome.
@@ -65,9 +67,7 @@ class Combination(NamedTuple):
     weights: list[float]
 
 
-def change_of(
-    nodes: Nodes, cause: Any, number_of: Callable[[Any], int] | None = None
-) -> Combination:
+def change_of(nodes: Nodes, cause: Any, number_of: NumberOf = None) -> Combination:
     """Return the change that a cause stands for: by one unit, or from one level to another.
 
     Parameters
@@ -104,9 +104,7 @@ def change_of(
     return Combination(f"{node}: {levels[0]} to {levels[1]}", v, own, weights)
 
 
-def reading_of(
-    nodes: Nodes, outcome: Any, number_of: Callable[[Any], int] | None = None
-) -> Combination:
+def reading_of(nodes: Nodes, outcome: Any, number_of: NumberOf = None) -> Combination:
     """Return the number that an outcome stands for: a column, or the probability of a level.
 
     The parameters are those of `change_of`; a tuple has a category and one of its levels.
@@ -152,7 +150,7 @@ def matrix_of(combinations: Sequence[Combination], n_columns: int) -> Floats:
 
 
 def change_and_reading(
-    nodes: Nodes, cause: Any, outcome: Any, number_of: Callable[[Any], int] | None = None
+    nodes: Nodes, cause: Any, outcome: Any, number_of: NumberOf = None
 ) -> tuple[Combination, Combination]:
     """Return a change and a reading; raise a ValueError if they are of one node."""
     change, reading = change_of(nodes, cause, number_of), reading_of(nodes, outcome, number_of)
@@ -164,7 +162,7 @@ def change_and_reading(
 
 
 def _named(
-    nodes: Nodes, value: Any, parameter: str, number_of: Callable[[Any], int] | None
+    nodes: Nodes, value: Any, parameter: str, number_of: NumberOf
 ) -> tuple[int, int | None, list[Any]]:
     """Return the number of a node, of its column if that was named, and the levels."""
     names: list[Any] = nodes.names

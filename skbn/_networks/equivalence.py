@@ -118,16 +118,14 @@ def extended(graph: nx.Graph) -> nx.DiGraph:
     return dag_of(nodes, member, known)
 
 
-def _why_not_extended(
-    nodes: list[Any], joined: list[int], directed: list[int], remaining: int
-) -> str:
+def _why_not_extended(nodes: list[Any], joined: list[int], directed: list[int], left: int) -> str:
     """Return why no network directs the edges among the columns that remain."""
     dag = dag_of(nodes, directed)
     if not nx.is_directed_acyclic_graph(dag):
         return f"cpdag has the directed cycle {[edge[0] for edge in nx.find_cycle(dag)]}."
-    among = members_of(remaining)
+    among = members_of(left)
     last = next(x for x in among if not any(directed[c] >> x & 1 for c in among))
-    around = joined[last] & remaining
+    around = joined[last] & left
     for a in members_of(around & ~directed[last]):
         if others := members_of(around & ~joined[a] & ~(1 << a)):
             break

@@ -203,9 +203,7 @@ def predict(
     return like_pandas(predicted, X, labels, is_single and len(labels) == 1)
 
 
-def _with_first_levels(
-    nodes: Nodes, means: Floats, is_single: bool
-) -> tuple[Floats, list[Hashable]]:
+def _with_first_levels(nodes: Nodes, means: Floats, is_single: bool) -> tuple[Floats, list[Any]]:
     """Return the means of the nodes' columns and of categories' first levels, with their names."""
     labels: list[Hashable] = []
     parts = []

@@ -246,9 +246,7 @@ def neighbours(
         yield _neighbours_of(families, basis, factor, squared_norm)
 
 
-def _batches(
-    is_parent: Booleans, children: Integers
-) -> Iterator[tuple[Integers, Integers, Integers]]:
+def _batches(is_parent: Booleans, children: Integers) -> Iterator[tuple[Integers, ...]]:
     """Yield children with about as many parents, these numbers, and the families' columns."""
     m = len(is_parent)
     n_parents = is_parent[children].sum(axis=1)

@@ -13,7 +13,7 @@ Andrews, Ramsey & Cooper (2019), "Learning high-dimensional directed acyclic gra
 data-types", has this score, the degenerate Gaussian, for categories.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -33,7 +33,7 @@ from skbn._regressions.set_function import SetWeights
 from skbn._regressions.small_walk import columns_of_small_sets, small_log_determinants
 from skbn._scores import criteria
 from skbn._scores.families import TableFamilies
-from skbn._scores.scorer import FamilyScorer
+from skbn._scores.scorer import FamilyScorer, ScoredNeighbours
 from skbn.exceptions import DegenerateColumnsError
 
 # A column depends on the others of its node if its residual on them is a smaller share of its norm.
@@ -107,9 +107,7 @@ class BlockScorer(FamilyScorer):
             )
         return tables
 
-    def _penalised_tables(
-        self, criterion: criteria.InformationCriterion, n: float, m: int
-    ) -> Floats:
+    def _penalised_tables(self, criterion: Any, n: float, m: int) -> Floats:
         return criteria.tables_of_columns(criterion, n, m, self.penalty)
 
     @property
@@ -244,12 +242,10 @@ class BlockScorer(FamilyScorer):
 
     # Single families
 
-    def _log_determinants(
-        self, parents: Sequence[int], child: Sequence[int]
-    ) -> tuple[float, float]:
+    def _log_determinants(self, parents: Sequence[int], own: Sequence[int]) -> tuple[float, float]:
         """Return the log-determinants of some nodes, and of these with others, by LAPACK."""
         of_parents = self.nodes.columns_of(parents)
-        every = [*of_parents, *self.nodes.columns_of(child)]
+        every = [*of_parents, *self.nodes.columns_of(own)]
         with np.errstate(divide="ignore"):  # of dependent columns, which no family may have
             diagonal = np.abs(np.diag(triangular_factor(self.statistics.factor[:, every])))
             logs = 2 * np.log(np.append(diagonal, np.zeros(len(every) - len(diagonal))))
@@ -257,7 +253,7 @@ class BlockScorer(FamilyScorer):
         before, after = float(logs[:k].sum()), float(logs.sum())
         if self.offsets is not None:
             before += float(self.offsets[list(parents)].sum())
-            after += float(self.offsets[[*parents, *child]].sum())
+            after += float(self.offsets[[*parents, *own]].sum())
         return before, after
 
     def _terms(self, child: int, parents: Sequence[int]) -> tuple[tuple[float, float], Floats]:
@@ -278,9 +274,7 @@ class BlockScorer(FamilyScorer):
         terms = [self.terms(x, members_of(mask)) for x, mask in enumerate(parents)]
         return np.vstack([np.transpose(terms), self.score_offsets])
 
-    def neighbours(
-        self, is_parent: Booleans, children: Integers
-    ) -> Iterator[tuple[Neighbours, Floats]]:
+    def neighbours(self, is_parent: Booleans, children: Integers) -> ScoredNeighbours:
         m = len(is_parent)
         for x in np.asarray(children).tolist():
             of_sets, terms = np.empty((2, 1, m)), np.empty((3, 1, m))

@@ -7,7 +7,7 @@ scorer, walk and set function. Set functions can be added up too: the difference
 sum of the differences.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from typing import Any, NamedTuple, NoReturn, Self, TypeVar
 
@@ -24,7 +24,7 @@ from skbn._regressions.least_squares import Neighbours
 from skbn._regressions.log_determinants import log_determinants_work
 from skbn._regressions.set_function import SetFunctions
 from skbn._scores.families import SetValues, SmallFamilies, TableFamilies
-from skbn._scores.scorer import FamilyScorer, ScoredGroup
+from skbn._scores.scorer import FamilyScorer, ScoredGroup, ScoredNeighbours
 from skbn.exceptions import DegenerateColumnsError
 
 Computed = TypeVar("Computed")
@@ -269,9 +269,7 @@ class GroupedScorer(FamilyScorer):
             terms[:, nodes] += scorer.network_terms(own)[:, nodes]
         return terms
 
-    def neighbours(
-        self, is_parent: Booleans, children: Integers
-    ) -> Iterator[tuple[Neighbours, Floats]]:
+    def neighbours(self, is_parent: Booleans, children: Integers) -> ScoredNeighbours:
         """Yield neighbours as `FamilyScorer.neighbours`.
 
         The log-determinants of sums are NaN: there are several of each set.

@@ -289,16 +289,14 @@ def _array_of_kinds(values: npt.ArrayLike, kinds: str, ndmin: int) -> npt.NDArra
     return array if array.dtype.kind in kinds or array.size == 0 else None
 
 
-def _are_families(
-    rows: npt.NDArray[Any], values: npt.NDArray[Any], child: int, n_columns: int
-) -> bool:
+def _are_families(rows: npt.NDArray[Any], values: npt.NDArray[Any], child: int, m: int) -> bool:
     """Whether the rows are different sets of other columns than the child, with finite scores."""
     if rows.ndim != 2 or values.shape != (len(rows),):
         return False
     is_parent = rows >= 0
     ascends = (np.diff(rows, axis=1) > 0) | ~is_parent[:, 1:]
     is_padded_last = is_parent[:, :-1] | ~is_parent[:, 1:]
-    is_other_column = (rows >= -1) & (rows < n_columns) & (rows != child)
+    is_other_column = (rows >= -1) & (rows < m) & (rows != child)
     are_sets = bool(ascends.all() and is_padded_last.all() and is_other_column.all())
     have_scores = bool((np.abs(values) <= LARGEST_SCORE).all())
     return are_sets and have_scores and repeated_row(rows.astype(np.int16)) is None

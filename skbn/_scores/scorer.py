@@ -39,6 +39,9 @@ from skbn._scores.families import (
     fewer_families,
 )
 
+# Families that differ from a network's by one parent, with the terms of their scores.
+ScoredNeighbours = Iterator[tuple[Neighbours, Floats]]
+
 
 class FamilyScorer:
     """Scores the families of a sample's columns, and keeps what it has computed.
@@ -200,9 +203,7 @@ class FamilyScorer:
             )
         return criteria.check_tables(tables, name, n, m, max_parents)
 
-    def _penalised_tables(
-        self, criterion: criteria.InformationCriterion, n: float, m: int
-    ) -> Floats:
+    def _penalised_tables(self, criterion: Any, n: float, m: int) -> Floats:
         return criterion.tables(n, m, self.penalty)
 
     @property
@@ -501,9 +502,7 @@ class FamilyScorer:
         terms = local_score_terms(self.tables, n, of_parents, of_family)
         return np.stack([*terms, self.score_offsets])
 
-    def neighbours(
-        self, is_parent: Booleans, children: Integers
-    ) -> Iterator[tuple[Neighbours, Floats]]:
+    def neighbours(self, is_parent: Booleans, children: Integers) -> ScoredNeighbours:
         """Yield the families that differ from a network's by one parent, and their terms.
 
         Parameters

@@ -118,7 +118,7 @@ def test_the_first_sink_is_that_of_families_in_memory(kind):
                 thresholds[sink] = max(best, -1e300) + rng.choice([-30, 0, 1e-6])
             expected = dense.first_sink(columns, thresholds, threads)
             assert walked.first_sink(columns, thresholds, threads) == expected
-            by_pieces = walked._first_sink_by_pieces(columns, thresholds, threads)
+            by_pieces = walked._first_by_pieces(columns, thresholds, threads)
             assert by_pieces == expected
             n_found += expected is not None
             n_not_first += expected is not None and expected[0] != next(iter(thresholds))
