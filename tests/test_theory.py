@@ -25,8 +25,8 @@ def table_rows(page, heading):
     return [[cell.strip().strip("*") for cell in row.strip("|").split("|")] for row in rows]
 
 
-PAGES = ["index", "algorithm", "regressions", "families", "search", "proof", "posterior"]
-PAGES += ["sampling", "missing", "experiments", "accuracy"]
+PAGES = ["index", "algorithm", "regressions", "families", "search", "near-optimal", "order-search"]
+PAGES += ["proof", "posterior", "sampling", "missing", "experiments", "accuracy"]
 
 
 @pytest.mark.parametrize("page", PAGES)
