@@ -57,18 +57,28 @@ def costs_by_predecessors(starts, masks, coefficients, costs):
     costs : ndarray of shape (w, 2**w), float64
         Filled.
     """
-    w = costs.shape[0]
+    w, n = costs.shape
+    # By the columns that some family of x has: few of the window's.
+    least, places = np.empty(n), np.zeros(n, np.uint16)
     for x in range(w):
-        own = costs[x]
-        for s in range(own.size):
-            own[s] = np.inf
+        used = np.int64(0)
         for f in range(starts[x], starts[x + 1]):
-            low = masks[f] & 7
-            for i in range(8):
-                if i & low == low:
-                    s = masks[f] ^ low | i
-                    own[s] = min(own[s], coefficients[f])
-        least_over_subsets(own, np.int64(3), w, x)
+            used |= masks[f]
+        size, end = _ONE, _ONE
+        for y in range(w):
+            more = end if used >> y & 1 else end ^ end
+            for s in range(size):
+                places[size + s] = places[s] + more
+            size, end = size + size, end + more
+        for s in range(end):
+            least[s] = np.inf
+        for f in range(starts[x], starts[x + 1]):
+            place = np.uint64(places[masks[f]])
+            least[place] = min(least[place], coefficients[f])
+        least_over_subsets(least, end)
+        own = costs[x]
+        for s in range(np.uint64(n)):
+            own[s] = least[np.uint64(places[s])]
 
 
 @inner_kernel

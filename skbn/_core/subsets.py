@@ -177,28 +177,16 @@ def remove_bit(mask, bit):
 
 
 @inner_kernel
-def least_over_subsets(costs, first_bit, n_bits, skipped):
-    """Lower the cost of each set to the least of its subsets, in place.
-
-    Parameters
-    ----------
-    costs : ndarray of shape (2**n_bits,), float64
-        By mask.
-    first_bit : int
-        The sets that differ only in bits below this one already have the least of their subsets.
-    skipped : int
-        A bit of sets whose costs do not matter.
-    """
+def least_over_subsets(costs, end):
+    """Lower the cost of each mask below a power of two to the least of its subsets, in place."""
     # Unsigned indices are not tested for being negative, so that the innermost loop vectorises.
-    size = np.uint64(1) << np.uint64(first_bit)
-    end = np.uint64(1) << np.uint64(n_bits)
+    size = np.uint64(1)
     while size < end:
-        if size != np.uint64(1) << np.uint64(skipped):
-            start = np.uint64(0)
-            while start < end:
-                for s in range(start, start + size):
-                    costs[s + size] = min(costs[s + size], costs[s])
-                start += size + size
+        start = np.uint64(0)
+        while start < end:
+            for s in range(start, start + size):
+                costs[s + size] = min(costs[s + size], costs[s])
+            start += size + size
         size += size
 
 
