@@ -70,10 +70,10 @@ def inlined_kernel(function: Callable[..., Any]) -> Any:
 
 
 def pasted_kernel(function: Callable[..., Any]) -> Any:
-    """Declare a function that numba pastes into the one kernel that calls it, uncompiled.
+    """Declare a function that numba pastes where a kernel calls it, uncompiled.
 
     A separately compiled function is optimised again, with all that it calls, in each kernel. So
-    this is for long functions that call others and are called once.
+    this is for functions that kernels call in one place each.
     """
     with _compiler_enabled():
         return _njit(function, no_cpython_wrapper=True, inline="always")

@@ -25,7 +25,7 @@ from numba import float64, int64, types
 from numba.extending import intrinsic, register_jitable
 
 from skbn._core.arrays import Booleans, Integers, ShortIntegers
-from skbn._core.compile import inner_kernel, kernel
+from skbn._core.compile import inner_kernel, kernel, pasted_kernel
 from skbn._core.vectors import larger, load, store, without_bit_0, without_bit_1
 
 
@@ -333,7 +333,7 @@ def zeta_transform(table, first_bit, last_bit, join, join_within_vector, wide):
         first_bit = next_bit
 
 
-@inner_kernel
+@pasted_kernel
 def _transform_over_one_bit(table, start, end, step, join, wide):
     """Transform over the bit of `step`, entry by entry where it is one of a vector's two bits."""
     for first in range(start, end, 2 * step):
@@ -345,7 +345,7 @@ def _transform_over_one_bit(table, start, end, step, join, wide):
                 store(table, i + step, join(load(table, i), load(table, i + step), wide))
 
 
-@inner_kernel
+@pasted_kernel
 def _transform_over_three_bits(table, start, end, step, join, wide):
     """Transform over the bit of `step`, at least 4, and the next two: eight rows of vectors."""
     for first in range(start, end, 8 * step):
@@ -356,7 +356,7 @@ def _transform_over_three_bits(table, start, end, step, join, wide):
             _store_four(table, i + 4 * step, step, high)
 
 
-@inner_kernel
+@pasted_kernel
 def _transform_over_five_bits(table, i, join, join_within_vector, wide):
     """Transform 32 entries over the lowest five bits: two within vectors, three between them."""
     step = np.int64(4)  # for a literal 4 numba would compile a second version of these functions

@@ -24,7 +24,7 @@ from numba import float64, int64
 from numba.extending import intrinsic
 
 from skbn._core.arrays import Floats, Integers
-from skbn._core.compile import inner_kernel, kernel, tuple_type
+from skbn._core.compile import inner_kernel, kernel, pasted_kernel, tuple_type
 from skbn._core.subsets import (
     bit_length,
     insert_zero_bit,
@@ -174,7 +174,7 @@ def fill_blocks(pieces, rules, children, begins, ends, blocks, tables):
     tables : BlockTables
     """
     places = np.empty(1 << popcount(pieces.chosen), np.int64)
-    no_odds = np.empty(places.size)  # scores do not depend on them
+    no_odds = pieces.of_parents  # scores do not depend on them
     for block in blocks:
         first = block << tables.block_bits
         for child in children:
@@ -201,16 +201,17 @@ def fill_blocks(pieces, rules, children, begins, ends, blocks, tables):
                 zeta_transform(values, np.int64(0), n_bits, larger, max_within_vector, None)
 
 
-@inner_kernel
+@pasted_kernel
 def values_of_block(tables, child, first):
     """Return a block's part of a child's table: nothing, if the block's sets have the child."""
-    if child < tables.n_inner and first >> child & 1:
-        return tables.entries[:0]
-    start = tables.starts[child] + (remove_bit(first, child) if child < tables.n_inner else first)
-    return tables.entries[start : start + (1 << tables.block_bits >> (child < tables.block_bits))]
+    start, size = tables.starts[child] + first, 1 << tables.block_bits
+    if child < tables.n_inner:
+        start = tables.starts[child] + remove_bit(first, child)
+        size = 0 if first >> child & 1 else size >> (child < tables.block_bits)
+    return tables.entries[start : start + size]
 
 
-@inner_kernel
+@pasted_kernel
 def places_of(pieces, rules, tables, child, first, places):
     """Find where a block's parent sets begin in the pieces that a child may have as parents.
 
@@ -283,7 +284,7 @@ def fill_values(values, families, begins, nothing, join, weigh, wide):
         store(values, i, value)
 
 
-@inner_kernel
+@pasted_kernel
 def forget_ruled_out(scores):
     """Set the scores of families that are ruled out to -inf, see `LEAST_SCORE`."""
     for i in range(scores.size):
@@ -291,7 +292,7 @@ def forget_ruled_out(scores):
             scores[i] = -math.inf
 
 
-@inner_kernel
+@pasted_kernel
 def rule_out(values, rules, child, block_bits, nothing):
     """Set to `nothing` each entry whose `block_bits` lowest columns break a constraint."""
     forbidden, required = rules.forbidden[child], rules.required[child]

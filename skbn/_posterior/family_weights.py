@@ -13,7 +13,7 @@ from numba import float64, int64
 from numba.extending import register_jitable
 
 from skbn._core.arrays import Floats, Integers
-from skbn._core.compile import inner_kernel, kernel, tuple_type
+from skbn._core.compile import inner_kernel, kernel, pasted_kernel, tuple_type
 from skbn._core.extended_floats import (
     WIDE,
     WideFormat,
@@ -129,7 +129,7 @@ def _odds_of_others(families, child, parents):
     return odds
 
 
-@inner_kernel
+@pasted_kernel
 def _weigh_block(families, child, base, values, join, weigh, nothing, wide):
     """Set `values` to a child's families with the parent sets of one block, from `base` on.
 
@@ -191,7 +191,7 @@ def family_weights(families, child, bases, wide, biases, weights):
                 values[i] = 0
 
 
-@inner_kernel
+@pasted_kernel
 def _weigh_with_descendants(values, gamma, start, exponent, wide, weights):
     """Set `weights` to the weights of networks with these families, as float64."""
     if values.size < 4:
@@ -248,7 +248,7 @@ def edge_sums(families, n_columns, child, gamma, exponent, wide, biases, sums):
             sums[m] += total
 
 
-@inner_kernel
+@pasted_kernel
 def _fold(weights, child, block_bits, sums):
     """Add to `sums` by the parents among the block's columns; return the sum of all weights."""
     size = weights.size

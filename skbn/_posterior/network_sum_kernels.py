@@ -23,7 +23,7 @@ from numba import float64, int64, types
 from numba.extending import intrinsic, register_jitable
 
 from skbn._core.arrays import Floats, Integers
-from skbn._core.compile import inner_kernel, kernel, tuple_type
+from skbn._core.compile import inner_kernel, kernel, pasted_kernel, tuple_type
 from skbn._core.extended_floats import WIDE, is_zero, wide_as_double, wide_from_double
 from skbn._core.resources import allocate
 from skbn._core.subsets import bit_length, insert_zero_bit, popcount, remove_bit
@@ -209,7 +209,7 @@ def copy_rows(array, n_inner, base, columns, rows, length):
             return
 
 
-@inner_kernel
+@pasted_kernel
 def place_rows(i, n_rows, length, scale, inner, wide):
     """Set where the rows of the supersets of the inner columns i start, and their `least`.
 
@@ -227,7 +227,7 @@ def place_rows(i, n_rows, length, scale, inner, wide):
         inner.least[S] = inner.least[0]
 
 
-@inner_kernel
+@pasted_kernel
 def add_rows(rows, inner, S, outer, wide):
     """Add four rows times their factors to sums by outer part of S, and set those by inner part."""
     factors, _, starts, least, dots = inner
@@ -262,7 +262,7 @@ def add_rows(rows, inner, S, outer, wide):
     dots[S + 3] = factors[S + 3] * sum_of_entries(dot_3)
 
 
-@inner_kernel
+@pasted_kernel
 def push_rows(pushed, first, n_rows, memory, wide):
     """Add the products over the outer parts of S, times a factor, to each row.
 
@@ -272,7 +272,7 @@ def push_rows(pushed, first, n_rows, memory, wide):
         _push_four_rows(pushed, first, S, memory, wide)
 
 
-@inner_kernel
+@pasted_kernel
 def _push_four_rows(pushed, first, S, memory, wide):
     rows, inner, outer = memory
     factors, _, starts, least, _ = inner
@@ -343,7 +343,7 @@ class Layout(NamedTuple):
     length: int
 
 
-@inner_kernel
+@pasted_kernel
 def _multiply_outer(alpha, U, layout, outer, wide):
     """Multiply -alpha_x[U] over the higher columns and each set of the columns of a row."""
     mantissas, exponents = outer.mantissas, outer.exponents
@@ -373,7 +373,7 @@ def _multiply_outer(alpha, U, layout, outer, wide):
             size <<= 1
 
 
-@inner_kernel
+@pasted_kernel
 def _multiply_inner(alpha, U, n_inner, inner, wide):
     """Multiply -alpha_x[U] over each set of inner columns that are not in U; return how many sets.
 
@@ -469,7 +469,7 @@ def backward_networks(alpha, R, M, shares, n_inner, tasks, memory, wide):
             higher = (higher - 1) & (free ^ columns)
 
 
-@inner_kernel
+@pasted_kernel
 def _add_terms(U, layout, n_rows, memory, shares, wide):
     """Return the sum of the terms of these rows, and add to the shares of the columns outside U."""
     inner, outer = memory.inner, memory.outer
@@ -546,7 +546,7 @@ def forward_networks(alpha, F, Z, n_inner, tasks, pushed, memory, wide):
                 break
 
 
-@inner_kernel
+@pasted_kernel
 def _invert(numbers, wide):
     """Negate unbiased exponents; those that stand for zero become -bias."""
     for i in range(numbers.size):

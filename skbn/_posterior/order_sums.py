@@ -28,7 +28,7 @@ import numpy as np
 from numba import float64, int64
 
 from skbn._core.arrays import Integers
-from skbn._core.compile import compile_kernels, inner_kernel, kernel, tuple_type
+from skbn._core.compile import compile_kernels, inner_kernel, kernel, pasted_kernel, tuple_type
 from skbn._core.extended_floats import WIDE, WideFormat, wide_product, wide_sum
 from skbn._core.resources import Progress, Threads, allocate
 from skbn._core.subsets import bit_length, insert_zero_bit, mask_of, members_of, remove_bit
@@ -108,7 +108,7 @@ def _add_products(sums, target, source, alpha, x, index, length, wide):
     add_column((sums, target), (sums, source), factors, length, wide_sum, wide_product, wide)
 
 
-@inner_kernel
+@pasted_kernel
 def _retreat_within_block(R, first, alpha, inner, length, wide):
     """Recurse over the low bits, from the last set to the first; see `extend_block`."""
     run = min(8, length)
@@ -123,7 +123,7 @@ def _retreat_within_block(R, first, alpha, inner, length, wide):
             _add_products(R, first + lower, first + low, alpha, x, index, half, wide)
 
 
-@inner_kernel
+@pasted_kernel
 def _retreat_run(R, first, alpha, inner, run, wide):
     """Recurse over the lowest three bits, set by set: their halves are shorter than a vector."""
     for i in range(run - 1, -1, -1):

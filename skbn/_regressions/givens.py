@@ -7,7 +7,7 @@ import numpy.typing as npt
 from numba import float64, int64
 
 from skbn._core.arrays import Floats, as_integer
-from skbn._core.compile import compile_kernels, inner_kernel, kernel
+from skbn._core.compile import compile_kernels, inner_kernel, kernel, pasted_kernel
 from skbn._core.vectors import load, minus, negative, over, plus, square_root, store, times
 
 
@@ -78,7 +78,7 @@ def _swap_columns_of(factor, i):
     swap_columns(factor, i, factor.shape[0])
 
 
-@inner_kernel
+@pasted_kernel
 def swap_columns(factor, i, n):
     """Apply GRC at position `i`, in place, to the leading n x n block of `factor`."""
     for row in range(i + 1):
@@ -98,7 +98,7 @@ def swap_columns(factor, i, n):
         factor[i + 1, column] = cos * lower - sin * upper
 
 
-@inner_kernel
+@pasted_kernel
 def swap_columns_in_lanes(factors, order, i, cos, sin, squared):
     """Apply GRC at position `i`, in place, to many factors that share their column order.
 

@@ -26,7 +26,7 @@ import numpy as np
 from numba import float64, int64
 
 from skbn._core.arrays import Floats, Integers
-from skbn._core.compile import inner_kernel, kernel, tuple_type
+from skbn._core.compile import kernel, pasted_kernel, tuple_type
 from skbn._core.resources import Progress, Threads, allocate
 from skbn._core.subsets import popcount
 from skbn._core.vectors import load, logarithm, plus, store, times
@@ -455,7 +455,7 @@ def walk_seeds(walk, outer_sets, sets):
             _place(walk, outer, values, sets.of_family)
 
 
-@inner_kernel
+@pasted_kernel
 def _place(walk, outer, values, of_family):
     """Store the numbers of a seed's sets where they belong in the caller's order of nodes."""
     base = 0
@@ -466,7 +466,7 @@ def _place(walk, outer, values, of_family):
         of_family[base | walk.places[i]] = values[i]
 
 
-@inner_kernel
+@pasted_kernel
 def _add_offsets(low, high, first, values):
     """Add the sums of offsets to the log-determinants of the sets from `first` on."""
     for start in range(0, values.size, low.size):
@@ -475,7 +475,7 @@ def _add_offsets(low, high, first, values):
             values[start + i] += low[i] + of_others
 
 
-@inner_kernel
+@pasted_kernel
 def _weigh(walk, outer, values, of_parents):
     """Turn log-determinants into set functions.
 
@@ -507,7 +507,7 @@ def _weigh(walk, outer, values, of_parents):
                 store(values, start + i, weighed)
 
 
-@inner_kernel
+@pasted_kernel
 def _settle_lane_nodes(factors, starts, log_det):
     """From lane 0, derive the factor and the log-determinant that each lane starts with."""
     for node in range(starts.size - 2, -1, -1):
@@ -519,7 +519,7 @@ def _settle_lane_nodes(factors, starts, log_det):
             log_det[lane + chosen] = log_det[lane] + added
 
 
-@inner_kernel
+@pasted_kernel
 def _lanes_last(source, target):
     n, _, lanes = target.shape
     for row in range(n):
@@ -528,7 +528,7 @@ def _lanes_last(source, target):
                 target[row, column, lane] = source[lane, row, column]
 
 
-@inner_kernel
+@pasted_kernel
 def _settle_last_nodes(factor, starts, chosen, log_det):
     """Drop the nodes, the chosen ones to the front; add their log-determinant."""
     for node in range(starts.size - 2, -1, -1):
@@ -537,7 +537,7 @@ def _settle_last_nodes(factor, starts, chosen, log_det):
     return log_det
 
 
-@inner_kernel
+@pasted_kernel
 def _walk(factors, sums, swaps, prefixes, first_prefixes, log_det):
     """Follow the path; store what each new prefix's log-determinant is in each lane.
 
@@ -561,7 +561,7 @@ def _walk(factors, sums, swaps, prefixes, first_prefixes, log_det):
             _store_prefix(sums, swaps[step], squared, log_det, prefixes[step])
 
 
-@inner_kernel
+@pasted_kernel
 def _store_prefix(sums, i, squared, log_det, prefix):
     """Extend the first i columns by one, which may complete a set of nodes."""
     lanes = squared.size
