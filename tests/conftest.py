@@ -1,8 +1,8 @@
 import gc
 import os
 import signal
-import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 os.environ.setdefault("MPLBACKEND", "Agg")
@@ -16,11 +16,12 @@ import hypothesis
 import joblib
 import pytest
 import sklearn
+from joblib.externals.loky import get_reusable_executor
 from packaging.version import Version
 from sklearn.datasets import load_wine
 from threadpoolctl import threadpool_limits
 
-from skbn import GaussianBNLearner
+from skbn import GaussianBNLearner, compile_kernels
 from skbn.datasets import make_gaussian_network
 
 for name, max_examples in {"repeatable": 10, "thorough": 200}.items():
@@ -45,7 +46,9 @@ def pytest_sessionstart(session):
     """Compile all kernels first: two processes would compile the same ones at once."""
     option = session.config.option
     if getattr(option, "numprocesses", None) and not option.collectonly:
-        subprocess.run([sys.executable, "-m", "skbn.compile"], check=False)
+        with suppress(RuntimeError):  # no folder can be written to
+            compile_kernels()
+        get_reusable_executor().shutdown()  # whose processes hold much memory
 
 
 def pytest_collection_finish(session):

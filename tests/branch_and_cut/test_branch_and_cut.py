@@ -191,7 +191,7 @@ def interrupted(families, n_calls, **options):
 
 
 @pytest.mark.usefixtures("enumerates_nothing")
-@pytest.mark.parametrize("n_calls", [1, 4])
+@pytest.mark.parametrize("n_calls", [pytest.param(1, marks=pytest.mark.slow), 4])
 def test_interruption_that_ends_the_search(n_calls):
     families = ring(10)
     result, calls = interrupted(families, n_calls, ends_on_interrupt=True)

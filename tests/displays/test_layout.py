@@ -426,7 +426,7 @@ def in_time(n_columns, n_lags, density, seed):
     return dag, {v: v[1] for v in nodes}, {v: n_lags - v[0] for v in nodes}
 
 
-@pytest.mark.parametrize("is_sideways", [True, False])
+@pytest.mark.parametrize("is_sideways", [True, pytest.param(False, marks=pytest.mark.slow)])
 @given(n_columns=st.integers(1, 6), n_lags=st.integers(1, 3), seed=st.integers(0, 999))
 def test_nodes_of_a_lane_stand_in_one_line(n_columns, n_lags, seed, is_sideways):
     dag, lanes, bands = in_time(n_columns, n_lags, seed % 7 / 12, seed)

@@ -216,7 +216,9 @@ def test_numbers_of_nodes(small):
     assert faces(missing)["hue"] == faces(small.plot())["hue"]
 
 
-@pytest.mark.parametrize("style", ["default", "dark_background"])
+@pytest.mark.parametrize(
+    "style", ["default", pytest.param("dark_background", marks=pytest.mark.slow)]
+)
 def test_names_can_be_read_on_any_colour(style):
     dag = nx.empty_graph(12, nx.DiGraph)
     with matplotlib.style.context(style):

@@ -66,6 +66,7 @@ ESTIMATORS = {
 }
 WITH_TEXT = TABLE.astype(object)
 WITH_TEXT.iloc[3, 1] = "n.d."
+SLOW = ["EM", "augment", "bootstrap", "CV", "imputer", "order", "sampling"]
 TABLES = {
     "text": WITH_TEXT,
     "infinite": TABLE.assign(a=np.inf),
@@ -159,7 +160,7 @@ def test_plans_are_printed_where_they_are_asked_for(name, line, capsys):
     ("name", "failure"),
     [
         pytest.param(*case, marks=pytest.mark.slow)
-        if case[0] in ("augment", "sampling", "imputer") and case[1] in TABLES
+        if case[0] in SLOW and case[1] in TABLES
         else case
         for case in product(ESTIMATORS, [*TABLES, "weights", "memory", "Ctrl-C"])
     ],

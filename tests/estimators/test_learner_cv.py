@@ -36,6 +36,7 @@ from skbn.exceptions import PenaltyRangeWarning
 
 PENALTIES = [0.0, 0.5, 5.0]
 FOLDS = KFold(4, shuffle=True, random_state=0)
+REPEATED = RepeatedKFold(n_splits=4, n_repeats=3, random_state=0)
 
 
 @pytest.fixture(autouse=True)
@@ -108,7 +109,7 @@ def test_each_search_of_a_fold_walks_through_all_sets_once(wine, tiers, monkeypa
     assert len(calls) == n_groups * (4 * len(PENALTIES) + 1)
 
 
-@pytest.mark.parametrize("cv", [KFold(11), RepeatedKFold(n_splits=4, n_repeats=3, random_state=0)])
+@pytest.mark.parametrize("cv", [KFold(11), pytest.param(REPEATED, marks=pytest.mark.slow)])
 def test_means_over_many_folds_have_the_same_bits(wine, cv):
     wine, penalties = wine.iloc[:, :4], [0.0, 2.0]
     grid = GridSearchCV(GaussianBNLearner(), {"penalty": penalties}, cv=cv).fit(wine)

@@ -135,6 +135,7 @@ def test_tolerances_that_are_wrong(rows, tol):
         raises(r"'tol' parameter .* in the range \(0\.0, inf\)", estimator.fit, rows)
 
 
+@pytest.mark.slow
 def test_no_seed_changes_the_score(rows, monkeypatch):
     seeds, search = [], branch_engine.branch_and_cut
 

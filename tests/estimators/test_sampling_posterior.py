@@ -156,17 +156,19 @@ def test_chains_that_disagree_are_named():
         posterior.fit(rows)
 
 
+SEVEN = {"required_edges": [(i, 17) for i in range(7)]}
+
+
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(
     ("n_required", "max_memory", "message", "remedy"),
     [
-        (8, 3e6, r"Set n_chains to 2, or leave out columns\.$", {"n_chains": 2}),
-        pytest.param(
-            9,
-            3e6,
-            r"leave out required_edges to \[17\] until each column has 7 or fewer\.$",
-            {"required_edges": [(i, 17) for i in range(7)]},
-            marks=pytest.mark.slow,
+        *(
+            pytest.param(*case, marks=pytest.mark.slow)
+            for case in (
+                (8, 3e6, r"Set n_chains to 2, or leave out columns\.$", {"n_chains": 2}),
+                (9, 3e6, r"required_edges to \[17\] until each column has 7 or fewer\.$", SEVEN),
+            )
         ),
         (0, 1e5, r"allowed by max_memory\. Leave out columns\.$", None),
     ],

@@ -104,6 +104,7 @@ def test_a_refusal_names_a_folder_that_would_do(tmp_path, stores, monkeypatch):
     assert "scratch" not in refusal_of(GaussianBNLearner(max_memory=1_500_000), rows)
 
 
+@pytest.mark.slow
 def test_a_refusal_names_the_least_memory_with_the_folder(tmp_path):
     """What is proposed is enough, and it is what the folder makes possible."""
     rows = table(18)
@@ -135,6 +136,7 @@ def test_scratch_that_is_no_folder(tmp_path):
         raises(r"be a folder; there is none at '", GaussianBNLearner(scratch=name).fit, table(3))
 
 
+@pytest.mark.slow
 def test_lists_of_networks_need_memory(tmp_path, stores):
     rows = table(18)
     learner = GaussianBNLearner(scratch=tmp_path, max_memory=2_500_000).fit(rows)

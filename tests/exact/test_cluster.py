@@ -120,6 +120,7 @@ def raise_fault(*_):
     raise ArithmeticError("a fault of a task")
 
 
+@pytest.mark.slow
 def test_a_cluster_with_too_little_memory_says_so(client):
     rows = make_gaussian_network(18, n_samples=150, random_state=0)[0]
     learner = GaussianBNLearner(scheduler="dask", max_memory=1_000_000)

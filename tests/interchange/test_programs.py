@@ -68,10 +68,11 @@ def test_semopy_reads_fixed_parameters(learner, table):
     )
 
 
+needs_r = pytest.mark.skipif(shutil.which("Rscript") is None, reason="R is not installed")
+
+
 def run_r(script, folder):
-    """Return the numbers that R prints; skip where it, or a package that it loads, is missing."""
-    if shutil.which("Rscript") is None:
-        pytest.skip("R is not installed")
+    """Return the numbers that R prints; skip where a package that it loads is missing."""
     done = subprocess.run(
         ["Rscript", "-e", script], cwd=folder, capture_output=True, text=True, check=False
     )
@@ -81,6 +82,7 @@ def run_r(script, folder):
     return [float(number) for number in done.stdout.split()]
 
 
+@needs_r
 def test_lavaan_fits_the_same_model(wine, tmp_path):
     network = GaussianBNLearner().fit(wine).network_
     (tmp_path / "model").write_text(to_lavaan(network) + "\n", encoding="utf-8")
@@ -100,6 +102,7 @@ def test_lavaan_fits_the_same_model(wine, tmp_path):
     assert_allclose(run_r(script, tmp_path), expected, rtol=1e-4, atol=1e-6)
 
 
+@needs_r
 def test_r_reads_the_code_for_bnlearn(learner, tmp_path):
     (tmp_path / "code.R").write_text(to_bnlearn(learner.network_), encoding="utf-8")
     script = """

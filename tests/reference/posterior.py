@@ -120,8 +120,7 @@ class Posterior:
     sum with weight 1 for each family that has a weight: `log_evidence - log_n` is the evidence
     under a normalised prior. `edges[i, j]` and `paths[i, j]` are the probabilities of an edge and
     of a directed path from i to j. `parent_sets[x]` maps each set without x to the probability
-    that it is the set of x's parents; `non_descendants[x]`, to the probability that it is the set
-    of the other columns that no path from x reaches. `networks` is `dag_table(m).parents`, all
+    that it is the set of x's parents. `networks` is `dag_table(m).parents`, all
     DAGs even where some have no weight, and `probabilities[k]` belongs to `networks[k]`.
     """
 
@@ -130,7 +129,6 @@ class Posterior:
     edges: np.ndarray
     paths: np.ndarray
     parent_sets: list[dict[int, float]]
-    non_descendants: list[dict[int, float]]
     networks: np.ndarray
     probabilities: np.ndarray
 
@@ -163,7 +161,6 @@ def posterior_by_enumeration(log_weights, prior, required=None, allowed=None, gr
         edges=edges_of(parent_sets),
         paths=np.tensordot(probabilities, dags.is_path, axes=1),
         parent_sets=parent_sets,
-        non_descendants=_shares_of_sets(dags.non_descendants, probabilities),
         networks=dags.parents,
         probabilities=probabilities,
     )
@@ -208,13 +205,11 @@ def edges_of(parent_sets):
 class DagTable:
     """All DAGs of some columns, in ascending order of their rows of `parents`.
 
-    `parents` and `non_descendants` have a mask for each column (shape (n_dags, m)); `n_orders` is
-    the number of topological orders, `is_path[k, i, j]` tells of a path from i to j.
+    `parents` has a mask for each column (shape (n_dags, m)), `is_path[k, i, j]` tells of a path
+    from i to j.
     """
 
     parents: np.ndarray
-    non_descendants: np.ndarray
-    n_orders: np.ndarray
     is_path: np.ndarray
 
 
@@ -232,9 +227,7 @@ def dag_table(m):
     is_path = np.stack([parents >> p & 1 for p in range(m)], axis=1).astype(bool)
     for via in range(m):
         is_path |= is_path[:, :, [via]] & is_path[:, [via], :]
-    bits = 1 << np.arange(m)
-    non_descendants = (1 << m) - 1 - bits - is_path @ bits
-    return DagTable(parents, non_descendants, orders_within(parents, (1 << m) - 1), is_path)
+    return DagTable(parents, is_path)
 
 
 def orders_within(parents, group):
@@ -254,7 +247,7 @@ def orders_within(parents, group):
 
 @dataclass
 class Recurrence:
-    """Sums over sets of columns; the first six are those of `Posterior`.
+    """Sums over sets of columns; the first three are those of `Posterior`.
 
     `forward` and `backward` have a sum for each set: over the orders or networks of its columns,
     and over the ways to go on from it with all others. `gamma[x][P]` is what the weight of x's
@@ -263,11 +256,8 @@ class Recurrence:
     """
 
     log_evidence: float
-    log_n: float
     edges: np.ndarray
     paths: np.ndarray | None
-    parent_sets: list[dict[int, float]]
-    non_descendants: list[dict[int, float]] | None
     forward: list
     backward: list
     gamma: list
@@ -285,7 +275,7 @@ def order_recurrence(log_weights):
             for x in members_of(full & ~W):
                 R[W] += alpha[x][W] * R[W | 1 << x]
         q = [_without(x, m, lambda C, bit=1 << x: F[C] * R[C | bit] / F[full]) for x in range(m)]
-        return _recurrence(log_weights, _weights_of_orders, F, R, q)
+        return _recurrence(log_weights, F, R, q)
 
 
 def _weights_of_orders(alpha):
@@ -322,24 +312,21 @@ def uniform_recurrence(log_weights):
         non_descendants = [
             {C: float(alpha[x][C] * q[x][C]) for C in subsets_of(others_of(x, m))} for x in range(m)
         ]
-        return _recurrence(log_weights, _weights_of_networks, Z, M, q, non_descendants)
+        return _recurrence(log_weights, Z, M, q, non_descendants)
 
 
-def _recurrence(log_weights, weigh, forward, backward, q, non_descendants=None):
+def _recurrence(log_weights, forward, backward, q, non_descendants=None):
     """`q[x][C]` is the share of what can stand before and after x, with C before it."""
     m = len(log_weights)
-    beta, flat = weights_of(log_weights), weights_of(all_ones(log_weights))
+    beta = weights_of(log_weights)
     gamma = [_sums_over_supersets(each, m) for each in q]
     parent_sets = [
         {P: float(beta[x][P] * gamma[x][P]) for P in subsets_of(others_of(x, m))} for x in range(m)
     ]
     return Recurrence(
         log_evidence=float(mpmath.log(forward[-1])),
-        log_n=float(mpmath.log(weigh([sums_over_subsets(b, m) for b in flat])[-1])),
         edges=edges_of(parent_sets),
         paths=None if non_descendants is None else _paths_of(non_descendants),
-        parent_sets=parent_sets,
-        non_descendants=non_descendants,
         forward=forward,
         backward=backward,
         gamma=gamma,

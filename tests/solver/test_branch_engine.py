@@ -390,13 +390,13 @@ def test_what_cannot_be_priced_is_named():
 NODES = {"a": [0, 1], "b": [2], "c": [3, 4], "d": [5], "e": [6]}
 SET = [(1,)] * 20 + [None] * 100
 LISTED = [
-    ("bic", {}, {}, {"n": 15}),
     ("ebic", {"max_parents": 2}, {}, {"within": 3.0}),
     ("bic", {"tiers": [[0, 1, 2], [3, 4, 5, 6]]}, {}, {"within": 2.0}),
     ("ebic", {"nodes": NODES}, {}, {"n": 12}),
     *(
         pytest.param(*case, marks=pytest.mark.slow)
         for case in (
+            ("bic", {}, {}, {"n": 30}),
             ("aic", {"required_edges": [(0, 1)], "forbidden_edges": [(2, 3)]}, {}, {"within": 1.0}),
             ("bic", {"exogenous": [0, 3]}, {"interventions": SET}, {"within": 2.0}),
         )
