@@ -41,9 +41,9 @@ _STEP = 50
 # The most columns that a climb, and on average a perturbation, tries to insert between two looks at
 # the clock. A try takes microseconds, or a tenth of a millisecond among 1000 columns.
 _MOST_TRIES = 1000
-# The first phase perturbs the first start once for each column, but no more often than this in
-# all, and other starts, and one from a given order, a quarter of that. It ends when this many have
-# brought nothing. Perturbations of the second phase cost a tenth.
+# The first phase perturbs the first start four times for each column, but no more often than this
+# in all, and other starts, and one from a given order, an eighth of that. It ends when this many,
+# or one for two columns, have brought nothing. Perturbations of the second phase cost a tenth.
 _MOST_PLACED, _LEAST_PLACED = 200, 40
 # The share of the time that it may take.
 _SHARE_OF_PLACEMENT = 0.5
@@ -281,11 +281,11 @@ class OrderSearch:
         m, n, last = self._lists.m - self._first, 0, 0
         # Further starts only tell whether the first one is near its best network.
         is_new = i == 0 and len(self._given[0]) < m
-        most = min(m, _MOST_PLACED)
+        most = min(4 * m, _MOST_PLACED)
         if not is_new:
-            most = most // 4 if m <= _MOST_TO_GO_ON else 0
+            most = most // 8 if m <= _MOST_TO_GO_ON else 0
         top = placement.best.score
-        while m > 1 and n < most and n - last < _LEAST_PLACED:
+        while m > 1 and n < most and n - last < max(_LEAST_PLACED, m // 2):
             if self.is_over(_SHARE_OF_PLACEMENT):
                 return
             done = placement.perturb(self._random, i)
@@ -305,9 +305,10 @@ class OrderSearch:
         if growth is None or not placed:
             return
         has_subsets = not self.is_over()
-        for each in placed.values():
-            for x in range(self._first, self._lists.m):
-                growth.list_family(self._lists, x, each.parents[x], has_subsets=has_subsets)
+        families = {(x, *sorted(p)) for each in placed.values() for x, p in enumerate(each.parents)}
+        for x, *parents in sorted(families):
+            if x >= self._first:
+                growth.list_family(self._lists, x, parents, has_subsets=has_subsets)
         self._arrays = self._lists.arrays(self._arrays)
         starts: list[_Start] = []
         every = []
@@ -384,7 +385,9 @@ class OrderSearch:
         m = self._lists.m - self._first
         if m < 2:
             return
-        patience = max(_LEAST_PATIENCE, _PATIENCE * m // len(self._starts))
+        # The best start counts twice if another one ended the first phase with the same network.
+        n_starts = max(len(self._starts), min(2, self._all_starts.count(self._best)))
+        patience = max(_LEAST_PATIENCE, _PATIENCE * m // n_starts)
         most, done, last = min(max(_MOST * m, patience), _MOST_IN_ALL), 0, 0
         top = self._best.totals[1]
         while done < most and done - last < max(patience, last // 2):
