@@ -183,20 +183,9 @@ def _check_determinants(scorer: FamilyScorer, changes: EdgeChanges, children: li
     masks, families = every[children], (every | one[:, np.newaxis])[children]
     of_parents, of_family = changes.of_parents[children], changes.of_family[children]
     largest = scorer.largest_weight
-    for sets, own, searched, expected in (
-        (
-            masks,
-            of_parents,
-            found.at(masks).of_parents,
-            weights.at(masks, of_parents).of_parents,
-        ),
-        (
-            families,
-            of_family,
-            found.at(families).of_family,
-            weights.at(families, of_family).of_family,
-        ),
-    ):
+    # The second and the first of the `SetFunctions`.
+    for k, sets, own in ((1, masks, of_parents), (0, families, of_family)):
+        searched, expected = found.at(sets)[k], weights.at(sets, own)[k]
         is_same = searched == expected  # as infinite ones are that rule families out
         off = np.abs(np.subtract(searched, expected, where=~is_same, out=np.zeros(own.shape)))
         off -= m * score_tolerance(largest * np.abs(own))
