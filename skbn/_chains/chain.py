@@ -40,8 +40,9 @@ CHAIN_KERNELS = (
 # Cumulative probabilities of moves of one to three columns, and of blocks of one to six.
 _SHARES_OF_WIDTH = np.array([0.2, 0.6, 1.0])
 _SHARES_OF_BLOCKS = np.array([0.0, 0.2, 0.4, 0.6, 0.8, 1.0])
-# Moves and blocks in a step, for each column, and at least.
-_MOVES_A_COLUMN, _BLOCKS_A_COLUMN, _FEWEST_MOVES = 1 / 2, 3 / 4, 20
+# Moves and blocks in a step, for each column: if no candidate is random, and else. Tables of new
+# random candidates take most of a step, in which more moves bring nothing.
+_MOVES_A_COLUMN, _BLOCKS_A_COLUMN, _FEWEST_MOVES = (3 / 2, 1 / 2), (1 / 4, 3 / 4), 20
 # How many columns get new random candidates in a step, of all, and at least.
 _SHARE_REDRAWN, _FEWEST_REDRAWN = 1 / 20, 2
 # Look at edges from columns outside the fixed candidates in every fourth state only: a look costs
@@ -238,11 +239,11 @@ class Chain:
     def step(self) -> None:
         """Make some moves, draw some candidates and a network anew, and add them to the batch."""
         state, m = self._state, self._candidates.m
-        n_moves, n_blocks = (
-            max(_FEWEST_MOVES, round(m * share)) for share in (_MOVES_A_COLUMN, _BLOCKS_A_COLUMN)
-        )
+        has_random = bool(self._has_random.any())
+        n_moves = max(_FEWEST_MOVES, round(m * _MOVES_A_COLUMN[has_random]))
+        n_blocks = max(1, round(m * _BLOCKS_A_COLUMN[has_random]))
         move_related(state, self._movable, self._related, _SHARES_OF_WIDTH, n_moves)
-        if self._has_random.any():
+        if has_random:
             n_redrawn = max(_FEWEST_REDRAWN, round(m * _SHARE_REDRAWN))
             for x in self._rng.choice(np.flatnonzero(self._has_random), n_redrawn).tolist():
                 redraw_candidates(state, x, *self._random_candidates(x))
