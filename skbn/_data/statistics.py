@@ -154,6 +154,9 @@ class GroupStatistics(NamedTuple):
     statistics: SampleStatistics
 
 
+Groups = Sequence[GroupStatistics]  # whose children are all columns
+
+
 def sample_statistics(
     summary: RowSummary,
     names: Sequence[Any],

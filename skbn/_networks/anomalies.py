@@ -12,7 +12,7 @@ A wrong value also makes the residuals of its column's children large. To find t
 each value given *all* others of its row: there the wrong one stands out.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +22,7 @@ from scipy.special import chdtrc, ndtr, ndtri, stdtr
 from skbn._core.arrays import Floats
 from skbn._core.subsets import members_of
 from skbn._core.text import readable_value
-from skbn._data.statistics import GroupStatistics
+from skbn._data.statistics import Groups
 from skbn._displays.notebook import frame_of
 from skbn._networks.gaussian import LinearGaussianModel
 from skbn._networks.inference import like_pandas
@@ -126,7 +126,7 @@ def anomalies(
     model: LinearGaussianModel,
     rows: Floats,
     X: Any,
-    groups: Sequence[GroupStatistics] | None,
+    groups: Groups | None,
     *,
     in_fit: bool,
     left_out: Collection[int],
@@ -201,11 +201,7 @@ def _given_others(model: LinearGaussianModel, differences: Floats) -> Floats:
 
 
 def _studentised(
-    model: LinearGaussianModel,
-    rows: Floats,
-    differences: Floats,
-    groups: Sequence[GroupStatistics],
-    in_fit: bool,
+    model: LinearGaussianModel, rows: Floats, differences: Floats, groups: Groups, in_fit: bool
 ) -> tuple[Floats, Floats]:
     """Return the residuals with Student's distribution, and its degrees of freedom by column."""
     residuals, freedom = np.full(rows.shape, np.nan), np.empty(rows.shape[1])

@@ -21,7 +21,7 @@ from skbn._data.containers import row_labels
 from skbn._data.encoding import encoded_rows
 from skbn._data.nodes import Nodes
 from skbn._data.sample import Sample
-from skbn._data.statistics import GroupStatistics
+from skbn._data.statistics import Groups
 from skbn._data.table import Table
 from skbn._networks.equivalence import compelled_parents
 from skbn._networks.gaussian import LinearGaussianModel
@@ -128,7 +128,7 @@ def edge_columns(
     blocks: Nodes,
     model: LinearGaussianModel | None,
     losses: Floats | None,
-    groups: Sequence[GroupStatistics] | None,
+    groups: Groups | None,
     confidence: float | None,
 ) -> dict[str, Any]:
     """Return the columns of a table with a row for each edge.
@@ -253,7 +253,7 @@ def _scores_of_table(
 # Standard errors
 
 
-def standard_errors(groups: Sequence[GroupStatistics], parents: list[int]) -> tuple[Floats, Floats]:
+def standard_errors(groups: Groups, parents: list[int]) -> tuple[Floats, Floats]:
     """Return the standard errors of a network's coefficients by ordinary least squares.
 
     Parameters
@@ -329,7 +329,7 @@ class _Edges:
             "partial_r2": partial_r2(model, blocks, edges, self.parents),
         }
 
-    def intervals(self, groups: Sequence[GroupStatistics], confidence: float) -> dict[str, Any]:
+    def intervals(self, groups: Groups, confidence: float) -> dict[str, Any]:
         """Return what a table of edges says of the errors of their coefficients.
 
         Edges of several coefficients have NaN, and `std_errs`, a dict of both columns' names to the
@@ -369,7 +369,7 @@ class _Edges:
         names = self.blocks.column_names
         return {(names[i], names[j]): float(of_columns[i, j]) for i, j in product(rows, columns)}
 
-    def _p_value(self, groups: Sequence[GroupStatistics], parent: int, child: int) -> float:
+    def _p_value(self, groups: Groups, parent: int, child: int) -> float:
         """Return the p-value of no coefficient of a parent's columns, in regressions of a child's.
 
         By Rao's (1951) F for Wilks' lambda, which is exact if one of the two has at most two

@@ -23,7 +23,7 @@ from skbn._core.graphs import propagate
 from skbn._core.subsets import bits_of, mask_of, members_of
 from skbn._core.text import readable_name, readable_value
 from skbn._data.nodes import Nodes
-from skbn._data.statistics import GroupStatistics
+from skbn._data.statistics import Groups
 from skbn._displays.forest_display import ForestDisplay
 from skbn._displays.notebook import TableRepr, frame_of
 from skbn._networks import effects
@@ -370,7 +370,7 @@ def read_intervention(nodes: Nodes, cause: Any, outcome: Any) -> Intervention:
 
 
 def _error(
-    groups: Sequence[GroupStatistics], parents: Sequence[int], reach: Floats, follows: Floats
+    groups: Groups, parents: Sequence[int], reach: Floats, follows: Floats
 ) -> tuple[float, float]:
     """Return the standard error of an effect, and its degrees of freedom.
 
@@ -412,7 +412,7 @@ class EffectParts(NamedTuple):
 
 
 def effect_parts(
-    model: LinearGaussianModel, groups: Sequence[GroupStatistics] | None, asked: Intervention
+    model: LinearGaussianModel, groups: Groups | None, asked: Intervention
 ) -> EffectParts:
     """Return the effect in a network as it is.
 
@@ -431,7 +431,7 @@ def effect_parts(
 
 
 def class_effects(
-    model: LinearGaussianModel, groups: Sequence[GroupStatistics] | None, asked: Intervention
+    model: LinearGaussianModel, groups: Groups | None, asked: Intervention
 ) -> EffectParts:
     """Return the effects in a network's equivalence class, each with the share of its members.
 

@@ -22,7 +22,7 @@ from skbn._core.graphs import propagate, topological_order
 from skbn._core.subsets import bits_of, members_of
 from skbn._core.text import readable_value, text_table
 from skbn._data.sample import Sample
-from skbn._data.statistics import GroupStatistics, SampleStatistics, sample_statistics
+from skbn._data.statistics import Groups, GroupStatistics, SampleStatistics, sample_statistics
 from skbn._displays.notebook import frame_of, html_table
 from skbn._missing.incomplete_rows import IncompleteRows, incomplete_rows, rows_by_pattern
 from skbn._networks import estimation
@@ -485,9 +485,7 @@ def _pairs_apart(parents: list[int]) -> list[tuple[int, int]]:
     return [(a, b) for a, b in pairs if not (parents[a] >> b & 1 or parents[b] >> a & 1)]
 
 
-def d_separations(
-    groups: Sequence[GroupStatistics], parents: list[int], names: Names
-) -> dict[str, Any]:
+def d_separations(groups: Groups, parents: list[int], names: Names) -> dict[str, Any]:
     """Return the columns of a table of the independences that a network implies.
 
     The pairs without an edge, each given the parents of both, make a basis set: all independences

@@ -20,7 +20,7 @@ from skbn._core.resources import one_blas_thread
 from skbn._core.subsets import bits_of
 from skbn._core.text import first_few, readable_value
 from skbn._data.sample import Sample
-from skbn._data.statistics import GroupStatistics, SampleStatistics
+from skbn._data.statistics import Groups, SampleStatistics
 from skbn._missing.incomplete_rows import rows_by_pattern
 from skbn._regressions.least_squares import solve_triangular, triangular_factor
 
@@ -43,7 +43,7 @@ class NetworkParameters(NamedTuple):
 
 
 def estimate_model(
-    groups: Sequence[GroupStatistics],
+    groups: Groups,
     parents: list[int],
     nodes: Names,
     *,

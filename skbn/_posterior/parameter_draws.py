@@ -30,7 +30,7 @@ from skbn._core.arrays import Floats, Integers, Random
 from skbn._core.subsets import members_of, parents_of_masks
 from skbn._core.text import readable_value
 from skbn._data.nodes import Nodes
-from skbn._data.statistics import GroupStatistics, SampleStatistics
+from skbn._data.statistics import Groups, SampleStatistics
 from skbn._networks.gaussian import LinearGaussianModel, NetworkParameters
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._posterior.family_weights import mask_type
@@ -82,7 +82,7 @@ class SampledNetworks(NamedTuple):
         The masks of the parents of each node, or of each column.
     """
 
-    groups: Sequence[GroupStatistics]
+    groups: Groups
     criterion: Criterion
     parents: Integers
 

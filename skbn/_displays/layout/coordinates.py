@@ -6,7 +6,7 @@ strip that it passes, and one at the upper edge of the child's strip, to the bor
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from copy import copy
 from itertools import pairwise
 from typing import Self
@@ -19,6 +19,7 @@ from skbn._core.arrays import Floats, Integers
 from skbn._displays.layout.order import Edge, Order
 
 Size = tuple[float, float]
+Sizes = Mapping[Hashable, Size]  # of nodes
 Point = tuple[float, float]
 
 # Lengths in points, chosen by looking at pictures.

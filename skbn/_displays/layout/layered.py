@@ -9,7 +9,7 @@ import networkx as nx
 import numpy as np
 
 from skbn._core.arrays import Floats, Names
-from skbn._displays.layout.coordinates import Items, Point, Size, halfway, sampled, split
+from skbn._displays.layout.coordinates import Items, Point, Size, Sizes, halfway, sampled, split
 from skbn._displays.layout.order import order_by_lanes, order_layers, shortest_layers
 
 Edge = tuple[Hashable, Hashable]
@@ -87,7 +87,7 @@ class LayeredGraph:
     """
 
     dag: nx.DiGraph
-    sizes: Mapping[Hashable, Size]
+    sizes: Sizes
     _: KW_ONLY
     is_sideways: bool = False
     bands: Mapping[Hashable, int] | None = None
@@ -175,9 +175,7 @@ class LayeredGraph:
         return Items(layers, orders, pairs, boxes, bands, self.width)
 
 
-def _with_bands(
-    layout: Layout, sizes: Mapping[Hashable, Size], bands: Mapping[Hashable, int]
-) -> Layout:
+def _with_bands(layout: Layout, sizes: Sizes, bands: Mapping[Hashable, int]) -> Layout:
     """Return a layout with a rectangle around the layers of each band, as wide as the picture."""
     left, right, _, _ = layout.extent
     left, right = left - BAND_PADDING, right + BAND_PADDING
@@ -238,9 +236,7 @@ def _mapped(layout: Layout, to: Callable[[Point], Point]) -> Layout:
 
 
 def with_extent(
-    positions: dict[Hashable, Point],
-    routes: dict[Edge, list[Point]],
-    sizes: Mapping[Hashable, Size],
+    positions: dict[Hashable, Point], routes: dict[Edge, list[Point]], sizes: Sizes
 ) -> Layout:
     """Return a layout, and how far it extends."""
     centres = np.array(list(positions.values()))
@@ -276,9 +272,7 @@ class PlacedGraph:
         No two are the same.
     """
 
-    def __init__(
-        self, graph: nx.DiGraph, sizes: Mapping[Hashable, Size], places: Mapping[Hashable, Point]
-    ) -> None:
+    def __init__(self, graph: nx.DiGraph, sizes: Sizes, places: Mapping[Hashable, Point]) -> None:
         self._graph, self._sizes = graph, sizes
         self._boxes = np.array([sizes[v] for v in graph])
         self._places = _apart(np.array([places[v] for v in graph], dtype=float), self._boxes)
