@@ -91,6 +91,9 @@ class Result(NamedTuple):
     is_finished : bool
         Whether the search ended by itself: `bound` is below `cost` by the tolerance at most, unless
         rounding hides that.
+    is_full : bool
+        Whether it ended because its lists took all memory that they may take: never, as they do not
+        grow.
     """
 
     chosen: Integers
@@ -99,6 +102,7 @@ class Result(NamedTuple):
     proof: Proof
     n_nodes: int
     is_finished: bool
+    is_full: bool = False
 
 
 def branch_and_cut(

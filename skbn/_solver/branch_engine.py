@@ -408,9 +408,8 @@ class ProofSearch(GroupSearch):
         resources.progress.advance(self.cost())
         gap = max(0.0, upper_sum([found.cost, -found.bound]))
         optimum = self._climbed(problem, start.parents_of(found), gap)
-        is_full = getattr(found, "is_full", False)
         return optimum._replace(
-            n_nodes=found.n_nodes, is_finished=found.is_finished, is_full=is_full
+            n_nodes=found.n_nodes, is_finished=found.is_finished, is_full=found.is_full
         )
 
     def _prepared(

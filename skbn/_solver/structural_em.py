@@ -216,7 +216,8 @@ class _StructuralEM:
     def _listed(self, statistics: Estimate) -> tuple[list[list[int]], list[float]]:
         """Return the best equivalence classes and their scores, or only the best network.
 
-        That is all there is after an order search, and where a list does not fit in memory.
+        That is all there is after an order search, and where a list does not fit in memory or is
+        only known after a proof, which might take all the time that there is.
         """
         problem = self._problem.expected(statistics, effective=True)
         settings, resources = self._settings, self._silent
@@ -347,9 +348,10 @@ class _StructuralEM:
 
 
 def _can_list(problem: TableProblem, resources: Resources) -> bool:
-    """Whether a list of networks fits in memory."""
+    """Whether a list of networks fits in memory, and needs no proof that takes a time limit."""
+    unlimited = replace(resources, time_limit=None)
     try:
-        plan_searches(problem.read(), resources, SearchSettings(lists_networks=True))
+        plan_searches(problem.read(), unlimited, SearchSettings(lists_networks=True))
     except ValueError:
         return False
     return True

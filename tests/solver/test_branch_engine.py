@@ -361,6 +361,19 @@ def test_lists_that_take_all_memory_end_the_search_with_its_gap(alone, monkeypat
     assert learner.score_bound_ >= best.network_score_ - 1e-6
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_missing_values_await_no_list_of_networks(alone, monkeypatch):
+    monkeypatch.setattr(ColumnGeneration, "is_over", lambda *_: True)
+    monkeypatch.setattr(near_networks, "_NODES", 1)
+    X = rows_of(6, 0)
+    X[:3, 0] = np.nan
+    learner = GaussianBNLearner(missing="em", time_limit=60, random_state=0).fit(X)
+    monkeypatch.undo()
+    best = GaussianBNLearner(missing="em").fit(X)
+    assert learner.network_score_ <= best.network_score_ + 1e-6
+    assert not learner.is_optimal_
+
+
 def test_without_a_time_limit_the_refusal_names_it():
     X = np.random.default_rng(0).normal(size=(60, 40))
     raises("Set time_limit, to 600 seconds for example", GaussianBNLearner().fit, X)
