@@ -388,8 +388,11 @@ class _Search:
         which, families = np.flatnonzero(allowed), self._relaxation.families
         choices, least = choices_of(families, which, pricing.cuts, pricing.multipliers)
         tree, found = new_tree(choices, least), np.empty((1, self._m), dtype=np.int32)
+        # Networks that only rounding may bring below the cutoff are looked at too.
+        size = np.abs(families.cost).max() + np.abs(choices.shares).sum(initial=0.0)
+        cutoff = self._cutoff + _ROUNDING * self._m * size
         while not node.is_enumerated and tree.numbers[N_NODES] * len(which) < most:
-            state = list_networks(choices, tree, self._cutoff, found, _CHOICES)
+            state = list_networks(choices, tree, cutoff, found, _CHOICES)
             node.is_enumerated = state == DONE
             if tree.numbers[N_FOUND]:
                 self._take(which[found[0]])

@@ -178,6 +178,8 @@ class Networks(NamedTuple):
     ----------
     parents, allowed, first
         As in `Totals`.
+    cost, rest : ndarray of float64
+        What all families cost, in two parts.
     excess : ndarray of shape (n,), float64
     starts : ndarray of shape (n + 1,), int64
         Where the cuts of each family begin.
@@ -191,6 +193,8 @@ class Networks(NamedTuple):
     parents: npt.NDArray[np.int16]
     allowed: npt.NDArray[np.int32]
     first: npt.NDArray[np.int64]
+    cost: npt.NDArray[np.float64]
+    rest: npt.NDArray[np.float64]
     excess: npt.NDArray[np.float64]
     starts: npt.NDArray[np.int64]
     cuts: npt.NDArray[np.int64]
@@ -200,8 +204,8 @@ class Networks(NamedTuple):
 
 _NETWORKS = types.NamedTuple(
     (
-        int16[:, ::1], int32[::1], int64[::1], float64[::1], int64[::1], int64[::1], float64[::1],
-        float64[::1],
+        int16[:, ::1], int32[::1], int64[::1], *(float64[::1],) * 3, int64[::1], int64[::1],
+        float64[::1], float64[::1],
     ),
     Networks,
 )  # fmt: skip
@@ -238,9 +242,29 @@ def _next_child(networks, left, reach, totals, most, is_chosen):
     return best
 
 
-@kernel(_NETWORKS, float64, seconds=1.5)
-def all_cost_more(networks, most):
-    """Return whether all networks cost more than this number beyond the bound.
+@inner_kernel
+def _lead(before, parents, x, reach):
+    """Let the paths to some parents lead on to their child, and where its paths lead."""
+    for p in parents:
+        for y in range(before.shape[0]):
+            if before[y, p]:
+                reach[y] |= before[x]
+
+
+@inner_kernel
+def _reaches(networks, families, cutoff):
+    """Return whether some families cost a number or more, in sums of twice the digits."""
+    high, low, size = -cutoff, 0.0, abs(cutoff)
+    for k in networks.allowed[families]:
+        high, left = two_sum(high, networks.cost[k])
+        low += left + networks.rest[k]
+        size += abs(networks.cost[k])
+    return high + low >= (families.size + 2) ** 2 * _ROUNDING * size
+
+
+@kernel(_NETWORKS, float64, float64, seconds=1.5)
+def all_cost_more(networks, most, cutoff):
+    """Return whether all networks within `most` of the step's bound cost the cutoff or more.
 
     One child after the other takes each of its families, next the child that has fewest left. A
     network costs the sum of its excesses and, for each cut, by how much the shares exceed the
@@ -265,16 +289,15 @@ def all_cost_more(networks, most):
             depth -= 1
         elif left[depth, k]:
             if depth + 1 == m:
-                return False
+                if not _reaches(networks, at - 1, cutoff):
+                    return False
+                continue
             after = depth + 1
             costs[after] = costs[depth] + _more(networks, totals[depth], k)
             totals[after], left[after], reach[after] = totals[depth], left[depth], reach[depth]
             for i in range(networks.starts[k], networks.starts[k + 1]):
                 totals[after, networks.cuts[i]] += networks.shares[i]
-            for p in networks.parents[networks.allowed[k]]:
-                for y in range(m):
-                    if reach[depth, y, p]:
-                        reach[after, y] |= reach[depth, x]
+            _lead(reach[depth], networks.parents[networks.allowed[k]], x, reach[after])
             is_chosen[x] = True
             rest = left[after], reach[after], totals[after], most - costs[after], is_chosen
             children[after] = _next_child(networks, *rest)

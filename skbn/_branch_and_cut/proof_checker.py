@@ -288,9 +288,10 @@ class _Replay:
         m, n_cuts = self._m, len(bounds)
         largest = (m + 2) ** 2 * shares.sum(axis=1).max() + sum(bounds)
         most += EPSILON * (largest + 4 * m * (n_cuts + 1) * most)
-        of_families = excess, starts, cuts, shares[families, cuts], np.array(bounds)
-        networks = Networks(self._families.parents, visit.allowed, first, *of_families)
-        if not all_cost_more(networks, most):
+        given = self._families
+        which = given.parents, visit.allowed, first, given.cost, given.rest
+        networks = Networks(*which, excess, starts, cuts, shares[families, cuts], np.array(bounds))
+        if not all_cost_more(networks, most, self._cutoff):
             raise ProofError(f"{self._name} has a network that costs less than the cutoff")
 
     def _totals(self, visit: _Visit, first: npt.NDArray[np.int64]) -> Totals:
