@@ -51,14 +51,13 @@ class FamilyLists:
             if y not in bit_of:
                 bit_of[y] = len(known)
                 known.append(y)
-        n_words = max(1, -(-len(known) // _WORD))
-        added = np.zeros((len(scores), n_words), dtype=np.uint64)
+        n_words, old = max(1, -(-len(known) // _WORD)), self._sets[child]
+        every = np.zeros((len(old) + len(scores), n_words), dtype=np.int64)
+        every[: len(old), : old.shape[1]] = old
+        added = every[len(old) :].view(np.uint64)
         for y, is_parent in zip(columns, sets.T, strict=True):
             word, bit = divmod(bit_of[y], _WORD)
             added[:, word] |= is_parent.astype(np.uint64) << np.uint64(bit)
-        old = self._sets[child]
-        old = np.pad(old, ((0, 0), (0, n_words - old.shape[1])))
-        every = np.concatenate([old, added.view(np.int64)])
         every_score = np.concatenate([self._scores[child], scores])
         best_first = np.argsort(-every_score, kind="stable")
         every, every_score = every[best_first], every_score[best_first]
