@@ -61,8 +61,8 @@ _MOST_KEPT_ADDED, _MOST_BYTES_KEPT = 60, 1 << 28
 _MOST_ROUNDS_OF_NODE = 6
 _WINDOWS_OF_NODE = 6
 _WIDTHS_OF_NODE = (7, 11)
-# The most work by which all networks of a node are gone through, in the root and in the tree: the
-# families that are left times those that are chosen. One or two tenths of a second.
+# How much work going through all networks of a node may take, at the root and in the tree: families
+# that are left, times choices. One or two tenths of a second.
 _WORK_OF_ROOT, _WORK_OF_NODE = 1 << 23, 1 << 22
 # Choices between two looks at the clock.
 _CHOICES = 1 << 12
@@ -381,7 +381,7 @@ class _Search:
     def _enumerate(
         self, node: Node, pricing: Pricing, allowed: Booleans, most: float = math.inf
     ) -> bool:
-        """Go through all networks of a node, with this work; return whether that closes it.
+        """Go through all networks of a node with limited work; return whether that closes it.
 
         The cuts' multipliers bound the costs of networks that share some families.
         """

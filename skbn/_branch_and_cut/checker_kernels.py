@@ -244,7 +244,7 @@ def _next_child(networks, left, reach, totals, most, is_chosen):
 
 @inner_kernel
 def _lead(before, parents, x, reach):
-    """Let the paths to some parents lead on to their child, and where its paths lead."""
+    """Extend the paths that end at some parents to their child and its descendants."""
     for p in parents:
         for y in range(before.shape[0]):
             if before[y, p]:
@@ -253,7 +253,7 @@ def _lead(before, parents, x, reach):
 
 @inner_kernel
 def _reaches(networks, families, cutoff):
-    """Return whether some families cost a number or more, in sums of twice the digits."""
+    """Return whether families cost at least the cutoff, summed with twice the digits."""
     high, low, size = -cutoff, 0.0, abs(cutoff)
     for k in networks.allowed[families]:
         high, left = two_sum(high, networks.cost[k])
