@@ -160,7 +160,10 @@ def column_values(values: Any, name: Any) -> Floats | None:
     column = values[:, name] if isinstance(values, np.ndarray) else values[name]
     try:
         array = np.asarray(column)
-        return array.astype(np.float64) if array.dtype.kind in "iuf" else None
+        kind = array.dtype.kind
+        if kind == "O" and any(isinstance(each, str) for each in array):
+            return None  # also texts like "1", which are categories
+        return array.astype(np.float64) if kind in "biufO" else None
     except (TypeError, ValueError):
         return None
 

@@ -408,7 +408,8 @@ BootstrapBNLearner or GaussianBayesianNetwork
         for lag in range(1, self.n_lags + 1):
             for column, copy in zip(self.columns, _of_lag(self.columns, lag), strict=True):
                 v = dynamics.columns.index(column) if column in dynamics.columns else None
-                if v is None or not dynamics.weights[lag, v].any():
+                # A value that is k steps old at first is k + 1 steps old at the second step.
+                if v is None or not dynamics.weights[lag : lag + steps, v].any():
                     continue
                 place = copy if isinstance(copy, str) else copy - len(self.columns)
                 values = lags.column_values(table, place)

@@ -1,14 +1,18 @@
 """Forecasts and impulse responses: against statsmodels, simulations and the unrolled network."""
 
-from itertools import combinations
+from itertools import combinations, product
 
 import networkx as nx
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import reference
 import statsmodels.tsa.api as tsa
 from agreement import raises
+from hypothesis import given
+from hypothesis import strategies as st
+from statsmodels.tsa.vector_ar import var_model
 
 from skbn import (
     BootstrapBNLearner,
@@ -69,6 +73,103 @@ def test_forecasts_of_statsmodels(series):
     np.testing.assert_allclose(ours.mean, theirs, rtol=1e-8, atol=1e-8)
 
 
+def network_of(equations):
+    """Return the network of equations as `reference.future_of_equations` takes them."""
+    dag = nx.DiGraph()
+    for child, (intercept, variance, weights) in equations.items():
+        dag.add_node(child, intercept=intercept, noise_variance=variance)
+        for (column, lag), weight in weights.items():
+            dag.add_edge(f"{column}.L{lag}" if lag else column, child, weight=weight)
+    for node in {*dag} - {*equations}:
+        dag.add_node(node, intercept=0.0, noise_variance=1.0, exogenous=True)
+    return GaussianBayesianNetwork(dag)
+
+
+def random_equations(rng, columns, n_lags):
+    """Return equations in which each effect of each lag is there or not."""
+    equations = {}
+    for number, child in enumerate(columns):
+        own = {(column, 0) for column in columns[:number]}
+        own |= {(column, lag) for column in columns for lag in range(1, n_lags + 1)}
+        weights = {place: rng.normal() / 2 for place in sorted(own) if rng.random() < 0.3}
+        equations[child] = (rng.normal(), rng.uniform(0.5, 2), weights)
+    return equations
+
+
+@given(st.integers(1, 4), st.integers(0, 2**32 - 1))
+def test_any_pattern_of_lags(n_lags, seed):
+    """Two series, an exogenous season, values that are set, and impulse responses."""
+    rng, columns = np.random.default_rng(seed), [*"abc"]
+    equations = random_equations(rng, columns, n_lags)
+    X = pd.DataFrame(rng.normal(size=(2 * n_lags + 4, 4)), columns=[*columns, "season"])
+    of = np.arange(len(X)) % 2
+    is_given = rng.random() < 0.5
+    if is_given:
+        equations["c"][2]["season", int(rng.integers(n_lags + 1))] = 1.5
+    series, network = lagged(X, n_lags, groups=of), network_of(equations)
+    steps = 6
+    do = {"b": [None if rng.random() < 0.7 else rng.normal() for _ in range(steps)]}
+    season, outside = rng.normal(size=steps), None
+    if is_given:
+        outside = {"season": season}
+    found = series.forecast(network, steps, do=do, exogenous=outside)
+    for number in range(2):
+        past = X[of == number].iloc[-n_lags:].to_dict("records")
+        held = [
+            {"season": s} | ({} if b is None else {"b": b})
+            for s, b in zip(season, do["b"], strict=True)
+        ]
+        means, variances = reference.future_of_equations(equations, past, held)
+        own = found.mean.loc[number][columns]
+        np.testing.assert_allclose(own, pd.DataFrame(means)[columns], rtol=1e-9, atol=1e-9)
+        own = found.std.loc[number][columns] ** 2
+        np.testing.assert_allclose(own, pd.DataFrame(variances)[columns], rtol=1e-9, atol=1e-12)
+    responses = series.impulse_responses(network, steps)
+    nothing = [dict.fromkeys([*columns, "season"], 0.0)] * n_lags
+    base = reference.future_of_equations(equations, nothing, [{"season": 0.0}] * (steps + 1))[0]
+    for column in columns:
+        raised = dict(equations)
+        raised[column] = (raised[column][0] + 1, *raised[column][1:])
+        first = reference.future_of_equations(raised, nothing, [{"season": 0.0}])[0]
+        now = [*nothing[1:], first[0]]
+        later = reference.future_of_equations(equations, now, [{"season": 0.0}] * steps)[0]
+        expected = pd.DataFrame(first + later) - pd.DataFrame(base)
+        for effect in columns:
+            np.testing.assert_allclose(responses[column, effect], expected[effect], atol=1e-9)
+
+
+@pytest.mark.parametrize("n_lags", [1, 2, 3, 4])
+@pytest.mark.parametrize("seed", range(5))
+def test_vector_autoregressions_with_missing_lags(n_lags, seed):
+    rng, columns = np.random.default_rng(seed), [*"abc"]
+    equations = random_equations(rng, columns, n_lags)
+    weights = np.zeros((n_lags + 1, 3, 3))
+    for child, (_, _, own) in equations.items():
+        for (column, lag), weight in own.items():
+            weights[lag, columns.index(child), columns.index(column)] = weight
+    whole = np.linalg.inv(np.eye(3) - weights[0])
+    intercepts, variances = zip(*((a, b) for a, b, _ in equations.values()), strict=True)
+    noise = whole @ np.diag(variances) @ whole.T
+    var = var_model.VARProcess(whole @ weights[1:], None, noise)
+    X = pd.DataFrame(rng.normal(size=(9, 3)), columns=columns)
+    series, network = lagged(X, n_lags), network_of(equations)
+    found = series.forecast(network, 7)
+    means = var_model.forecast(X.to_numpy()[-n_lags:], var.coefs, whole @ intercepts, 7)
+    np.testing.assert_allclose(found.mean[columns], means)
+    variances = np.diagonal(var.forecast_cov(7), axis1=1, axis2=2)
+    np.testing.assert_allclose(found.std[columns] ** 2, variances)
+    factor = np.linalg.cholesky(noise)
+    ours = series.impulse_responses(network, 7, shock="deviation")
+    theirs = var.orth_ma_rep(7, P=factor)
+    for (i, cause), (j, effect) in product(enumerate(columns), enumerate(columns)):
+        np.testing.assert_allclose(ours[cause, effect], theirs[:, j, i], atol=1e-12)
+    futures = series.simulate(network, 3, 4000, random_state=0)
+    for step in futures.index.unique(level="step"):
+        some = futures.xs(step, level="step")[columns]
+        error = found.std.loc[step, columns] / 4000**0.5
+        assert (abs(some.mean() - found.mean.loc[step, columns]) < 5 * error).all()
+
+
 @pytest.mark.parametrize("do", [{}, {"demand": 3.0}, {"demand": [None, 1.0, None, 2.0], "cold": 0}])
 def test_forecasts_are_those_of_simulations(series, found, do):
     forecast = series.forecast(found, 4, do=do)
@@ -110,6 +211,10 @@ def test_containers(found):
     polars = lagged(pl.from_pandas(X), N_LAGS)
     assert polars.next_row().columns == polars.exogenous
     np.testing.assert_allclose(polars.forecast(found, 2).mean, expected.mean)
+    flags = X.assign(cold=X["cold"] > 0)
+    expected = lagged(flags.astype(float), N_LAGS).forecast(found, 2).mean
+    for same in (flags, pl.from_pandas(flags), flags.astype(object), flags.convert_dtypes()):
+        np.testing.assert_allclose(lagged(same, N_LAGS).forecast(found, 2).mean, expected)
     quarters = X.set_axis(pd.period_range("1970Q1", periods=200, freq="Q"))
     labels = lagged(quarters, N_LAGS).forecast(found, 2).mean.index
     assert labels.astype(str).tolist() == ["2020Q1", "2020Q2"]

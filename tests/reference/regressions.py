@@ -187,3 +187,31 @@ def lagged_rows(rows, n_lags, groups):
             found.append([*row, *(x for k in range(1, n_lags + 1) for x in before[-k])])
             numbers.append(i)
     return found, numbers
+
+
+def future_of_equations(equations, past, held):
+    """Means and variances of later steps; each value is a mean and a weight for each noise.
+
+    equations has, for each column, its intercept, noise variance and weights by (column, lag), in
+    an order in which those of lag 0 come first. past has rows of all columns, the latest last, and
+    held, for each step, the columns that are set or given.
+    """
+    values = [{column: (value, {}) for column, value in row.items()} for row in past]
+    for step, fixed in enumerate(held):
+        values.append({column: (value, {}) for column, value in fixed.items()})
+        for child, (intercept, variance, weights) in equations.items():
+            if child in fixed:
+                continue
+            mean, noises = intercept, {(child, step): variance**0.5}
+            for (column, lag), weight in weights.items():
+                own, theirs = values[len(past) + step - lag][column]
+                mean += weight * own
+                for noise, size in theirs.items():
+                    noises[noise] = noises.get(noise, 0) + weight * size
+            values[-1][child] = mean, noises
+    means = [{column: value[0] for column, value in row.items()} for row in values[len(past) :]]
+    variances = [
+        {column: sum(size**2 for size in value[1].values()) for column, value in row.items()}
+        for row in values[len(past) :]
+    ]
+    return means, variances
