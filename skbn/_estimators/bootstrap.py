@@ -428,7 +428,7 @@ class BootstrapBNLearner(OneNetworkEstimator):
         """Return the total effect of an intervention on an outcome, over the resamples' networks.
 
         Where a resample leaves edges undirected, the effects in all networks of the equivalence
-        class share its weight; for several causes, or categories, it is that of its network.
+        class share its weight.
 
         Parameters
         ----------

@@ -721,7 +721,7 @@ class GaussianBNPosterior(SearchParameters, NetworkEstimator):
 
         Returns
         -------
-        effect : EffectPosterior, or EffectEstimate for a dict
+        effect : EffectPosterior, or EffectEstimate for several causes
             Its mean, standard deviation and quantiles, and the probability that there is no effect.
             The latter is exact with the uniform prior. It comes from the samples with the order
             prior, and with more than 20 columns if knowledge decides which of the two may come
@@ -752,8 +752,11 @@ class GaussianBNPosterior(SearchParameters, NetworkEstimator):
         check_is_fitted(self)
         if isinstance(cause, Mapping):
             answers.require_two(n_samples)
+            asked = effect_estimates.read_intervention(self._known_nodes, cause, outcome)
+            if len(asked.causes) == 1:
+                pair = [asked.change], [asked.reading]
+                return self._effects(*pair, n_samples, random_state)._effect(0, 0)
             networks = self.sample_networks(n_samples, random_state)
-            asked = effect_estimates.read_intervention(networks[0]._blocks, cause, outcome)
             found = [network._effect_of(asked) for network in networks]
             parts = [each._replace(errors=np.zeros(1)) for each in found]
             return effect_estimates.mixture(

@@ -27,7 +27,7 @@ from skbn._data.statistics import Groups
 from skbn._displays.forest_display import ForestDisplay
 from skbn._displays.notebook import TableRepr, frame_of
 from skbn._networks import effects
-from skbn._networks.effects import change_and_reading, matrix_of, path_columns
+from skbn._networks.effects import Combination, change_and_reading, matrix_of, path_columns
 from skbn._networks.gaussian import LinearGaussianModel
 
 
@@ -315,26 +315,34 @@ class Intervention(NamedTuple):
 
     Parameters
     ----------
-    cause, outcome : object
-        As the user names them.
     shown : tuple
-        The same as they are shown.
+        The cause and the outcome as they are shown.
     nodes : Nodes
+    causes : list of int
+        The nodes that are set.
+    reading : Combination
+        The outcome.
     held : list of int
-        The columns that are set.
+        The columns of the causes.
     shift : ndarray of shape (n_columns,)
         By how much.
     weights : ndarray of shape (n_columns,)
         The outcome is the sum of the columns with these weights.
     """
 
-    cause: Any
-    outcome: Any
     shown: tuple[Any, Any]
     nodes: Nodes
+    causes: list[int]
+    reading: Combination
     held: list[int]
     shift: Floats
     weights: Floats
+
+    @property
+    def change(self) -> Combination:
+        """The change of the only cause."""
+        (cause,) = self.causes
+        return Combination(self.shown[0], cause, self.held, self.shift[self.held].tolist())
 
 
 def read_intervention(nodes: Nodes, cause: Any, outcome: Any) -> Intervention:
@@ -362,8 +370,8 @@ def read_intervention(nodes: Nodes, cause: Any, outcome: Any) -> Intervention:
         shift[part.columns] += size * np.array(part.weights)
     (weights,) = matrix_of([reading], len(shift))
     shown = (cause if isinstance(cause, Mapping) else part.label), reading.label
-    held_columns = nodes.columns_of(sorted(held))
-    return Intervention(cause, outcome, shown, nodes, held_columns, shift, weights)
+    causes = sorted(held)
+    return Intervention(shown, nodes, causes, reading, nodes.columns_of(causes), shift, weights)
 
 
 # What networks say
@@ -435,14 +443,18 @@ def class_effects(
 ) -> EffectParts:
     """Return the effects in a network's equivalence class, each with the share of its members.
 
-    Each set of parents that the cause has in some member counts by the number of these members. The
-    errors are those of the regression on the cause and these parents. Interventions on several
-    nodes have the effect of the network as it is.
+    Each choice of parents that the causes have in some member counts by the number of these
+    members. The errors are those of the regression on a single cause and these parents, or with
+    several causes those of a member.
     """
-    if isinstance(asked.cause, Mapping):
-        return effect_parts(model, groups, asked)
     nodes = asked.nodes
-    found = effects.class_effect_columns(model, nodes, asked.cause, asked.outcome)
+    if len(asked.causes) > 1:
+        members = effects.class_members(model, nodes, asked.causes)
+        models = [effects.equivalent_model(model, nodes, member) for member, _ in members]
+        parts = [effect_parts(each, groups, asked) for each in models]
+        n_members = np.array([n for _, n in members], dtype=np.float64)
+        return _together(parts)._replace(weights=n_members / n_members.sum())
+    found = effects.class_effect_columns(model, nodes, asked.change, asked.reading)
     values, n_members = found["effect"], np.array(found["n_members"], dtype=np.float64)
     errors, freedom = np.full(len(values), np.nan), np.full(len(values), np.inf)
     for i, adjusted in enumerate(found["adjusted_for"]):
@@ -456,10 +468,15 @@ def class_effects(
     return EffectParts(values, errors, n_members / n_members.sum(), freedom)
 
 
+def _together(parts: Sequence[EffectParts]) -> EffectParts:
+    """Return the effects of several networks, whose weights sum to 1."""
+    found = EffectParts(*(np.concatenate(each) for each in zip(*parts, strict=True)))
+    return found._replace(weights=found.weights / found.weights.sum())
+
+
 def mixture(asked: Intervention, parts: Sequence[EffectParts], source: str) -> EffectEstimate:
     """Return an effect over networks."""
-    values, errors, weights, freedom = (np.concatenate(each) for each in zip(*parts, strict=True))
-    return EffectEstimate(*asked.shown, values, errors, weights / weights.sum(), freedom, source)
+    return EffectEstimate(*asked.shown, *_together(parts), source)
 
 
 _MOST_SHOWN = 10

@@ -18,6 +18,7 @@ changes keep all bits.
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import replace
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -34,7 +35,7 @@ from skbn._data.encoding import encoded_rows
 from skbn._data.nodes import Nodes
 from skbn._data.row_values import in_order_of_rows
 from skbn._data.table import Table
-from skbn._networks.equivalence import parent_set_counts
+from skbn._networks.equivalence import members_by_parents
 from skbn._networks.gaussian import LinearGaussianModel
 from skbn._networks.inference import filled, values_of_columns, with_values
 from skbn._regressions.least_squares import solve_triangular, triangular_factor
@@ -306,7 +307,7 @@ def _path_counts(parents: list[int]) -> list[list[int]]:
 
 
 def class_effect_columns(
-    model: LinearGaussianModel, nodes: Nodes, cause: Any, outcome: Any
+    model: LinearGaussianModel, nodes: Nodes, change: Combination, reading: Combination
 ) -> dict[str, Any]:
     """Return the columns of a table with a row for each set of parents that the cause may have.
 
@@ -317,7 +318,28 @@ def class_effect_columns(
     ValueError
         If a node has no noise: its class has other members then; if there are too many sets.
     """
-    change, reading = change_and_reading(nodes, cause, outcome)
+    found = class_members(model, nodes, [change.node])
+    adjusted = [member[change.node] for member, _ in found]
+    dag, factor = dag_of(range(len(nodes.names)), found[0][0]), model.factor()
+    return {
+        "effect": np.array([_effect(factor, dag, nodes, change, reading, z) for z in adjusted]),
+        "n_members": [n for _, n in found],
+        "adjusted_for": [[nodes.names[v] for v in members_of(z)] for z in adjusted],
+    }
+
+
+def class_members(
+    model: LinearGaussianModel, nodes: Nodes, causes: Sequence[int]
+) -> list[tuple[list[int], int]]:
+    """Return a member of the class for each choice of the causes' parents, as masks of nodes.
+
+    With it comes how many members give the causes these parents, the most frequent choices first.
+
+    Raises
+    ------
+    ValueError
+        As `class_effect_columns`.
+    """
     for node, variance in zip(model.nodes, model.noise_variance, strict=True):
         if variance == 0:
             raise ValueError(
@@ -331,16 +353,28 @@ def class_effect_columns(
     for child, mask in enumerate(fixed):
         for parent in members_of(mask):
             allowed[parent] &= ~(1 << child)
-    counts = parent_set_counts(parents, change.node, allowed)
-    ordered = sorted(counts.items(), key=lambda item: -item[1])
-    dag, factor = dag_of(range(len(parents)), parents), model.factor()
-    return {
-        "effect": np.array(
-            [_effect(factor, dag, nodes, change, reading, mask) for mask, _ in ordered]
-        ),
-        "n_members": [n for _, n in ordered],
-        "adjusted_for": [[nodes.names[v] for v in members_of(mask)] for mask, _ in ordered],
-    }
+    return sorted(members_by_parents(parents, causes, allowed), key=lambda item: -item[1])
+
+
+def equivalent_model(
+    model: LinearGaussianModel, nodes: Nodes, member: list[int]
+) -> LinearGaussianModel:
+    """Return the coefficients of the same distribution for another member of the class."""
+    factor, coef = model.factor(), model.coef.copy()
+    parents = nodes.parents_of_columns(member)
+    for child, mask in enumerate(parents):
+        if mask != model.parents[child]:
+            coef[:, child], given = 0.0, members_of(mask)
+            coef[given, child] = _regressed(factor[:, given], factor[:, child], len(given))
+    return replace(model, parents=parents, coef=coef)
+
+
+def _regressed(given: Floats, outcome: Floats, k: int) -> Floats:
+    """Return the last k coefficients of a regression on some columns."""
+    scaled, unit = equilibrated(np.column_stack([given, outcome]))
+    corner = triangular_factor(scaled)[-k - 1 :, -k - 1 :]
+    solved = solve_triangular(corner[:k, :k], corner[:k, k])
+    return np.asarray(solved * (unit[-1] / unit[-k - 1 : -1]))
 
 
 def _effect(
@@ -362,12 +396,8 @@ def _effect(
         return 0.0
     own, outcome = nodes.columns_of([change.node]), factor[:, reading.columns] @ reading.weights
     causes = factor[:, [*nodes.columns_of(given), *own]]
-    scaled, unit = equilibrated(np.column_stack([causes, outcome]))
-    k = len(own)
-    corner = triangular_factor(scaled)[-k - 1 :, -k - 1 :]
-    solved = solve_triangular(corner[:k, :k], corner[:k, k])
     weights = matrix_of([change], factor.shape[1])[0, own]
-    return float(weights @ (solved * (unit[-1] / unit[-k - 1 : -1])))
+    return float(weights @ _regressed(causes, outcome, len(own)))
 
 
 # Rows

@@ -7,8 +7,10 @@ column's parents. Knowledge of directions is a list of masks as well. It marks t
 edges are fixed, because the knowledge rules out their reverse.
 """
 
+from __future__ import annotations
+
 import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from itertools import combinations
 from typing import Any, Self
@@ -371,28 +373,36 @@ def edge_shares(parents: list[int], allowed: list[int] | None = None) -> Floats:
     return shares
 
 
-def parent_set_counts(
-    parents: list[int], column: int, allowed: list[int] | None = None
-) -> dict[int, int]:
-    """Return how many members of a class give a column each set of parents that any gives it.
+def members_by_parents(
+    parents: list[int], columns: Sequence[int], allowed: list[int] | None = None
+) -> list[tuple[list[int], int]]:
+    """Return a member for each choice of parents that members of a class give some columns.
 
-    Other parameters as for `number_of_members`. Sets of parents are masks.
+    Other parameters as for `number_of_members`. With each member comes the number of members that
+    give these columns the same parents. Its other edges need not be allowed.
 
     Raises
     ------
     ValueError
-        If a column may have more than 8192 sets of parents.
+        If the columns may have more than 8192 sets of parents.
 
     Notes
     -----
-    The column's parents are those that all members have, and any clique of its neighbours by
+    A column's parents are those that all members have, and any clique of its neighbours by
     undirected edges. Once all edges of one column have a direction, those that do not follow make
     components that are directed independently again (Hauser & Bühlmann 2012, "Characterization and
     greedy learning of interventional Markov equivalence classes of directed acyclic graphs").
     """
-    members = _Members(parents, allowed)
-    around, joined = members.undirected[column], joined_columns(parents)
-    counts = {}
+    joined, found = joined_columns(parents), [_Members(parents, allowed)]
+    for column in columns:
+        found = [each for members in found for each in _directed_at(column, members, joined)]
+        _require_few(found)
+    return [(members.member, members.count_all()) for members in found]
+
+
+def _directed_at(column: int, members: _Members, joined: list[int]) -> Iterator[_Members]:
+    """Yield the parts of some members that give a column the same parents."""
+    around = members.undirected[column]
     for clique in _cliques(around, joined):
         directed = [*members.compelled]
         directed[column] |= clique
@@ -401,13 +411,10 @@ def parent_set_counts(
         member = consistent_extension(joined, directed)
         if member is None:
             continue
-        with_clique = _Members(member, allowed, directed)
+        with_clique = _Members(member, members.allowed, directed)
         follows = zip(with_clique.compelled, with_clique.allowed, strict=True)
-        if any(mask & ~may for mask, may in follows):
-            continue
-        if n := with_clique.count_all():
-            counts[directed[column]] = n
-    return counts
+        if not any(mask & ~may for mask, may in follows) and with_clique.count_all():
+            yield with_clique
 
 
 def _cliques(columns: int, joined: list[int]) -> list[int]:
@@ -421,13 +428,18 @@ def _cliques(columns: int, joined: list[int]) -> list[int]:
     cliques = [0]
     for v in members_of(columns):
         cliques += [clique | 1 << v for clique in cliques if not clique & ~joined[v]]
-        if len(cliques) > _MOST_PARENT_SETS:
-            raise ValueError(
-                f"A column may have more than {_MOST_PARENT_SETS:,} sets of parents in this "
-                "equivalence class. Narrow it down by what is known: give its edges the attribute "
-                "fixed, or learn with tiers, required or forbidden edges."
-            )
+        _require_few(cliques)
     return cliques
+
+
+def _require_few(found: Sequence[Any]) -> None:
+    """Raise if there are too many sets of parents."""
+    if len(found) > _MOST_PARENT_SETS:
+        raise ValueError(
+            f"The causes may have more than {_MOST_PARENT_SETS:,} sets of parents in this "
+            "equivalence class. Narrow it down by what is known: give its edges the attribute "
+            "fixed, or learn with tiers, required or forbidden edges."
+        )
 
 
 class _Members:
@@ -443,6 +455,8 @@ class _Members:
 
     Attributes
     ----------
+    member : list of m int
+        The masks of the parents in one of them.
     compelled : list of m int
         The masks of the parents that all members have.
     undirected : dict of int to int
@@ -455,6 +469,7 @@ class _Members:
         self, parents: list[int], allowed: list[int] | None, fixed: list[int] | None = None
     ) -> None:
         every = (1 << len(parents)) - 1
+        self.member = parents
         self.allowed = [every] * len(parents) if allowed is None else allowed
         self.compelled = compelled_parents(parents, fixed)
         self.undirected = dict(enumerate(joined_columns(parents)))

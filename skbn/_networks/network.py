@@ -1538,8 +1538,9 @@ class GaussianBayesianNetwork(NetworkState):
             3.0          1          [a]
             0.0          1          [c]
         """
-        columns = effects.class_effect_columns(self._model(), self._blocks, cause, outcome)
-        return frame_of(columns)
+        nodes = self._blocks
+        asked = effects.change_and_reading(nodes, cause, outcome)
+        return frame_of(effects.class_effect_columns(self._model(), nodes, *asked))
 
     def adjustment_sets(
         self,
