@@ -13,6 +13,7 @@ from skbn._core.arrays import Floats
 from skbn._core.text import first_few, readable_value
 from skbn._data.containers import check_labels, frame_labels, row_labels
 from skbn._data.sample import RowSummary, Sample
+from skbn._regressions.least_squares import triangular_factor
 from skbn._regressions.set_function import SCORE_ACCURACY
 
 _ROUNDING = 1e-6
@@ -187,13 +188,14 @@ def from_covariance(
                     f"std must be positive; it is {each:g} for column {column!r}. Leave out "
                     "columns that do not vary."
                 )
-    factor = _triangle(correlation, columns, n_samples)
+    factor, size = _triangle(correlation, columns, n_samples)
     mean = np.zeros(m) if means is None else _read_vector(means, columns, "means")
     _, exponent = np.frexp(np.maximum(scale, np.abs(mean)))
     exponent = exponent.clip(-1000, 1000)  # powers of two and their inverses are normal numbers
     units = np.ldexp(1.0, -exponent)
     summary = RowSummary(
-        *(int(np.ceil(n_samples)), n_samples, -scale, scale, exponent, mean * units, np.zeros(m)),
+        *(int(np.ceil(n_samples)), n_samples, -size * scale, size * scale),
+        *(exponent, mean * units, np.zeros(m)),
         np.sqrt(n_samples - ddof) * factor * (scale * units),
     )
     return CovarianceTable(summary, columns, is_standardised=is_unit and std is None)
@@ -390,14 +392,22 @@ def _completed(matrix: Floats, labels: list[Any] | None) -> Floats:
     return (matrix + matrix.T) / 2
 
 
-def _triangle(correlation: Floats, columns: list[Any], n_samples: float) -> Floats:
-    """Return the upper triangular Cholesky factor; raise unless scores of it are accurate."""
+def _triangle(correlation: Floats, columns: list[Any], n_samples: float) -> tuple[Floats, float]:
+    """Return the upper triangular factor, and how large the entries count as in their units.
+
+    Raise unless scores of it are accurate, or will be checked for families of fewer columns.
+    """
     m = len(correlation)
     values, vectors = np.linalg.eigh(correlation)
     smallest = float(values[0])
     # No residual variance is below the smallest eigenvalue. A relative error of it changes a score
     # by n / 2 times the error.
     least = n_samples / 2 * np.sqrt(m) * np.finfo(np.float64).eps / SCORE_ACCURACY
+    if -least <= smallest <= least and n_samples <= m:
+        # Few rows: some families have scores. A small residual's square has the rounding of the
+        # products, as if its own rounding were that of entries far from their mean.
+        halves = np.sqrt(values.clip(0))[:, np.newaxis] * vectors.T
+        return triangular_factor(halves), float(np.sqrt(least) / (2 * np.finfo(np.float64).eps))
     if smallest <= least:
         wanted = max(_SMALLEST_EIGENVALUE, 2 * least)
         share = float(np.ceil(100 * (wanted - smallest) / (1 - smallest)) / 100)
@@ -406,11 +416,11 @@ def _triangle(correlation: Floats, columns: list[Any], n_samples: float) -> Floa
             "cov is not positive definite: the smallest eigenvalue of its correlations is "
             f"{smallest:.3g}, and most of it is of [{first_few([columns[j] for j in involved])}]. "
             "Numbers that were rounded in print do that, covariances that are each of other rows, "
-            "no more rows than columns, and columns that are sums of others. Give more digits, "
+            "and columns that are sums of others. Give more digits, "
             "leave out a column, or multiply all numbers off the diagonal by "
             f"{1 - share:g}, as by {1 - share:g} * cov + {share:g} * numpy.diag(numpy.diag(cov))"
         )
-    return np.ascontiguousarray(np.linalg.cholesky(correlation).T)
+    return np.ascontiguousarray(np.linalg.cholesky(correlation).T), 1.0
 
 
 def _read_vector(values: Any, columns: list[Any], parameter: str) -> Floats:

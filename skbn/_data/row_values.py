@@ -10,7 +10,7 @@ import numpy.typing as npt
 from skbn._core.arrays import Floats, Integers
 from skbn._core.columns import is_series
 from skbn._core.text import readable_value, warn
-from skbn._data.containers import missing_in
+from skbn._data.containers import missing_in, row_labels
 from skbn.exceptions import SampleWeightWarning
 
 # A sum of weights beyond these, or what is computed from it, may leave float64's range.
@@ -197,6 +197,33 @@ def read_row_groups(groups: Any, labels: Any, n_rows: int, name: str) -> tuple[I
                 f"{readable_value(group)} for row {row}."
             ) from None
     return numbers, list(number_of)
+
+
+def without_groups(X: Any, labels: list[str], name: str) -> tuple[Any, Any]:
+    """Return a frame, and its column or level of the index that says whose the rows are.
+
+    Raises
+    ------
+    ValueError
+        If there is no such column or level, or more than one.
+    """
+    index = row_labels(X)
+    levels = [] if index is None else list(index.names)
+    if (name in labels) + levels.count(name) > 1:
+        raise ValueError(
+            f"groups={name!r} is the name of a column of X and of a level of its index, or of two "
+            f"levels. Leave one out, for example by X.drop(columns={name!r})."
+        )
+    if name in levels:
+        return X, index.get_level_values(name)
+    if name not in labels:
+        raise ValueError(
+            f"groups={name!r} is neither a column of X, {readable_value(labels)}, nor a level of a "
+            f"pandas index; its levels are {readable_value(levels)}. Name one of these, or pass a "
+            "value for each row."
+        )
+    others = [label for label in labels if label != name]
+    return X.select(others) if hasattr(X, "select") else X[others], X[name]
 
 
 def warn_unless_counts(weight: Floats, n_rows: int) -> None:

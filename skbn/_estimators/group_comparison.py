@@ -28,7 +28,8 @@ from skbn._core.columns import parents_in
 from skbn._core.resources import explained
 from skbn._core.subsets import mask_of, members_of
 from skbn._core.text import readable_name, readable_value
-from skbn._data.row_values import read_row_groups
+from skbn._data.containers import check_labels, frame_labels
+from skbn._data.row_values import read_row_groups, without_groups
 from skbn._data.sample import Sample
 from skbn._displays.forest_display import ForestDisplay
 from skbn._displays.notebook import TableRepr, frame_of
@@ -64,7 +65,8 @@ class GroupComparison(TableRepr):
     structure : GaussianBayesianNetwork
         The best network of all rows, as deviations from the means of their groups.
     networks : dict of label to GaussianBayesianNetwork
-        This structure with the parameters of each group, by least squares.
+        This structure with the parameters of each group, by least squares. Groups whose rows are
+        too few or too alike for that are left out, and have no differences.
     level : float
         The probability with which *all* intervals hold.
     n_tests : int
@@ -113,7 +115,8 @@ class GroupComparison(TableRepr):
             - `p_value`: of no difference, multiplied by `n_tests`;
             - `differs`: whether the interval leaves out 0.
 
-            Edges of nodes of several columns have no single coefficient: their numbers are NaN.
+            Edges of nodes of several columns have no single coefficient: their numbers are NaN, as
+            are those of groups that are not among `networks`.
         """
         return frame_of(self.columns)
 
@@ -141,7 +144,10 @@ class GroupComparison(TableRepr):
         """
         table, is_known = self.columns, ~np.isnan(self.columns["difference"])
         if not is_known.any():
-            raise ValueError("The structure has no edges between single columns to compare.")
+            raise ValueError(
+                "There are no differences to draw: the structure has no edges between single "
+                "columns, or fewer than two groups have rows enough for coefficients."
+            )
         pairs = zip(table["group"], table["other"], strict=True)
         edges = zip(table["parent"], table["child"], strict=True)
         labels = [f"{p} → {c}" for p, c in edges]
@@ -178,9 +184,12 @@ class GroupComparison(TableRepr):
 
     def _note(self) -> str:
         differs = self.columns["differs"]
+        few = ", ".join(readable_name(g) for g in self.groups if g not in self.networks)
+        n_known = int(np.isfinite(self.columns["difference"]).sum())
+        without = f"; none are known of {few}, whose rows are too few or too alike" * bool(few)
         return (
-            f"{int(differs.sum())} of {len(differs)} differences of coefficients are beyond chance "
-            f"at the level {self.level:g}, corrected for {self.n_tests} tests"
+            f"{int(differs.sum())} of {n_known} differences of coefficients are beyond chance "
+            f"at the level {self.level:g}, corrected for {self.n_tests} tests{without}"
         )
 
 
@@ -197,8 +206,10 @@ def compare_groups(
     ----------
     X : array-like or data frame of shape (n_samples, n_features), or LocalScores
         The rows of all groups, without missing values.
-    groups : array-like of shape (n_samples,)
-        The label of each row. The labels of a pandas Series go to the rows of the same labels.
+    groups : array-like of shape (n_samples,) or str
+        The label of each row, or the name of a data frame's column that has them, which is then not
+        compared. The labels of a pandas Series go to the rows of the same labels; categories keep
+        their order.
     estimator : GaussianBNPosterior or GaussianBNLearner, optional
         Not fitted. A posterior compares the evidence, summed over all networks, and a learner the
         scores of the best networks, for more columns. Its settings hold for all answers. By default
@@ -264,6 +275,10 @@ def compare_groups(
             f"{readable_value(estimator)}."
         )
     level = level_of(level)
+    labels = frame_labels(X) if isinstance(groups, str) else None
+    if labels is not None:
+        check_labels(labels, X)
+        X, groups = without_groups(X, labels, groups)
     table = read_scores(given, X, needs_rows=True)
     if not isinstance(table, LocalScores) or not table.sample.is_complete:
         raise ValueError(
@@ -308,11 +323,11 @@ def compare_groups(
     parents = [mask_of(each) for each in parents_in(structure.dag, table.columns)]
     constraints = constraints_of(given, table)
     problems = {
-        label: _of_group(label, lambda: _least_squares(table, at, constraints, parents))  # noqa: B023
-        for label, at in rows.items()
+        label: _least_squares(table, at, constraints, parents) for label, at in rows.items()
     }
+    known = {label: problem for label, problem in problems.items() if problem is not None}
     n_edges = sum(mask.bit_count() for mask in constraints.allowed)
-    n_tests = n_edges * len(rows) * (len(rows) - 1) // 2
+    n_tests = n_edges * len(known) * (len(known) - 1) // 2
     joined = None
     if isinstance(given, GaussianBNPosterior):
         joined = [each.edge_probabilities_ for each in (fits[1], *fits[2])]
@@ -323,7 +338,7 @@ def compare_groups(
         dict(zip(_ANSWERS, map(float, answers), strict=True)),
         "log evidence" if has_evidence else "score",
         structure,
-        {label: problem.network(parents) for label, problem in problems.items()},
+        {label: problem.network(parents) for label, problem in known.items()},
         level,
         n_tests,
         columns,
@@ -342,7 +357,10 @@ def _rows_of_groups(groups: Any, sample: Sample) -> dict[Hashable, Integers]:
     if len(labels) < 2:
         raise ValueError(f"There must be two groups or more; all rows are of group {labels}.")
     found = {label: np.flatnonzero(numbers == k) for k, label in enumerate(labels)}
-    if all(isinstance(label, type(labels[0])) for label in labels):
+    categories: Any = getattr(getattr(groups, "dtype", None), "categories", None)
+    if hasattr(categories, "__len__"):  # polars' may be open
+        labels = [label for label in categories if label in found]
+    elif all(isinstance(label, type(labels[0])) for label in labels):
         labels = sorted(labels)
     return {label: found[label] for label in labels}
 
@@ -383,18 +401,24 @@ def _deviations(sample: Sample, groups: Iterable[Integers]) -> Sample:
 
 def _least_squares(
     table: LocalScores, rows: Integers, constraints: Constraints, parents: list[int]
-) -> TableProblem:
-    """Return the problem of some rows whose networks have coefficients of least squares."""
+) -> TableProblem | None:
+    """Return the problem of some rows whose networks have coefficients of least squares.
+
+    It is None if the rows do not determine them. BGe has a score of such rows nevertheless.
+    """
     most = min(len(parents) - 1, 1 + max(mask.bit_count() for mask in parents))
     scores = table._with_sample(table.sample[rows], max_parents=most, criterion=BIC())
     problem = TableProblem(scores, constraints)
-    problem.read()
+    try:
+        problem.read()
+    except ValueError:
+        return None
     return problem
 
 
 def _differences(
     table: LocalScores,
-    problems: dict[Hashable, TableProblem],
+    problems: dict[Hashable, TableProblem | None],
     constraints: Constraints,
     parents: list[int],
     joined: list[Floats] | None,
@@ -448,13 +472,13 @@ def _differences(
 
 
 def _coefficients(
-    problems: Sequence[TableProblem], constraints: Constraints, parents: list[int]
+    problems: Sequence[TableProblem | None], constraints: Constraints, parents: list[int]
 ) -> tuple[list[tuple[int, int]], Floats]:
     """Return pairs of columns, and in each group their coefficients, errors and freedom.
 
     The pairs are the edges, and each edge that could be added without a cycle, beside the parents
     that the child has. The array has the shape (n_groups, 3, n_pairs); it is NaN for nodes of
-    several columns.
+    several columns, and for groups without a problem.
     """
     added = [
         members_of(may & ~own & ~after)
@@ -477,12 +501,16 @@ def _coefficients(
     return pairs, np.array([np.concatenate(each, axis=1) for each in found])
 
 
-def _of_pairs(problem: TableProblem, parents: list[int], pairs: list[tuple[int, int]]) -> Floats:
+def _of_pairs(
+    problem: TableProblem | None, parents: list[int], pairs: list[tuple[int, int]]
+) -> Floats:
     """Return the coefficients of edges, their standard errors and degrees of freedom, (3, k)."""
+    found = np.full((3, len(pairs)), np.nan)
+    if problem is None:
+        return found
     scorer, coef = problem.scorer, problem.model(parents).coef
     of_columns = scorer.nodes.parents_of_columns(parents)
     errors, freedom = standard_errors(scorer.group_statistics, of_columns)
-    found = np.full((3, len(pairs)), np.nan)
     for i, (p, x) in enumerate(pairs):
         ends = scorer.nodes.columns_of([p]), scorer.nodes.columns_of([x])
         if [len(each) for each in ends] == [1, 1]:

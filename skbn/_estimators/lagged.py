@@ -12,7 +12,7 @@ from skbn._core.estimator import Interval, StrOptions, check_values, random_gene
 from skbn._core.text import readable_value, warn
 from skbn._data import lags
 from skbn._data.containers import array_of, check_labels, frame_labels, is_dask, row_labels
-from skbn._data.row_values import read_row_groups
+from skbn._data.row_values import read_row_groups, without_groups
 from skbn._data.sample import TableMixin
 from skbn._displays.display import fitted_graph
 from skbn._displays.network_display import NetworkDisplay
@@ -537,7 +537,7 @@ def lagged(
         labels = _checked_names(labels, X)
     given, call = groups, f"groups={groups!r}" if isinstance(groups, str) else "groups=groups"
     if labels is not None and isinstance(groups, str):
-        X, groups = _without_groups(X, labels, groups)
+        X, groups = without_groups(X, labels, groups)
         labels = _checked_names([label for label in labels if label != given], X)
     values = array_of(X) if labels is None else X
     columns: Any = list(range(values.shape[1])) if labels is None else labels
@@ -600,26 +600,6 @@ def _checked_names(labels: list[Any], X: Any) -> list[str]:
             "or pass an array."
         )
     return labels
-
-
-def _without_groups(X: Any, labels: list[str], name: str) -> tuple[Any, Any]:
-    """Return a frame, and its column or level of the index that says whose the rows are."""
-    index = row_labels(X)
-    levels = [] if index is None else list(index.names)
-    if (name in labels) + levels.count(name) > 1:
-        raise ValueError(
-            f"groups={name!r} is the name of a column of X and of a level of its index, or of two "
-            f"levels. Leave one out, for example by X.drop(columns={name!r})."
-        )
-    if name in levels:
-        return X, index.get_level_values(name)
-    if name not in labels:
-        raise ValueError(
-            f"groups={name!r} is neither a column of X, {readable_value(labels)}, nor a level of a "
-            f"pandas index; its levels are {readable_value(levels)}."
-        )
-    others = [label for label in labels if label != name]
-    return X.select(others) if hasattr(X, "select") else X[others], X[name]
 
 
 def _time_level(index: Any, numbers: Integers | None, call: str) -> Any:

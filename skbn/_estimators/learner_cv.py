@@ -25,7 +25,7 @@ from skbn._solver.engines import EXACT, SearchSettings
 from skbn._solver.planner import plan_searches
 from skbn._solver.problem import Problem, Shape
 from skbn._solver.solve import problem_of, solve, work_of
-from skbn.exceptions import PenaltyRangeWarning
+from skbn.exceptions import DegenerateColumnsError, PenaltyRangeWarning
 
 
 @dataclass(eq=False, repr=False)
@@ -486,11 +486,23 @@ class HeldOutScores:
 
     def _fold(self, n_jobs: int, split: Split) -> list[Outcome]:
         train, test = split
-        sizes = f"{len(train)} rows and holds out {len(test)}"
-        return explained(
-            lambda: self._outcomes(n_jobs, *split),
-            lambda error: f"In a fold of cv that learns from {sizes}: {error}",
-        )
+
+        def explain(error: ValueError) -> str:
+            sizes = f"{len(train)} rows and holds out {len(test)}"
+            text = f"In a fold of cv that learns from {sizes}: {error}"
+            scores = self.problem.scores
+            columns = fitting.uneven_columns(scores.sample, train, scores.columns)
+            if not (columns and isinstance(error, DegenerateColumnsError)):
+                return text
+            labels = fitting.labels_in_code(columns)
+            names = ", ".join(map(repr, columns))
+            return (
+                f"{text} Or let all folds have all values of {names}, if each is in two rows or "
+                f"more: cv=list(StratifiedKFold({max(2, len(self.splits))}).split(X, {labels})), "
+                "after `from sklearn.model_selection import StratifiedKFold`."
+            )
+
+        return explained(lambda: self._outcomes(n_jobs, *split), explain)
 
     def _outcomes(self, n_jobs: int, train: Integers, test: Integers) -> list[Outcome]:
         sample = self.problem.scores.sample

@@ -13,6 +13,8 @@ from skbn._displays.layout.layered import LayeredGraph
 from skbn._interchange.models import check_network, has_single_columns
 from skbn._networks.interchange import own_texts, written
 
+_NOT_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
 
 def to_graphml(network: Any, path: str | os.PathLike[str] | None = None) -> str | None:
     """Return a network as GraphML, or write it to a file for Cytoscape, Gephi, yEd or igraph.
@@ -35,7 +37,8 @@ def to_graphml(network: Any, path: str | os.PathLike[str] | None = None) -> str 
     Raises
     ------
     TypeError, ValueError
-        If it is not a network, or its graph has a cycle; if two nodes have the same text.
+        If it is not a network, or its graph has a cycle; if two nodes have the same text, or one
+        has a character that XML does not allow.
     OSError
         If the file cannot be written.
 
@@ -54,6 +57,12 @@ def to_graphml(network: Any, path: str | os.PathLike[str] | None = None) -> str 
     {'reversible': True}
     """
     graph = _described(network)
+    for name in graph:
+        if _NOT_XML.search(name):
+            raise ValueError(
+                f"XML has no way to write the control characters and lone surrogates in the node "
+                f"{readable_value(name)}. Rename it with networkx.relabel_nodes, or use to_gml."
+            )
     return written("\n".join(nx.generate_graphml(graph)), path)
 
 

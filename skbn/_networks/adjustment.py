@@ -176,8 +176,8 @@ def adjustment_sets(adjustment: Adjustment, unobserved: Any, forbidden: Any) -> 
         best -= adjustment.on_paths | adjustment.causes | adjustment.biasing | {_HIDDEN}
         if not sets:
             reason = _why_open(adjustment, barred)
-        elif not adjustment.on_paths:
-            reason = "There is no directed path, so that the effect is 0."
+        elif apart := adjustment.effects - adjustment.on_paths:
+            reason = _no_path(adjustment, apart)
         elif lacking := best & barred:
             what = "unobserved" if lacking <= hidden else "not allowed"
             names = _named(nodes[v] for v in sorted(lacking))
@@ -353,9 +353,20 @@ def _why_open(adjustment: Adjustment, barred: set[int]) -> str:
     text = "".join(f"{name}{arrow}" for name, arrow in zip(names, [*arrows, ""], strict=True))
     text = text.replace(" <-  -> ", " <-> ")  # a hidden common cause
     reason = f"No set of the other nodes closes the path {text}."
-    if not adjustment.on_paths:
-        reason += " There is no directed path, so that the effect is 0."
+    if apart := adjustment.effects - adjustment.on_paths:
+        reason += f" {_no_path(adjustment, apart)}"
     return reason
+
+
+def _no_path(adjustment: Adjustment, apart: set[int]) -> str:
+    """Say on which outcomes there is no effect: no set is optimal for these and for others."""
+    if apart == adjustment.effects:
+        return "There is no directed path, so that the effect is 0."
+    names = _named(adjustment.nodes[v] for v in sorted(apart))
+    return (
+        f"There is no directed path to {names}, so that the effect on it is 0. Ask for the other "
+        "outcomes alone to get their optimal set."
+    )
 
 
 def _open_path(adjustment: Adjustment, given: set[int]) -> list[int]:
@@ -373,7 +384,7 @@ def _open_path(adjustment: Adjustment, given: set[int]) -> list[int]:
             if v in opened if is_collider else v not in given:
                 steps.add_edge((v, by_head), (w, to_head))
     for v in adjustment.causes:
-        steps.add_edges_from((_CAUSE, move) for move in moves(v) if move[0] not in given)
+        steps.add_edges_from((_CAUSE, move) for move in moves(v))
     steps.add_edges_from((each, _EFFECT) for each in product(adjustment.effects, (False, True)))
     inner = nx.shortest_path(steps, _CAUSE, _EFFECT)[1:-1]
     start = next(v for v in sorted(adjustment.causes) if inner[0] in {*moves(v)})

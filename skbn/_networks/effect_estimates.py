@@ -21,7 +21,7 @@ from scipy.special import stdtr, stdtrit
 from skbn._core.arrays import Floats, finite_number
 from skbn._core.graphs import propagate
 from skbn._core.subsets import bits_of, mask_of, members_of
-from skbn._core.text import readable_name, readable_value
+from skbn._core.text import must_be, readable_name, readable_value
 from skbn._data.nodes import Nodes
 from skbn._data.statistics import Groups
 from skbn._displays.forest_display import ForestDisplay
@@ -33,7 +33,10 @@ from skbn._networks.gaussian import LinearGaussianModel
 
 def as_probabilities(q: Any) -> Floats:
     """Return probabilities as an array; raise if one of them is not from 0 to 1."""
-    q = np.asarray(q, dtype=np.float64)
+    try:
+        q = np.asarray(q, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(must_be("q", "a number or numbers from 0 to 1", q)) from None
     if not ((q >= 0) & (q <= 1)).all():
         wrong = q[~((q >= 0) & (q <= 1))][0]
         raise ValueError(f"q must be from 0 to 1; got {readable_value(wrong)}.")
@@ -42,7 +45,7 @@ def as_probabilities(q: Any) -> Floats:
 
 def ends_of(level: float) -> tuple[float, float]:
     """Return the probabilities at which an interval of this level ends; raise if it has none."""
-    if not 0 <= level <= 1:
+    if not 0 <= finite_number(level, "level") <= 1:
         raise ValueError(f"level must be from 0 to 1; got {readable_value(level)}.")
     return (1 - level) / 2, (1 + level) / 2
 
@@ -265,7 +268,8 @@ class EffectEstimate(EffectSummary):
     def _quantile(self, q: float) -> float:
         # The mixture's quantile lies between those of its parts.
         known = self.errors == 0
-        apart = np.where(known, 0.0, stdtrit(self.freedom, q) * np.where(known, 1.0, self.errors))
+        unit = {0.0: -np.inf, 1.0: np.inf}.get(q, stdtrit(self.freedom, q))
+        apart = np.where(known, 0.0, unit * np.where(known, 1.0, self.errors))
         low, high = (self.values + apart).min(), (self.values + apart).max()
         if not np.isfinite(low + high):
             return float(low if q < 0.5 else high)
@@ -353,23 +357,24 @@ def read_intervention(nodes: Nodes, cause: Any, outcome: Any) -> Intervention:
     ValueError, TypeError
         As `change_and_reading`; if a dict of causes is empty, or a change is no finite number.
     """
-    changes: dict[Any, Any] = dict(cause) if isinstance(cause, Mapping) else {cause: 1.0}
+    are_named = isinstance(cause, Mapping)
+    changes = [*cause.items()] if are_named else [(cause, 1.0)]
     if not changes:
         raise ValueError("cause must name a node that is set; it is empty.")
     shift, held = np.zeros(len(nodes.columns)), set()
-    for name, change in changes.items():
+    for name, change in changes:
         size = 1.0
-        if name not in nodes.levels:
+        if are_named and name not in nodes.levels:
             ends = change if isinstance(change, tuple) and len(change) == 2 else (0.0, change)
             low, high = (finite_number(end, f"cause[{name!r}]") for end in ends)
             size = high - low
-        elif isinstance(cause, Mapping):
+        elif are_named:
             name = (name, *change) if isinstance(change, tuple) else (name, change)
         part, reading = change_and_reading(nodes, name, outcome)
         held.add(part.node)
         shift[part.columns] += size * np.array(part.weights)
     (weights,) = matrix_of([reading], len(shift))
-    shown = (cause if isinstance(cause, Mapping) else part.label), reading.label
+    shown = (cause if are_named else part.label), reading.label
     causes = sorted(held)
     return Intervention(shown, nodes, causes, reading, nodes.columns_of(causes), shift, weights)
 

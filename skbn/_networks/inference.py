@@ -188,7 +188,8 @@ def predict(
                 f"{[*varying]}, the target {targets}, and the columns of X {known}."
             )
         columns = nodes.labels
-        remedy = "Give these columns, or name those that X has in given."
+        remedy = f"{'Give these columns, or n' if targets else 'N'}ame those that X has in given."
+        numbers_of(table, [], columns, remedy)  # raises if an array has other columns
     if target is None:
         targets = [node for node in names if node not in given]
     if not targets:

@@ -369,8 +369,10 @@ def to_modelstring(dag: nx.DiGraph) -> str:
     Raises
     ------
     ValueError
-        If a node's name has one of the characters that separate names there, or is empty.
+        If a node's name has one of the characters that separate names there, or is empty; if two
+        nodes have the same text.
     """
+    own_texts(dag, str)
     number = {node: v for v, node in enumerate(dag)}
     parts = []
     generations = nx.topological_generations(dag)

@@ -135,6 +135,21 @@ def test_shrinking_as_advised_is_enough():
     assert GaussianBNLearner().fit(from_covariance(shrunk, 50)).is_optimal_
 
 
+@pytest.mark.parametrize("settings", [{"max_parents": 2}, {"criterion": "bge"}])
+def test_covariances_of_few_rows(settings):
+    """They have the scores of their rows, and are refused where these are, or may have none."""
+    rows = np.random.default_rng(5).normal(size=(8, 9)) * 10.0 ** np.arange(-4, 5)
+    table = from_covariance(np.cov(rows.T), 8, rows.mean(axis=0))
+    learner = GaussianBNLearner(**settings)
+    expected = learner.fit(rows).network_score_
+    assert learner.fit(table).network_score_ == pytest.approx(expected, abs=1e-6)
+    if "max_parents" in settings:
+        raises("set max_parents to 6 or less", GaussianBNLearner().fit, table)
+        rows[:, 1] = 3 * rows[:, 0] + 1e-9 * rows[:, 1]
+        with pytest.raises(DegenerateColumnsError, match="Column 1 is collinear"):
+            learner.fit(from_covariance(np.cov(rows.T), 8))
+
+
 # All constant and redundant columns are named in one error, and a table without them is fitted
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from agreement import raises
 from reference.networks import all_dags
@@ -158,3 +159,37 @@ def test_what_cannot_be_compared_is_refused(wines):
     raises("level must be", compare_groups, table, target, level=95)
     labels = np.where(np.arange(178) < 3, "few", "many")
     raises("rows of group 'few'", compare_groups, table, labels, GaussianBNLearner())
+    raises("groups='x' is neither a column of X", compare_groups, table, "x")
+
+
+@pytest.mark.parametrize("container", [pd.DataFrame, pl.DataFrame])
+def test_groups_of_a_column(wines, container):
+    table, target = wines
+    labels = np.array(["x", "y", "z"])[target]
+    found = compare_groups(container(table.assign(kind=labels)), "kind", GaussianBNLearner())
+    expected = compare_groups(table, labels, GaussianBNLearner())
+    pd.testing.assert_frame_equal(found.to_frame(), expected.to_frame())
+    order = ["z", "x", "unused", "y"]
+    kinds = pd.Series(pd.Categorical(labels, order), table.index)
+    if container is pl.DataFrame:
+        kinds = pl.Series(labels).cast(pl.Enum(order))
+    assert compare_groups(table, kinds, GaussianBNLearner()).groups == ["z", "x", "y"]
+
+
+def test_few_rows_have_evidence_and_no_coefficients(wines):
+    table, _ = wines
+    labels = np.repeat(["few", "more", "most"], [3, 75, 100])
+    found = compare_groups(table, labels)
+    rows = table / table.std(ddof=0)
+    bge = GaussianBNPosterior(BGe(nu=rows.mean().tolist()))
+    own = [bge.fit(rows[labels == label]).log_evidence_ for label in found.groups]
+    assert found.answers["own structures"] == pytest.approx(sum(own))
+    assert [*found.networks] == ["more", "most"]
+    frame = found.to_frame()
+    assert (frame["difference"].isna() == (frame[["group", "other"]] == "few").any(axis=1)).all()
+    pairs = compare_groups(table[3:], labels[3:]).n_tests
+    assert found.n_tests == pairs == 12
+    assert "none are known of few" in str(found)
+    few = compare_groups(table, labels == "few")
+    assert few.n_tests == 0
+    raises("no differences to draw", few.plot)

@@ -284,6 +284,34 @@ def test_nodes_without_a_distribution(learner, wine):
     raises("'alcohol' is exogenous", to_bnlearn, given)
 
 
-@pytest.mark.parametrize("export", [to_dagitty, to_gml, to_graphml])
+def to_modelstring(network):
+    return network.to_modelstring()
+
+
+def to_dot(network):
+    return network.to_dot()
+
+
+@pytest.mark.parametrize(
+    "export", [to_bnlearn, to_dagitty, to_dot, to_gml, to_graphml, to_modelstring]
+)
 def test_two_nodes_of_the_same_text(export):
-    raises("same text", export, GaussianBayesianNetwork(nx.DiGraph([(1, "1")])))
+    dag = nx.DiGraph()
+    dag.add_nodes_from([1, "1"], intercept=0.0, noise_variance=1.0)
+    dag.add_edge(1, "1", weight=2.0)
+    raises("same text", export, GaussianBayesianNetwork(dag))
+
+
+def named(node):
+    return GaussianBayesianNetwork(nx.DiGraph([(node, "b")]))
+
+
+@pytest.mark.parametrize("name", ["a\x01", "\x00", "\r", "\uffff", "\x1f"])
+def test_names_that_are_no_xml(name):
+    raises("no way to write the control characters", to_graphml, named(name))
+    assert name in nx.parse_gml(to_gml(named(name)))
+
+
+@pytest.mark.parametrize("name", ["", " a ", "a\tb", "a\nb", "\x7f\x85", "<&>'\"", "\U0001f600"])
+def test_odd_names_that_are_xml(name):
+    assert [*nx.parse_graphml(to_graphml(named(name)))] == [name, "b"]

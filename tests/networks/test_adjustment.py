@@ -84,22 +84,25 @@ def questions(graphs, rng):
         yield GaussianBayesianNetwork(dag), agreeing, {"cpdag": True}
 
 
-def check_all(m, rng, share=1.0):
-    """Hold answers about the effect of node 0 on node 1 in all graphs against regressions."""
-    graphs, sets = acyclic_graphs(m), candidate_sets(m)
-    is_valid, variance = valid_sets(graphs)
+def check_all(m, rng, share=1.0, causes=(0,), effects=(1,)):
+    """Hold answers about the effects of some nodes in all graphs against regressions."""
+    graphs, sets = acyclic_graphs(m), candidate_sets(m, [*causes, *effects])
+    is_valid, variance = valid_sets(graphs, causes, effects)
+    ends = [*causes], [*effects]
     n_asked = 0
     for asked, members, options in questions(graphs, rng):
         if rng.random() > share:
             continue
         valid = {s for s, own in zip(sets, is_valid[members].all(axis=0), strict=True) if own}
         for s in sets:
-            assert asked.is_adjustment_set(0, 1, [*s], **options) == (s in valid)
-        found = asked.adjustment_sets(0, 1, **options)
+            assert asked.is_adjustment_set(*ends, [*s], **options) == (s in valid)
+        found = asked.adjustment_sets(*ends, **options)
         minimal = {s for s in valid if not any({*t} < {*s} for t in valid)}
         assert {*map(tuple, found)} == minimal
         assert len(found) == len(minimal)
-        has_effect = nx.has_path(asked.dag, 0, 1)
+        free = nx.DiGraph(asked.dag)
+        free.remove_edges_from([*asked.dag.in_edges(ends[0])])
+        has_effect = all(any(nx.has_path(free, x, y) for x in causes) for y in effects)
         assert (found.optimal is not None) == bool(valid and has_effect)
         assert bool(found.reason) != (found.optimal is not None)
         if found.optimal is not None:
@@ -114,9 +117,15 @@ def test_networks_of_four_nodes():
     assert check_all(4, np.random.default_rng(0), share=0.3) > 200
 
 
+@pytest.mark.parametrize("ends", [((0, 2), (1,)), ((0,), (1, 2)), ((0, 3), (2, 1))])
+def test_several_causes_or_effects(ends):
+    assert check_all(4, np.random.default_rng(2), 0.15, *ends) > 100
+
+
 @pytest.mark.slow
-def test_networks_of_five_nodes():
-    assert check_all(5, np.random.default_rng(1), share=0.03) > 1000
+@pytest.mark.parametrize("ends", [((0,), (1,)), ((0, 2), (1,)), ((0,), (1, 2)), ((0, 3), (2, 1))])
+def test_networks_of_five_nodes(ends):
+    assert check_all(5, np.random.default_rng(1), 0.03, *ends) > 1000
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -202,6 +211,14 @@ def test_text():
     assert chain.adjustment_sets("u", "w").reason.endswith("the effect is 0.")
     assert chain.adjustment_sets("a", "c").biasing == ["b"]
     assert chain.adjustment_sets("a", "c", unobserved=None).minimal == [[]]
+
+
+def test_text_of_several_causes_or_effects():
+    found = network("x1 -> c <- y; c -> x2").adjustment_sets(["x1", "x2"], "y")
+    assert found.reason.startswith("No set of the other nodes closes the path x1 -> c <- y.")
+    found = network("x -> y2 <- y1").adjustment_sets("x", ["y1", "y2"])
+    assert (found.minimal, found.optimal) == ([[]], None)
+    assert "no directed path to y1, so that the effect on it is 0" in found.reason
 
 
 def test_many_minimal_sets(monkeypatch):

@@ -250,6 +250,16 @@ def test_mixture():
     display = ForestDisplay.from_effects([effect, effect], 0.5)
     assert display.labels == ["do(x) on y"] * 2
     raises("from 0 to 1", effect.interval, 90)
+    assert effect.interval(1) == (-np.inf, np.inf)
+    np.testing.assert_array_equal(effect.quantile([0, 1]), [-np.inf, np.inf])
+    for wrong in ("x", None, [0.5]):
+        raises("level must be a finite number", effect.interval, wrong)
+    raises("q must be a number or numbers from 0 to 1; got 'x'", effect.quantile, "x")
+
+
+def test_an_effect_that_is_known_has_no_tails():
+    known = EffectEstimate("x", "y", np.array([2.0]), np.zeros(1), np.ones(1), np.array([np.inf]))
+    assert known.interval(1) == (2.0, 2.0)
 
 
 def test_errors_are_unknown_without_rows(network):
@@ -267,6 +277,7 @@ def test_what_is_no_effect_is_refused(network):
         ("a", "a", "both are 'a'"),
         ({"a": 1, "b": 2}, "b", "both are 'b'"),
         ({}, "b", "is empty"),
+        (["a"], "b", "cause must be a single node"),
     ]:
         raises(message, network.effect, cause, outcome)
 

@@ -19,32 +19,39 @@ def acyclic_graphs(m):
     return np.array(graphs)
 
 
-def candidate_sets(m):
-    """Return the sets of nodes other than 0 and 1."""
-    return [each for k in range(m - 1) for each in combinations(range(2, m), k)]
+def candidate_sets(m, ends=(0, 1)):
+    """Return the sets of nodes other than causes and effects."""
+    others = [v for v in range(m) if v not in ends]
+    return [each for k in range(len(others) + 1) for each in combinations(others, k)]
 
 
-def valid_sets(graphs, seed=0):
-    """Return which sets give the effect of node 0 on node 1, and the variance of the estimate.
+def valid_sets(graphs, causes=(0,), effects=(1,), seed=0):
+    """Return which sets give the effects of some nodes on others, and the estimates' variances.
 
-    Both have shape (n_graphs, n_sets). The variance is that of n times the estimate, for weights
-    that are drawn at random.
+    They have the shapes (n_graphs, n_sets) and (n_graphs, n_sets, n_pairs). The variances are those
+    of n times the estimates, for weights that are drawn at random.
     """
     rng = np.random.default_rng(seed)
     k, m, _ = graphs.shape
-    sets = candidate_sets(m)
-    is_valid, variance = np.full((k, len(sets)), True), np.empty((k, len(sets)))
+    causes, effects = list(causes), list(effects)
+    sets = candidate_sets(m, [*causes, *effects])
+    is_valid = np.full((k, len(sets)), True)
+    variance = np.empty((k, len(sets), len(causes) * len(effects)))
     for _ in range(2):  # that weights fit by chance is improbable, but not twice
         weights = rng.uniform(0.5, 1.5, (k, m, m)) * rng.choice([-1, 1], (k, m, m)) * graphs
         paths = np.linalg.inv(np.eye(m) - weights)
         factor = rng.uniform(0.5, 1.5, (k, m))[:, :, np.newaxis] * paths
         covariance = factor.transpose(0, 2, 1) @ factor
+        weights[:, :, causes] = 0  # all causes are set
+        total = np.linalg.inv(np.eye(m) - weights)[:, causes][:, :, effects]
+        n = len(causes)
         for s, chosen in enumerate(sets):
-            given = [0, *chosen]
+            given = [*causes, *chosen]
             of_given = covariance[:, given][:, :, given]
-            with_effect = covariance[:, given][:, :, [1]]
-            slopes = np.linalg.solve(of_given, with_effect)[:, :, 0]
-            is_valid[:, s] &= np.abs(slopes[:, 0] - paths[:, 0, 1]) < 1e-9
-            left = covariance[:, 1, 1] - (slopes * with_effect[:, :, 0]).sum(axis=1)
-            variance[:, s] = left * np.linalg.inv(of_given)[:, 0, 0]
+            with_effects = covariance[:, given][:, :, effects]
+            slopes = np.linalg.solve(of_given, with_effects)
+            is_valid[:, s] &= (np.abs(slopes[:, :n] - total) < 1e-9).all(axis=(1, 2))
+            left = covariance[:, effects, effects] - (slopes * with_effects).sum(axis=1)
+            of_causes = np.diagonal(np.linalg.inv(of_given), axis1=1, axis2=2)[:, :n]
+            variance[:, s] = (of_causes[:, :, np.newaxis] * left[:, np.newaxis]).reshape(k, -1)
     return is_valid, variance
