@@ -10,6 +10,7 @@ from ._displays.heat_maps import EdgeProbabilitiesDisplay as EdgeProbabilitiesDi
 from ._displays.heat_maps import EdgeWeightsDisplay as EdgeWeightsDisplay
 from ._displays.network_display import NetworkComparisonDisplay as NetworkComparisonDisplay
 from ._displays.network_display import NetworkDisplay as NetworkDisplay
+from ._displays.network_grid import NetworkGridDisplay as NetworkGridDisplay
 from ._displays.penalty_display import PenaltyDisplay as PenaltyDisplay
 from ._displays.residuals_display import ResidualsDisplay as ResidualsDisplay
 from ._estimators.bootstrap import BootstrapBNLearner as BootstrapBNLearner

@@ -135,12 +135,20 @@ class NodeLook(NamedTuple):
     border_width: float = 0.8
 
 
+class Swatch(NamedTuple):
+    """A sample of a node in a legend: the colour of its box, and the width of its border."""
+
+    face: Any
+    border_width: float = 0.8
+
+
 class EdgeLook(NamedTuple):
     """How an edge is drawn.
 
     Its width is in points, and `text` is the colour of its label. Without an opacity, the line and
     the arrowhead are opaque. `hollow` is the colour inside an arrowhead whose border alone has the
-    edge's own colour.
+    edge's own colour. `has_dots` marks both ends, so that a line without an arrowhead is not read
+    as a part of an edge that goes on behind a box.
     """
 
     colour: str
@@ -150,6 +158,7 @@ class EdgeLook(NamedTuple):
     line_style: Any = "-"
     opacity: float | None = None
     hollow: str | None = None
+    has_dots: bool = False
 
 
 # How strong edges are, by standardised weights, and how sure, by probability or support
@@ -199,7 +208,8 @@ def strengths_of(dag: nx.DiGraph) -> Strengths:
     """
     if not is_parametrised(dag):  # with nodes of several columns, some edges have weights
         known = dag.edges(data="standardised_weight")
-        return Strengths({(a, b): float(w) for a, b, w in known if w is not None}, set())
+        held = {v for v, is_held in dag.nodes(data="held") if is_held}
+        return Strengths({(a, b): float(w) for a, b, w in known if w is not None}, held)
     model = LinearModel.from_dag(dag)
     held = {v for v, own in zip(model.nodes, model.standard_deviations(), strict=True) if own == 0}
     return Strengths(model.standardised_weights(), held)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from skbn._displays.appearance import Edge, EdgeLook
+from skbn._displays.appearance import Edge, EdgeLook, Swatch
 from skbn._displays.labels import LINE_HEIGHT, Labels, place_labels, text_width
 from skbn._displays.layout.coordinates import Point
 from skbn._displays.layout.layered import ASPECT, BAND_PADDING, LayeredGraph, Layout, PlacedGraph
@@ -87,6 +87,8 @@ class Composition(NamedTuple):
     legend : Legend
     body_width : float
         The width of everything but the legend.
+    arranged : Layout
+        Nodes and edges alone, without room for anything else.
     """
 
     layout: Layout
@@ -94,6 +96,7 @@ class Composition(NamedTuple):
     titles: list[tuple[Point, str]]
     legend: Legend
     body_width: float
+    arranged: Layout
 
 
 def size_of(layout: Layout) -> tuple[float, float]:
@@ -201,9 +204,9 @@ def _scale(composition: Composition, room: tuple[float, float]) -> float:
 
 def _composed(arranged: Arranged, contents: Contents, across: float, down: float) -> Composition:
     """Put a picture together, with its distances stretched."""
-    layout = arranged.layout((across, down))
+    bare = arranged.layout((across, down))
     small = contents.small_font
-    labels, layout = place_labels(layout, contents.sizes, contents.texts, small)
+    labels, layout = place_labels(bare, contents.sizes, contents.texts, small)
     layout, titles = _with_titles(layout, contents.titles, small, contents.is_sideways)
     left, right, bottom, top = layout.extent
     legend = Legend([], [], 0.0, 0.0, small)
@@ -211,7 +214,7 @@ def _composed(arranged: Arranged, contents: Contents, across: float, down: float
     if contents.rows:
         legend, furthest = place_legend(contents.rows, left, right, bottom, small)
         layout = layout._replace(extent=(left, max(right, furthest), bottom - legend.height, top))
-    return Composition(layout, labels, titles, legend, body_width)
+    return Composition(layout, labels, titles, legend, body_width, bare)
 
 
 def _with_titles(
@@ -255,11 +258,11 @@ class LegendRow(NamedTuple):
     Parameters
     ----------
     title : str
-    entries : list of (EdgeLook or colour of a node, str)
+    entries : list of (EdgeLook or Swatch, str)
     """
 
     title: str
-    entries: list[tuple[EdgeLook | Any, str]]
+    entries: list[tuple[EdgeLook | Swatch, str]]
 
 
 class Legend(NamedTuple):
@@ -269,13 +272,13 @@ class Legend(NamedTuple):
     ----------
     texts : list of ((x, y), str)
         The left ends of the texts, and the middle of their height.
-    samples : list of ((x, y), EdgeLook or colour of a node)
+    samples : list of ((x, y), EdgeLook or Swatch)
         The left ends of the samples.
     sample_width, height, font_size : float
     """
 
     texts: list[tuple[Point, str]]
-    samples: list[tuple[Point, EdgeLook | Any]]
+    samples: list[tuple[Point, EdgeLook | Swatch]]
     sample_width: float
     height: float
     font_size: float

@@ -40,7 +40,8 @@ class NetworkDisplay(Display):
     is blue if its weight is positive; if it is negative, it is orange and has a hollow arrowhead,
     which shows in black and white, too. Its width grows with its standardised weight, up to 1: the
     weight between columns scaled to a standard deviation of 1. Edges of weight 0 and edges of a
-    graph without parameters are grey. Edges that are undirected, as in a CPDAG, have no arrowhead.
+    graph without parameters are grey. Edges that are undirected, as in a CPDAG, have a dot at both
+    ends and no arrowhead.
     A node held at a value by `GaussianBayesianNetwork.do` has a thick border. The edges out of it
     all have the same width, because it has no standard deviation to scale their weights by.
 
@@ -88,6 +89,7 @@ class NetworkDisplay(Display):
     See Also
     --------
     NetworkComparisonDisplay : Two networks side by side.
+    NetworkGridDisplay : Several networks, with the nodes at the same places.
     EdgeWeightsDisplay : The weights as a heat map.
     EdgeProbabilitiesDisplay : The probabilities of all edges as a heat map.
 
@@ -106,6 +108,7 @@ class NetworkDisplay(Display):
         appearance.confidence_in(dag)  # raises if a probability is wrong
         self.dag = dag.copy()
         self._tiers: Any = None
+        self._picture: NetworkPicture | None = None
 
     @classmethod
     def from_estimator(
@@ -215,10 +218,11 @@ GaussianBayesianNetwork
             a height of None the figure is as high as the network takes at this width.
         orientation : {"top-bottom", "left-right"}, default="top-bottom"
             Whether parents stand above their children or left of them.
-        pos : dict of node to (x, y), optional
+        pos : dict of node to (x, y), or NetworkDisplay, optional
             Where nodes stand instead of in layers, in any unit, as networkx's layouts return.
             All distances are scaled alike; nodes too close to each other are pushed apart.
-            Edges bend around nodes in their way.
+            Edges bend around nodes in their way. Another display stands for its own places, bands
+            and orientation: on axes of one size, nodes stand at the same places.
         tiers : list of lists of nodes, dict of title to list, None or "auto", default="auto"
             Groups of nodes that each have a band of the picture, in the order of the edges;
             `...` in place of a list stands for all nodes that are not named. "auto" takes those
@@ -306,7 +310,14 @@ GaussianBayesianNetwork
         shown = plot_options.shown_part(self.dag, nodes, hide_isolated, left_out)
         texts = edge_texts(self.dag, edge_label, strengths)
         bands = self._bands(tiers, pos)
-        picture = NetworkPicture(
+        places = plot_options.places_of(self.dag, pos, shown)
+        lanes_shown = plot_options.lanes_of(self.dag, lanes, bands, shown)
+        is_sideways = orientation == "left-right"
+        if isinstance(places, NetworkPicture):
+            bands, is_sideways = places.bands, places.is_sideways
+        elif bands is not None:
+            bands = bands.of(shown)
+        self._picture = picture = NetworkPicture(
             dag=shown,
             strengths=strengths,
             confidence=appearance.confidence_in(self.dag),
@@ -314,10 +325,10 @@ GaussianBayesianNetwork
             labels=plot_options.names_of(self.dag, labels),
             colours=node_colours(self.dag, node_color).of(shown),
             emphasis=plot_options.emphasis_on(self.dag, shown, highlight, markov_blanket),
-            places=plot_options.places_of(self.dag, pos, shown),
-            bands=None if bands is None else bands.of(shown),
-            lanes=plot_options.lanes_of(self.dag, lanes, bands, shown),
-            is_sideways=orientation == "left-right",
+            places=places,
+            bands=bands,
+            lanes=lanes_shown,
+            is_sideways=is_sideways,
             has_legend=ax is None if legend == "auto" else bool(legend),
             notes=plot_options.notes_of(self.dag, shown, left_out),
             min_font_size=float(min_font_size),
@@ -470,7 +481,7 @@ class NetworkComparisonDisplay(Display):
         _check_two("titles", titles)
         font_size = float(rcParams["font.size"])
         names = NodeNames.of(self.expected, font_size)
-        layout = LayeredGraph(_union(self.expected, self.found), names.sizes).layout()
+        layout = LayeredGraph(union(self.expected, self.found), names.sizes).layout()
         if axes is None:
             width, height = size_of(layout)
             width, bottom = max(width, _LEGEND_WIDTH * font_size), _LEGEND_ROOM * font_size
@@ -525,10 +536,14 @@ def _kind(edge: appearance.Edge, graph: nx.DiGraph, other: nx.DiGraph) -> str | 
     return "common" if is_undirected or there == edge else "reversed"
 
 
-def _union(first: nx.DiGraph, second: nx.DiGraph) -> nx.DiGraph:
-    """Return an acyclic graph with an edge wherever either graph has one."""
-    union = nx.DiGraph(first)
-    for parent, child in second.edges:
+def union(first: nx.DiGraph, *others: nx.DiGraph) -> nx.DiGraph:
+    """Return an acyclic graph with an edge wherever one graph has one, without parameters."""
+    union = nx.DiGraph()
+    known = ("level", "levels")
+    for node, data in first.nodes(data=True):
+        union.add_node(node, **{name: data[name] for name in known if name in data})
+    union.add_edges_from(first.edges)
+    for parent, child in (edge for each in others for edge in each.edges):
         if not union.has_edge(child, parent):
             closes_cycle = nx.has_path(union, child, parent)
             union.add_edge(*((child, parent) if closes_cycle else (parent, child)))
@@ -538,7 +553,10 @@ def _union(first: nx.DiGraph, second: nx.DiGraph) -> nx.DiGraph:
 def _edge_look(kind: str, style: appearance.Style, has_head: bool = True) -> appearance.EdgeLook:
     colour = style.neutral if kind == "common" else str(getattr(style, kind))
     width = _WIDTH_COMMON if kind == "common" else _WIDTH_OTHER
-    return appearance.EdgeLook(colour, width, style.text, has_head, _LINE_STYLES.get(kind, "-"))
+    line_style = _LINE_STYLES.get(kind, "-")
+    return appearance.EdgeLook(
+        colour, width, style.text, has_head, line_style, has_dots=not has_head
+    )
 
 
 def _draw_legend(ax: Any, kinds: list[str], style: appearance.Style) -> None:

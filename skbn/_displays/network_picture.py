@@ -20,6 +20,7 @@ from skbn._displays.appearance import (
     EdgeLook,
     NodeLook,
     Strengths,
+    Swatch,
     line_style_for,
     opacity_for,
     style_for,
@@ -29,7 +30,7 @@ from skbn._displays.appearance import (
 from skbn._displays.composition import Arranged, Composition, Contents, LegendRow, compose, size_of
 from skbn._displays.labels import LINE_LENGTH, NodeNames
 from skbn._displays.layout.coordinates import CORNER, Point
-from skbn._displays.layout.layered import LayeredGraph, PlacedGraph
+from skbn._displays.layout.layered import LayeredGraph, PlacedGraph, SharedPlaces
 from skbn._displays.plot_options import Bands, Emphasis, NodeColours
 
 if TYPE_CHECKING:
@@ -77,8 +78,8 @@ class NetworkPicture:
         Names that replace the nodes' own.
     colours : NodeColours
     emphasis : Emphasis
-    places : dict of node to (x, y), or None
-        None for layers.
+    places : dict of node to (x, y), NetworkPicture or None
+        None for layers; a picture that has been drawn for its own places.
     bands : Bands or None
     lanes : dict of node to int, or None
         Only with bands.
@@ -96,7 +97,7 @@ class NetworkPicture:
     labels: Mapping[Hashable, str] = field(default_factory=dict)
     colours: NodeColours = field(default_factory=NodeColours)
     emphasis: Emphasis = field(default_factory=Emphasis)
-    places: Mapping[Hashable, Point] | None = None
+    places: Mapping[Hashable, Point] | NetworkPicture | None = None
     bands: Bands | None = None
     lanes: Mapping[Hashable, int] | None = None
     is_sideways: bool = False
@@ -114,7 +115,7 @@ class NetworkPicture:
         self.names = self._named(_SHORT_LINES if self.is_sideways else LINE_LENGTH)
         self._arranged: dict[tuple[float, float | None], Arranged] = {}
         self._edges = {edge: self._edge_look(edge) for edge in self.dag.edges}
-        rows = self._legend_rows() if self.has_legend else []
+        rows = self.legend_rows() if self.has_legend else []
         rows += [LegendRow(note, []) for note in self.notes]
         self.contents = Contents(
             self.names.sizes,
@@ -126,7 +127,7 @@ class NetworkPicture:
             min_font_size=self.min_font_size,
         )
 
-    def _legend_rows(self) -> list[LegendRow]:
+    def legend_rows(self) -> list[LegendRow]:
         """Return the rows of a legend: signs, arrowheads, widths, dashes and colours that occur."""
         style, looks, rows = self.style, self._edges, []
         signs = {edge: self._sign(edge) for edge in looks}
@@ -148,7 +149,12 @@ class NetworkPicture:
         has_heads = {look.has_head for look in looks.values()}
         if False in has_heads:
             ways: list[tuple[Any, str]] = [
-                (EdgeLook(style.neutral, _WAY_WIDTH, style.text, has_head), name)
+                (
+                    EdgeLook(
+                        style.neutral, _WAY_WIDTH, style.text, has_head, has_dots=not has_head
+                    ),
+                    name,
+                )
                 for has_head, name in ((True, "directed"), (False, "undirected"))
                 if has_head in has_heads
             ]
@@ -162,8 +168,16 @@ class NetworkPicture:
             rows.append(LegendRow("standardised weight", list(zip(widths, texts, strict=True))))
         if entries := self._confidence_entries():
             rows.append(LegendRow(self.confidence.name, entries))
+        return rows + self._rows_of_nodes()
+
+    def _rows_of_nodes(self) -> list[LegendRow]:
+        rows = []
+        if self.strengths.held & {*self.dag}:
+            held = Swatch(self.style.box, _BORDER_HELD)
+            rows.append(LegendRow("", [(held, "held at a value by do")]))
         if meanings := self.colours.meanings:
-            rows.append(LegendRow(self.colours.name, [(c, text) for text, c in meanings.items()]))
+            swatches = [(Swatch(colour), text) for text, colour in meanings.items()]
+            rows.append(LegendRow(self.colours.name, [*swatches]))
         return rows
 
     def _confidence_entries(self) -> list[tuple[Any, str]]:
@@ -207,6 +221,9 @@ class NetworkPicture:
 
     def _named(self, line_length: int) -> NodeNames:
         """Break the names of nodes into lines, and give them boxes."""
+        if isinstance(self.places, NetworkPicture) and self.labels == self.places.labels:
+            lines, sizes = self.places.names
+            return NodeNames({v: lines[v] for v in self.dag}, {v: sizes[v] for v in self.dag})
         names = NodeNames.of(self.dag, self.font_size, line_length, self.labels)
         if not self.is_sideways:
             return names
@@ -221,20 +238,24 @@ class NetworkPicture:
         """Place nodes and edges, aiming at a ratio of width to height, perhaps within a width."""
         key = aspect, width
         if key not in self._arranged:  # finding a good one takes the longest
-            self._arranged[key] = (
-                PlacedGraph(self.dag, self.names.sizes, self.places)
-                if self.places is not None
-                else LayeredGraph(
-                    self.dag,
-                    self.names.sizes,
-                    is_sideways=self.is_sideways,
-                    bands=self.bands.band_of if self.bands else None,
-                    aspect=aspect,
-                    width=None if self.is_sideways else width,
-                    lanes=self.lanes,
-                )
-            )
+            self._arranged[key] = self._arrangement(aspect, width)
         return self._arranged[key]
+
+    def _arrangement(self, aspect: float, width: float | None) -> Arranged:
+        sizes, there = self.names.sizes, self.places
+        if isinstance(there, NetworkPicture):
+            return SharedPlaces(self.dag, sizes, there.drawn.arranged, there.names.sizes)
+        if there is not None:
+            return PlacedGraph(self.dag, sizes, there)
+        return LayeredGraph(
+            self.dag,
+            sizes,
+            is_sideways=self.is_sideways,
+            bands=self.bands.band_of if self.bands else None,
+            aspect=aspect,
+            width=None if self.is_sideways else width,
+            lanes=self.lanes,
+        )
 
     def compose_in(self, room: tuple[float, float]) -> tuple[Composition, float]:
         """Put the picture together to fill a room; return it, and its scale in that room.
@@ -284,6 +305,7 @@ class NetworkPicture:
     def _draw(self, composition: Composition) -> Canvas:
         from skbn._displays.picture import Canvas
 
+        self.drawn = composition
         canvas = Canvas(self.ax)
         nodes = {node: self._node_look(node) for node in self.dag}
         canvas.draw_composition(composition, self.contents, nodes, self._edges, self.style)
@@ -321,7 +343,9 @@ class NetworkPicture:
             line_style = line_style_for(self.confidence.values[edge])
         has_head = not self.dag.edges[edge].get("undirected")
         hollow = style.ground if sign < 0 else None
-        return EdgeLook(colour, width, text, has_head, line_style, opacity, hollow)
+        return EdgeLook(
+            colour, width, text, has_head, line_style, opacity, hollow, has_dots=not has_head
+        )
 
     def _sign(self, edge: Edge) -> int:
         """Return the sign of an edge's weight; 0 also stands for an unknown one."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
 from matplotlib.artist import Artist
-from matplotlib.patches import FancyBboxPatch, PathPatch, Polygon, Rectangle
+from matplotlib.patches import Circle, FancyBboxPatch, PathPatch, Polygon, Rectangle
 from matplotlib.path import Path
 from matplotlib.text import Text
 
@@ -22,6 +22,7 @@ from skbn._displays.layout.layered import Layout
 
 _SWATCH = 0.75  # height of a node's sample in a legend, in font sizes
 _HOLLOW_BORDER = 1.2  # line width of an arrowhead that is not filled, in points
+_DOT = 1.6  # how far a dot at an end of a line reaches beyond its width, in points
 
 
 class Canvas:
@@ -70,7 +71,7 @@ class Canvas:
             self.labels[edge] = self._write(place, text, colour, labels.font_size, **how)
         for place, title in composition.titles:
             self._write(place, title, style.text, legend.font_size, ha="center")
-        self._draw_legend(legend, style)
+        self.draw_legend(legend, style)
         self.finish(layout, contents.largest_scale)
 
     def finish(self, layout: Layout, largest_scale: float = LARGEST_SCALE) -> None:
@@ -111,6 +112,10 @@ class Canvas:
             if look.hollow is not None:
                 self._proportions.keep(head.set_linewidth, _HOLLOW_BORDER)
             route = [*line[:-1], halfway(line[-1], route[-1], overlap)]
+        for end in (route[0], route[-1]) if look.has_dots else ():
+            radius = _DOT + look.width / 2
+            dot = Circle(end, radius, color=look.colour, linewidth=0, zorder=3.5, clip_on=False)
+            self.ax.add_artist(dot)
         codes = [Path.MOVETO] + [Path.CURVE4] * (len(route) - 1)
         patch = PathPatch(
             Path(route, codes),
@@ -161,7 +166,7 @@ class Canvas:
         self._proportions.keep(text.set_fontsize, font_size)
         return text
 
-    def _draw_legend(self, legend: Legend, style: Style) -> None:
+    def draw_legend(self, legend: Legend, style: Style) -> None:
         """Draw the samples and the texts of a legend."""
         for place, string in legend.texts:
             self._write(place, string, style.text, legend.font_size, ha="left")
@@ -176,13 +181,13 @@ class Canvas:
                 (x, y - height / 2),
                 legend.sample_width,
                 height,
-                facecolor=look,
+                facecolor=look.face,
                 edgecolor=style.border,
                 zorder=5,
                 clip_on=False,
             )
             self.ax.add_artist(patch)
-            self._proportions.keep(patch.set_linewidth, 0.8)
+            self._proportions.keep(patch.set_linewidth, look.border_width)
 
 
 def _head(tip: Point, base: Point, look: EdgeLook, zorder: float) -> tuple[Polygon, float]:

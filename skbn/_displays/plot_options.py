@@ -269,12 +269,18 @@ def checked_size(figsize: Any, ax: Any) -> tuple[float, float | None] | None:
     return width, height
 
 
-def places_of(
-    dag: nx.DiGraph, pos: Any, shown: Collection[Hashable]
-) -> Mapping[Hashable, Point] | None:
-    """Return the checked places of the nodes that are shown; other nodes need none."""
+def places_of(dag: nx.DiGraph, pos: Any, shown: Collection[Hashable]) -> Any:
+    """Return the checked places of the nodes that are shown, or the picture that has them."""
     if pos is None:
         return None
+    if hasattr(pos, "_picture"):  # a NetworkDisplay
+        there = pos._picture
+        if lacking := [v for v in shown if there is None or v not in there.dag]:
+            drawn = "draw it by plot first" if there is None else "draw it with all nodes"
+            raise ValueError(
+                f"pos: the display shows no node {readable_value(lacking[0])}; {drawn}."
+            )
+        return there
     if not is_labelled(pos):
         raise TypeError(f"pos must be a dict of node to (x, y); got {type(pos).__name__}.")
     given = by_label(pos, "pos", "node")

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from numbers import Integral
 from typing import Any, Self, TypeVar, overload
 
 import networkx as nx
@@ -10,9 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from skbn._core.arrays import Floats
+from skbn._core.estimator import Interval, check_values
 from skbn._core.graphs import dag_of
 from skbn._core.resources import read_only
 from skbn._core.subsets import bits_of
+from skbn._displays.network_grid import NetworkGridDisplay
 from skbn._displays.notebook import TableRepr, frame_of
 from skbn._networks.effect_estimates import EffectEstimate, mixture, read_intervention
 from skbn._networks.equivalence import compelled_parents, cpdag, edge_shares, number_of_members
@@ -255,6 +258,34 @@ class NearOptimalNetworks(TableRepr, Sequence[GaussianBayesianNetwork]):
             parts = [each._replace(errors=np.zeros(len(each.values))) for each in parts]
             source += ", with their parameters"
         return mixture(asked, parts, source)
+
+    def plot(self, n: int = 6, **options: Any) -> NetworkGridDisplay:
+        """Draw the best networks, or classes, as small multiples.
+
+        Each node has the same place in all, and edges that a class leaves open have no arrowhead.
+
+        Parameters
+        ----------
+        n : int, default=6
+            How many, from the best on; fewer if the list is shorter.
+        **options
+            `axes`, `n_columns`, and options of `NetworkDisplay.plot`, as `NetworkGridDisplay.plot`
+            takes them.
+
+        Returns
+        -------
+        display : NetworkGridDisplay
+
+        Raises
+        ------
+        TypeError, ValueError, ImportError
+            If `n` is not a positive integer; as `NetworkGridDisplay.plot`.
+        """
+        check_values("plot", {"n": [Interval(Integral, 1, None, closed="left")]}, {"n": n})
+        far = (self.scores[0] - self.scores)[:n]
+        titles = ["best", *(f"{each:.2f} nats below" for each in far[1:])]
+        how: Any = {"titles": titles, "cpdag": self.equivalence_classes} | options
+        return NetworkGridDisplay.from_networks(self[:n], **how)
 
     def _log_weights(self, weighted: bool = True) -> Floats:
         """Return by what each network or class counts; raise if a class has no known weight."""

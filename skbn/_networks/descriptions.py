@@ -429,6 +429,9 @@ def describe(dag: nx.DiGraph, blocks: Nodes, model: LinearGaussianModel) -> nx.D
         dag.nodes[node]["levels"] = len(own) + 1
         if len(own) == 1:
             dag.nodes[node]["level"] = str(names[own[0]])
+    for node, own in zip(dag, columns, strict=True):
+        if not model.noise_variance[own].any():
+            dag.nodes[node]["held"] = True
     edges = [(number[p], number[c]) for p, c in dag.edges]
     # Each column of a child has those before it as parents too; these are solved for.
     coef = blocks.solved_within(model.coef)

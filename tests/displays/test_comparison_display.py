@@ -16,6 +16,7 @@ from skbn import (
     GaussianBNLearner,
     NetworkComparisonDisplay,
     NetworkDisplay,
+    NetworkGridDisplay,
 )
 from skbn._displays.labels import broken_into_lines
 
@@ -274,6 +275,103 @@ def test_legend_tells_edges_without_direction():
     chain = GaussianBayesianNetwork(nx.DiGraph([("a", "b")])).cpdag()
     assert samples_of(NetworkDisplay.from_graph(chain)) == ["edge", "undirected"]
     assert samples_of(NetworkDisplay.from_graph(nx.DiGraph([("a", "b")]))) == []
+
+
+def test_undirected_edges_have_dots_at_both_ends():
+    from matplotlib.patches import Circle
+
+    pattern = GaussianBayesianNetwork(nx.DiGraph([("a", "c"), ("b", "c"), ("b", "d")])).cpdag()
+    display = NetworkDisplay.from_graph(pattern, legend=False)
+    dots = [patch.center for patch in display.ax_.patches if isinstance(patch, Circle)]
+    line = display.edges_["b", "d"].get_path().vertices
+    assert sorted(dots) == sorted(map(tuple, line[[0, -1]]))
+
+
+@pytest.mark.parametrize("nodes", [None, "auto"])
+def test_legends_explain_what_do_holds(small_wine, nodes):
+    table = small_wine.assign(kind=np.where(np.arange(len(small_wine)) % 3, "u", "v"))
+    table = small_wine if nodes is None else table
+    network = GaussianBNLearner(nodes=nodes).fit(table).network_
+    first = table.columns[-1]
+    held = network.do({first: table[first].iloc[0]})
+    assert "held at a value by do" not in samples_of(network.plot())
+    display = held.plot()
+    assert samples_of(display).count("held at a value by do") == 1
+    display.figure_.draw_without_rendering()
+    others = [box.get_linewidth() for node, box in display.nodes_.items() if node != first]
+    assert display.nodes_[first].get_linewidth() > max(others)
+
+
+# Several networks
+
+
+@pytest.fixture(scope="module")
+def near(small_wine):
+    return GaussianBNLearner().fit(small_wine).near_optimal(within=6)
+
+
+def test_small_multiples_have_nodes_at_the_same_places(near):
+    display = near.plot(n=4, n_columns=2)
+    display.figure_.draw_without_rendering()
+    first, *others = display.displays
+    assert len(display.axes_) == len(display.displays) == 4
+    for each in others:
+        assert places(each.ax_) == places(first.ax_)
+        assert (each.ax_.get_xlim(), each.ax_.get_ylim()) == (
+            first.ax_.get_xlim(),
+            first.ax_.get_ylim(),
+        )
+    for each, network in zip(display.displays, near[:4], strict=True):
+        undirected = {frozenset(edge) for edge in each.edges_ if edge not in each.heads_}
+        pattern = network.cpdag().edges(data="undirected")
+        assert {frozenset(edge) for edge in each.edges_} == {
+            frozenset((a, b)) for a, b, _ in pattern
+        }
+        assert undirected == {frozenset((a, b)) for a, b, is_open in pattern if is_open}
+    titles = [ax.get_title() for ax in display.axes_]
+    assert titles[0] == "best"
+    assert float(titles[1].split()[0]) == pytest.approx(near.scores[0] - near.scores[1], abs=0.005)
+
+
+def test_lists_that_are_shorter_are_drawn_whole(near):
+    assert len(near.plot(n=10**6).axes_) == len(near)
+    with pytest.raises(ValueError, match="'n' parameter of plot must be"):
+        near.plot(n=0)
+
+
+def test_grids_take_graphs_and_axes_and_refuse_others():
+    from matplotlib.figure import Figure
+
+    axes = Figure().subplots(1, 2)
+    display = NetworkGridDisplay.from_networks([EXPECTED, FOUND], axes=axes, titles=["x", "y"])
+    assert [*display.axes_] == [*axes]
+    assert [ax.get_title() for ax in axes] == ["x", "y"]
+    assert {*display.displays[1].edges_} == {*FOUND.edges}
+    raises("axes must be 3", NetworkGridDisplay([EXPECTED] * 3).plot, axes=axes)
+    raises("titles must be 1", NetworkGridDisplay([EXPECTED]).plot, titles=["x", "y"])
+    raises("'n_columns' parameter of plot", NetworkGridDisplay([EXPECTED]).plot, n_columns=0)
+    with pytest.warns(match="Names are drawn at"):
+        wide = NetworkGridDisplay([EXPECTED]).plot(legend=False, figsize=(1, None))
+    assert len(wide.figure_.axes) == 1
+    assert wide.figure_.get_figwidth() == 1
+    raises("no networks", NetworkGridDisplay, [])
+    raises("missing", NetworkGridDisplay, [EXPECTED, nx.DiGraph([("a", "b")])])
+
+
+def test_a_display_gives_another_its_places():
+    from matplotlib.figure import Figure
+
+    left, right = Figure().subplots(1, 2)
+    first = NetworkDisplay.from_graph(EXPECTED, ax=left, tiers={"one": ["a"], "two": ...})
+    second = NetworkDisplay.from_graph(FOUND, ax=right, pos=first)
+    for node, box in first.nodes_.items():
+        assert box.get_bbox().bounds == second.nodes_[node].get_bbox().bounds
+    assert left.get_xlim() == right.get_xlim()
+    common, other = first.edges_["a", "b"].get_path(), second.edges_["a", "b"].get_path()
+    np.testing.assert_array_equal(common.vertices, other.vertices)
+    raises("plot first", NetworkDisplay(FOUND).plot, pos=NetworkDisplay(EXPECTED))
+    part = NetworkDisplay.from_graph(EXPECTED, nodes=["a", "b"])
+    raises("no node 'c'", NetworkDisplay(FOUND).plot, pos=part)
 
 
 # Names

@@ -1,6 +1,6 @@
 """Where to draw a network: boxes in layers, curves between them, with few crossings."""
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from types import MappingProxyType
 from typing import NamedTuple
@@ -284,20 +284,12 @@ class PlacedGraph:
             v: (round(x, 2), round(y, 2))
             for v, (x, y) in zip(self._graph, places.tolist(), strict=True)
         }
-        routes: dict[Edge, list[Point]] = {}
-        for a, b in self._graph.edges:
-            others = [v for v in positions if v not in (a, b)]
-            routes[a, b] = self._route(positions, a, b, others)
+        routes = {(a, b): self._route(positions, a, b) for a, b in self._graph.edges}
         return with_extent(positions, routes, self._sizes)
 
-    def _route(
-        self,
-        positions: Mapping[Hashable, Point],
-        a: Hashable,
-        b: Hashable,
-        others: Iterable[Hashable],
-    ) -> list[Point]:
+    def _route(self, positions: Mapping[Hashable, Point], a: Hashable, b: Hashable) -> list[Point]:
         """Lead an edge from border to border, with the least bend that avoids most boxes."""
+        others = [v for v in positions if v not in (a, b)]
         centres = np.array([positions[v] for v in others]).reshape(-1, 2)
         halves = np.array([self._sizes[v] for v in others]).reshape(-1, 2) / 2 + _CLEARANCE
         start, end = positions[a], positions[b]
@@ -313,6 +305,36 @@ class PlacedGraph:
             if least == 0:
                 break
         return [(round(x, 3), round(y, 3)) for x, y in best]
+
+
+class SharedPlaces(PlacedGraph):
+    """A graph whose nodes stand exactly where another picture has them.
+
+    The edges that it shares keep their curves, unless boxes have other sizes.
+
+    Parameters
+    ----------
+    graph : networkx.DiGraph
+    sizes : mapping of node to (width, height)
+    layout : Layout
+        That of the other picture.
+    sizes_there : mapping of node to (width, height)
+    """
+
+    def __init__(self, graph: nx.DiGraph, sizes: Sizes, layout: Layout, sizes_there: Sizes) -> None:
+        self._graph, self._sizes, self._layout = graph, sizes, layout
+        self._same = {v for v in graph if sizes[v] == sizes_there[v]}
+
+    def layout(self, stretch: tuple[float, float] = (1.0, 1.0)) -> Layout:
+        """Return the layout, which is never stretched."""
+        there = self._layout
+        positions = {v: there.positions[v] for v in self._graph}
+        routes = {}
+        for a, b in self._graph.edges:
+            known = there.routes.get((a, b)) or there.routes.get((b, a), [])[::-1]
+            keeps = known and {a, b} <= self._same
+            routes[a, b] = known if keeps else self._route(positions, a, b)
+        return there._replace(positions=positions, routes=routes)
 
 
 def _apart(places: Floats, boxes: Floats) -> Floats:
