@@ -254,6 +254,9 @@ class OneNetworkEstimator(NetworkEstimator):
         Larger is better, so that a grid search picks what predicts held-out rows best. Scores
         can only be compared if the columns have the same units, since a density is per unit.
 
+        Rows without a value that counts, because all are missing, were set or are exogenous, are
+        left out of the mean.
+
         Parameters
         ----------
         X : array-like, data frame or LocalScores of shape (n_samples, n_features)

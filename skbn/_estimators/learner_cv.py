@@ -520,7 +520,7 @@ class HeldOutScores:
             is_set = held_out.is_set
             if is_set is not None:
                 is_set = problem.nodes.by_column(is_set)
-            score = held_out.mean(solution.model.log_density(rows, is_set))
+            score = solution.model.mean_log_density(held_out, is_set, rows)
             n_edges = sum(mask.bit_count() for mask in solution.parents)
             is_unproven = sample.is_complete and not solution.is_optimal
             outcomes.append((score, n_edges, is_unproven))

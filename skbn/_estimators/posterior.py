@@ -25,6 +25,7 @@ from skbn._estimators.learner import NetworkEstimator, SearchParameters
 from skbn._networks import effect_estimates
 from skbn._networks.diagnostics import warn_about_data
 from skbn._networks.effects import Combination, all_changes, all_readings, change_and_reading
+from skbn._networks.gaussian import have_density
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._posterior import answers
 from skbn._posterior.augmentation import AugmentedPosterior, augmented_posterior, scores_to_complete
@@ -948,8 +949,9 @@ class GaussianBNPosterior(SearchParameters, NetworkEstimator):
             known = posterior, scores, sample
             return answers.mean_log_predictive_density(*known, resources_of(self))
         rng, own = random_generator(self.random_state), self.median_network_._own_columns(sample)
+        of_columns = None if is_set is None else nodes.by_column(is_set)
+        outside = self.median_network_._exogenous_numbers()
         if sample.is_complete:
-            outside = self.median_network_._exogenous_numbers()
             modelled = [x for x in range(len(nodes.names)) if x not in outside]
             tables, _ = self._sampled_tables(_DENSITY_DRAWS, rng)
             found = [
@@ -958,7 +960,7 @@ class GaussianBNPosterior(SearchParameters, NetworkEstimator):
             logs = np.concatenate(found)
         else:
             models = [each._model() for each in self.sample_networks(_DENSITY_DRAWS, rng)]
-            of_columns = None if is_set is None else nodes.by_column(is_set)
             logs = answers.densities_given_parameters(models, own, of_columns)
-        n = len(own.rows) if own.weight is None else float(own.weight.sum())
+        counts = have_density(own, own.rows, nodes.columns_of(outside), of_columns)
+        n = float(counts.sum() if own.weight is None else own.weight[counts].sum())
         return answers.log_of_mean(logs) / n

@@ -362,19 +362,25 @@ class LinearGaussianModel(LinearModel):
                 log_density[at] = -0.5 * squares - log_scale.sum()
         return log_density
 
-    def mean_log_density(self, sample: Sample, is_set: Booleans | None = None) -> float:
+    def mean_log_density(
+        self, sample: Sample, is_set: Booleans | None = None, rows: Floats | None = None
+    ) -> float:
         """Return the weighted mean of the rows' log densities, in nats; `is_set` as there.
 
-        A summary of the rows is enough: the mean of a square is the square of the mean, plus the
-        mean squared deviation from it.
+        Rows whose density is of no value do not count. A summary of the rows is enough: the mean of
+        a square is the square of the mean, plus the mean squared deviation from it. `rows` are
+        those of the sample by default.
 
         Raises
         ------
         ValueError
-            If a node has no noise.
+            If a node has no noise, or no row counts.
         """
         if sample.has_rows:
-            return sample.mean(self.log_density(sample.rows, is_set))
+            rows = sample.rows if rows is None else rows
+            log_density = self.log_density(rows, is_set)
+            counts = have_density(sample, rows, self.exogenous, is_set)
+            return sample[counts].mean(log_density[counts])
         summary = sample.summary
         at_mean = self.log_density(summary.column_means[np.newaxis])[0]
         with np.errstate(over="ignore", invalid="ignore"):
@@ -410,6 +416,31 @@ class LinearGaussianModel(LinearModel):
             fixed=[0 if v in values else mask for v, mask in enumerate(self.fixed)],
             exogenous=tuple(v for v in self.exogenous if v not in values),
         )
+
+
+def have_density(
+    sample: Sample, rows: Floats, outside: Sequence[int], is_set: Booleans | None
+) -> Booleans:
+    """Return which rows count and have a value of a node that is not exogenous and was not set.
+
+    Raises
+    ------
+    ValueError
+        If none has.
+    """
+    counts = ~np.isnan(rows)
+    counts[:, list(outside)] = False
+    if is_set is not None:
+        counts &= ~is_set
+    found = np.asarray(counts.any(axis=1))
+    if sample.weight is not None:
+        found &= sample.weight > 0
+    if not found.any():
+        raise ValueError(
+            "No row has a density: all values of rows of a positive weight are missing, were set, "
+            "or are exogenous. Give rows with a value of another node."
+        )
+    return found
 
 
 def require_exogenous_values(exogenous: Names, given: Container[Hashable]) -> None:

@@ -709,6 +709,9 @@ class GaussianBayesianNetwork(NetworkState):
     ) -> float:
         """Return the mean log density of a row, in nats; larger is better.
 
+        Rows without a value that counts, because all are missing, were set or are exogenous, are
+        left out of the mean.
+
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, m), or LocalScores

@@ -18,6 +18,7 @@ from skbn import (
     GaussianBNImputer,
     GaussianBNLearner,
     GaussianBNLearnerCV,
+    GaussianBNPosterior,
     LocalScoreTransformer,
 )
 
@@ -47,11 +48,31 @@ def test_log_densities_are_those_of_what_is_observed(seed):
     expected = [reference.observed_log_likelihood(row[np.newaxis], *moments) for row in rows]
     np.testing.assert_allclose(network.logpdf(rows), expected, rtol=1e-9)
     np.testing.assert_array_equal(network.score_samples(rows), network.logpdf(rows))
-    assert network.score(rows) == pytest.approx(np.mean(expected))
+    counts = ~np.isnan(rows).all(axis=1)  # the mean is of rows with a value
+    assert network.score(rows) == pytest.approx(np.mean(expected, where=counts))
     weight = np.random.default_rng(seed).random(len(rows))
     weighted = network.score(rows, sample_weight=weight)
-    assert weighted == pytest.approx(np.average(expected, weights=weight))
+    assert weighted == pytest.approx(np.average(expected, weights=weight * counts))
+    raises("No row has a density", network.score, rows[7:8])
     assert network.logpdf(rows)[8] == network.logpdf(rows[8:9])[0]
+
+
+def test_means_are_of_rows_in_which_something_counts():
+    rng = np.random.default_rng(0)
+    rows = correlated_rows(3, 60, rng)
+    is_set = np.zeros((60, 3), dtype=bool)
+    is_set[:20] = True
+    is_set[20:25, 1] = True
+    learner = GaussianBNLearner(missing="em").fit(rows)
+    expected = learner.score(rows[20:], interventions=is_set[20:])
+    assert learner.score(rows, interventions=is_set) == pytest.approx(expected)
+    rows[50:, :2] = np.nan  # with the last one exogenous, nothing of these rows is modelled
+    given = GaussianBNLearner(exogenous=[2]).fit(rows[:50]).network_
+    assert given.score(rows) == pytest.approx(given.score(rows[:50]))
+    posterior = GaussianBNPosterior(missing="augment", random_state=0).fit(rows[:40])
+    rows[41:45] = np.nan
+    expected = posterior.score(rows[[40, 55]])
+    assert posterior.score(rows[[*range(40, 45), 55]]) == pytest.approx(expected)
 
 
 def test_units_do_not_cost_digits():
