@@ -7,7 +7,9 @@ from agreement import raises
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom, chi2, kstest
+from threadpoolctl import threadpool_limits
 
+from skbn import GaussianBNLearner
 from skbn.datasets import make_gaussian_network
 
 ranges = st.tuples(st.floats(0.01, 2), st.floats(0, 2)).map(lambda p: (p[0], p[0] + p[1]))
@@ -50,6 +52,18 @@ def test_the_random_state_decides(kind):
     assert nx.utils.graphs_equal(network.dag_, alone.dag_)
     other = make_gaussian_network(6, random_state=8)
     assert not nx.utils.graphs_equal(network.dag_, other.dag_)
+
+
+def test_threads_of_linear_algebra_change_no_bit():
+    found = []
+    for n_threads in (1, 2):
+        with threadpool_limits(n_threads, "blas"):
+            rows, truth = make_gaussian_network(150, n_samples=100, random_state=0)
+            learner = GaussianBNLearner("ebic", search="order", max_parents=3, random_state=0)
+            network = learner.fit(rows).network_
+            found.append([rows, truth.covariance_, network.coef_, network.score_samples(rows)])
+    for one, two in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, two)
 
 
 @pytest.mark.parametrize(("m", "mean_degree"), [(2, 0.5), (8, 2.1), (30, 4.0)])

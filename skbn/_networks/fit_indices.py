@@ -19,6 +19,7 @@ from scipy.special import betaln, chdtrc, chndtr, log_ndtr, ndtri, stdtr
 
 from skbn._core.arrays import Booleans, Floats, Names
 from skbn._core.graphs import propagate, topological_order
+from skbn._core.resources import one_blas_thread
 from skbn._core.subsets import bits_of, members_of
 from skbn._core.text import readable_value, text_table
 from skbn._data.sample import Sample
@@ -186,6 +187,7 @@ def check_n(n: float, m: int) -> None:
         )
 
 
+@one_blas_thread()
 def fit_indices(
     statistics: SampleStatistics, parents: list[int], names: Names, exogenous: Sequence[int] = ()
 ) -> FitIndices:
@@ -234,6 +236,7 @@ def fit_indices(
     )
 
 
+@one_blas_thread()
 def indices_of_rows(sample: Sample, is_set: Booleans | None, graph: GraphOfColumns) -> FitIndices:
     """Return how well a network fits rows, of which values may be missing or have been set.
 

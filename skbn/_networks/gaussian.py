@@ -138,6 +138,7 @@ class LinearGaussianModel(LinearModel):
         """Raise unless all nodes have a distribution, or are given."""
         require_exogenous_values([self.nodes[v] for v in self.exogenous if v not in given], ())
 
+    @one_blas_thread()  # more would change bits, here and below
     def draw(self, noise: Floats, exogenous: Floats | None = None) -> Floats:
         """Return rows of the network, (n, m), from rows of standard noise.
 
@@ -180,6 +181,7 @@ class LinearGaussianModel(LinearModel):
         coef, parents = self.without_parents(held)
         return replace(self, parents=parents, coef=coef, exogenous=tuple(held))
 
+    @one_blas_thread()
     def covariance(self) -> Floats:
         """Return the joint covariance, shape (m, m)."""
         self.require_distribution()
@@ -189,6 +191,7 @@ class LinearGaussianModel(LinearModel):
         require_finite(covariance, self.nodes)
         return np.asarray(covariance)
 
+    @one_blas_thread()
     def condition(
         self, given: list[int], values: Floats, others: list[int]
     ) -> tuple[Floats, Floats]:
@@ -261,6 +264,7 @@ class LinearGaussianModel(LinearModel):
         with np.errstate(over="ignore", invalid="ignore"):
             return self.unexplained(rows - self.mean)
 
+    @one_blas_thread()
     def unexplained(self, deviations: Floats) -> Floats:
         """Return the part of deviations from the mean, (n, m), that parents do not explain.
 
