@@ -247,7 +247,7 @@ class Table:
             If they are neither.
         """
         labels, numbers = self.labels, list(range(len(self.labels)))
-        if self.names is not None or not self.is_frame or labels == [*nodes]:
+        if self.names is not None or not self.is_frame or {*labels} == {*nodes}:
             return
         if labels == numbers:
             stands_for = zip(labels, nodes, strict=False)
@@ -378,7 +378,7 @@ def numbers_of(table: Table, wanted: Names, columns: Names, remedy: str = REMEDY
     names: list[Any] | None = table.names
     if names is None:
         table.check_positions(columns)
-        names = list(columns)
+        names = table.labels if {*table.labels} == {*columns} else list(columns)
         if len(table.labels) != len(names):
             hint = " Names of columns must be strings to be matched to the nodes."
             raise ValueError(

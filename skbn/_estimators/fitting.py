@@ -203,7 +203,7 @@ def read_sample(
     refuses_holes = not may_miss
     may_miss = may_miss or sample_weight is not None
     learned = _learned_nodes(estimator, table, may_miss) if reset else estimator._nodes_
-    fewest = 2 if reset and not is_chunk else 1, 2 if reset else 1  # rows and columns
+    fewest = 0 if is_chunk else 2 if reset else 1, 2 if reset else 1  # rows and columns
 
     def check_shape(rows: Floats) -> None:
         if rows.shape[0] < fewest[0] or rows.shape[1] < fewest[1]:

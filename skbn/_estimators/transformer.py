@@ -188,9 +188,9 @@ class LocalScoreTransformer(
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
-            Finite numbers; at least 2 columns, and one row. A chunk may be a dask array or data
-            frame, as in `fit`. No value may be missing, whatever `missing` says: EM needs all rows
-            together.
+            Finite numbers; at least 2 columns, and any number of rows, also none. A chunk may be a
+            dask array or data frame, as in `fit`. No value may be missing, whatever `missing` says:
+            EM needs all rows together.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             As in `transform`.
@@ -221,7 +221,10 @@ class LocalScoreTransformer(
         check_parameters(self)  # for each chunk: the parameters may have changed
         if isinstance(X, BaseScores):
             raise TypeError(f"partial_fit takes tables; got {type(X).__name__}.")
-        is_first = not hasattr(self, "local_scores_")
+        # Chunks without rows do not tell the levels of categories.
+        is_first = not hasattr(self, "local_scores_") or not self.local_scores_.sample.shape[0]
+        if isinstance(X, list | tuple) and not X:
+            return self
         if not is_first and self.local_scores_.sample.is_experiment:
             raise ValueError(
                 "partial_fit cannot add rows to those of a fit with interventions. Fit to all rows "

@@ -52,7 +52,10 @@ def sample(
             )
         n_samples = len(exogenous)
     noise = random_generator(random_state).standard_normal((n_samples, len(model.nodes)))
-    return _in_container(model.draw(noise, exogenous), model.nodes, container)
+    rows = model.draw(noise, exogenous)
+    if {*model.nodes} == {*range(len(model.nodes))}:  # numbers of columns, as they are read
+        rows = rows[:, [*map(model.nodes.index, range(len(model.nodes)))]]
+    return _in_container(rows, model.nodes, container)
 
 
 def _in_container(rows: Floats, nodes: list[Hashable], container: str | None) -> Any:
@@ -164,7 +167,8 @@ def predict(
                 f"Node {node!r} is exogenous: the network does not say how it is distributed, and "
                 "cannot predict it. Name another target."
             )
-    columns: list[Hashable] | None = None
+    # Without names, the columns are those of all nodes, or of the given ones.
+    columns = nodes.labels if len(table.labels) == len(nodes.labels) else None
     remedy = REMEDY
     if given is not None:
         given, _ = named_nodes(given, names, "given")

@@ -22,7 +22,7 @@ import numpy as np
 
 from skbn._core.arrays import Floats, finite_number
 from skbn._core.files import replaced_file
-from skbn._core.graphs import check_dag, parameter_graph
+from skbn._core.graphs import check_dag, in_column_order, parameter_graph
 from skbn._core.text import must_be, readable_value
 from skbn._data.nodes import NodeColumn, Nodes
 from skbn._networks.gaussian import LinearGaussianModel
@@ -98,15 +98,23 @@ def from_json(text_or_path: str | os.PathLike[str]) -> tuple[Any, str]:
             f"{type(text_or_path).__name__}."
         )
     name = "text" if isinstance(text_or_path, str) else str(text_or_path)
+    repeated: list[str] = []
+
+    def as_dict(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        repeated.extend(key for key, n in Counter(key for key, _ in pairs).items() if n > 1)
+        return dict(pairs)
+
     try:
         text = text_or_path
         if not isinstance(text, str):
             text = Path(text).read_text(encoding="utf-8-sig")
-        data = json.loads(text)
+        data = json.loads(text, object_pairs_hook=as_dict)
     except (ValueError, RecursionError) as error:
         is_name = isinstance(text_or_path, str) and not text_or_path.lstrip().startswith("{")
         hint = " To read a file, give a pathlib.Path." if is_name else ""
         raise ValueError(f"{name} is not JSON in UTF-8: {error}.{hint}") from None
+    if repeated:
+        raise ValueError(f"{name} has an object with the key {repeated[0]!r} twice. Remove one.")
     return data, name
 
 
@@ -122,7 +130,7 @@ def from_data(data: Any, name: str) -> tuple[nx.DiGraph, Floats | None]:
     graph = nx.node_link_graph(data, edges="edges")
     check_dag(graph, f"the graph in {name}")
     try:
-        dag = parameter_graph(graph)
+        dag = in_column_order(parameter_graph(graph))
         means = {v: value for v, value in graph.nodes(data="mean") if value is not None}
         if not means:
             return dag, None

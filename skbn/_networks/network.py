@@ -65,16 +65,16 @@ class GaussianBayesianNetwork(NetworkState):
     Parameters
     ----------
     dag : networkx.DiGraph
-        Acyclic; its nodes are the columns, in their order; `from_cpdag` takes a graph with
-        undirected edges. The parameters are the attributes `intercept` and `noise_variance` of its
-        nodes, the latter not negative, and `weight` of its edges. Weights alone, without attributes
-        of nodes, are ignored. An edge whose reverse is known to be wrong has the attribute `fixed`,
-        True; `cpdag` leaves it directed. A learner marks the edges that its constraints or
-        interventions do not let it reverse. A node with the attribute `exogenous`, True, is a cause
-        that is not modelled: it has no parents, the density is of the other nodes given it,
-        and its `intercept` and `noise_variance` only say where and how far it was spread in the
-        table. Changing the graph after `fit` drops the estimates: the network then has the
-        parameters that the graph carries, if any, until it is fitted again.
+        Acyclic; its nodes are the columns, in their order, or, if they are 0 to m - 1, by number;
+        `from_cpdag` takes a graph with undirected edges. The parameters are the attributes
+        `intercept` and `noise_variance` of its nodes, the latter not negative, and `weight` of its
+        edges. Weights alone, without attributes of nodes, are ignored. An edge whose reverse is
+        known to be wrong has the attribute `fixed`, True; `cpdag` leaves it directed. A learner
+        marks the edges that its constraints or interventions do not let it reverse. A node with the
+        attribute `exogenous`, True, is a cause that is not modelled: it has no parents, the density
+        is of the other nodes given it, and its `intercept` and `noise_variance` only say where and
+        how far it was spread in the table. Changing the graph after `fit` drops the estimates: the
+        network then has the parameters that the graph carries, if any, until it is fitted again.
     blocks : Nodes or None, default=None
         Which columns stand for each node, as a learner with the parameter `nodes` makes them of a
         table. A category is a node whose columns are the indicators of its levels but the first; a
@@ -366,7 +366,7 @@ class GaussianBayesianNetwork(NetworkState):
             If `dag` is not an acyclic graph; if an exogenous node has a parent.
         """
         graphs.check_dag(self.dag)
-        return graphs.exogenous_nodes(self.dag)
+        return graphs.exogenous_nodes(self._graph)
 
     def cpdag(self, *, knowledge: bool = True, targets: Any = None) -> nx.DiGraph:
         """Return the graph of the network's equivalence class, its CPDAG.
@@ -435,7 +435,7 @@ class GaussianBayesianNetwork(NetworkState):
         dag = self._structure()
         directed = equivalence.directed_by(targets, dag)
         if knowledge:
-            directed = list(map(or_, directed, graphs.fixed_parent_masks(self.dag)))
+            directed = list(map(or_, directed, graphs.fixed_parent_masks(self._graph)))
         return equivalence.cpdag(dag, directed)
 
     def is_equivalent(
@@ -941,8 +941,8 @@ class GaussianBayesianNetwork(NetworkState):
             The nodes to predict from. If the columns' names are strings, the default is all columns
             that are nodes and not targets. Otherwise X must have m columns, the nodes in their
             order, and the default is all except the targets; for fewer columns, name a node for
-            each. Nodes without variance, such as those that `do` has set, carry no information and
-            are left out by default.
+            each, which they are in the network's order. Nodes without variance, such as those that
+            `do` has set, carry no information and are left out by default.
 
         Returns
         -------
@@ -1618,7 +1618,7 @@ class GaussianBayesianNetwork(NetworkState):
         return adjustment.adjustment_sets(asked, unobserved, forbidden)
 
     def _adjustment(self, cause: Any, effect: Any, cpdag: bool) -> adjustment.Adjustment:
-        fixed = graphs.fixed_parent_masks(self.dag) if cpdag else None
+        fixed = graphs.fixed_parent_masks(self._graph) if cpdag else None
         return adjustment.read_adjustment(self._structure(), fixed, self.exogenous, cause, effect)
 
     def is_adjustment_set(
@@ -1761,9 +1761,9 @@ class GaussianBayesianNetwork(NetworkState):
         graphs.check_dag(self.dag)
         losses = self._score_losses if self._is_learned_graph() else None
         if scores is not None:
-            losses = descriptions.score_losses(self.dag, scores, criterion, self._blocks)
+            losses = descriptions.score_losses(self._graph, scores, criterion, self._blocks)
         level = None if confidence is None else level_of(confidence, "confidence")
-        described = self.dag, self._blocks, self._parameters()
+        described = self._graph, self._blocks, self._parameters()
         return frame_of(descriptions.edge_columns(*described, losses, self._groups, level))
 
     def fit_indices(
@@ -2063,7 +2063,7 @@ class GaussianBayesianNetwork(NetworkState):
         '[a][b][c|a:b]'
         """
         graphs.check_dag(self.dag)
-        return interchange.to_modelstring(self.dag)
+        return interchange.to_modelstring(self._graph)
 
     @classmethod
     def from_modelstring(cls, text: str) -> Self:

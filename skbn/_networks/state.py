@@ -84,21 +84,19 @@ class NetworkState(
     def __repr__(self) -> str:
         blocks = self._learned_blocks if self.blocks is None else self.blocks
         of_columns = "" if blocks is None else f", {len(blocks.columns)} columns"
-        return f"{type(self).__name__}(dag=<{self.dag}>{of_columns})"
+        note = self._shown_note()
+        unusable = f", which cannot be used: {note}" if note else ""
+        return f"{type(self).__name__}(dag=<{self.dag}>{of_columns}){unusable}"
 
     def __str__(self) -> str:
-        try:
-            self._structure()
-        except (TypeError, ValueError):
-            return repr(self)
-        return self._text()
+        return repr(self) if self._shown_note() else self._text()
 
     def _text(self, max_rows: int | None = None) -> str:
         """Return what the network consists of, and the regressions of up to `max_rows` nodes."""
         model, name = self._model() if self.__sklearn_is_fitted__() else None, type(self).__name__
         if model is None or self._blocks.are_columns:
-            return descriptions.network_text(name, self.dag, model, max_rows)
-        title, *_ = descriptions.network_text(name, self.dag, None).partition("\n")
+            return descriptions.network_text(name, self._graph, model, max_rows)
+        title, *_ = descriptions.network_text(name, self._graph, None).partition("\n")
         text = descriptions.network_text("", model.to_dag(), model, max_rows)
         return f"{title}\n{text.partition(chr(10))[2]}"
 
@@ -108,12 +106,24 @@ class NetworkState(
         except (TypeError, ValueError):
             return None
 
+    def _shown_note(self) -> str:
+        try:
+            self._structure()
+        except (TypeError, ValueError) as error:
+            return str(error)
+        return ""
+
     # What the methods share
+
+    @property
+    def _graph(self) -> nx.DiGraph:
+        """The graph, its nodes in the order of the columns."""
+        return graphs.in_column_order(self.dag)
 
     def _structure(self) -> nx.DiGraph:
         """Return the graph without attributes, after checking it."""
         graphs.check_dag(self.dag)
-        return graphs.dag_of(list(self.dag), graphs.parent_masks(self.dag))
+        return graphs.dag_of(list(self._graph), graphs.parent_masks(self._graph))
 
     @classmethod
     def _from_model(
@@ -125,6 +135,10 @@ class NetworkState(
         """
         if blocks is None or blocks.are_columns:
             network = cls(model.to_dag())
+            if [*network._graph] != model.nodes:  # numbers of columns in another order
+                network._keep(None)
+                network._means = model.mean[[*map(model.nodes.index, network._graph)]]
+                return network
         else:
             parents, fixed = map(blocks.parents_of_nodes, (model.parents, model.fixed))
             dag = graphs.dag_of(blocks.names, parents, fixed)
@@ -164,7 +178,7 @@ class NetworkState(
     def _blocks(self) -> Nodes:
         """Which columns, those of the parameters, stand for each node, in the graph's order."""
         graphs.check_dag(self.dag)
-        nodes, blocks = list(self.dag), self.blocks
+        nodes, blocks = list(self._graph), self.blocks
         if blocks is None and self._learned_blocks and {*self._learned_blocks.names} == {*nodes}:
             blocks = self._learned_blocks
         if blocks is None:
@@ -195,7 +209,7 @@ class NetworkState(
         if self.blocks is not None or isinstance(X, BaseScores):
             return None if self.blocks is not None else X.sample.nodes
         table = Table(X)
-        return None if table.is_lazy else category_nodes(list(self.dag), table)
+        return None if table.is_lazy else category_nodes(list(self._graph), table)
 
     def _rows_and_set(
         self, X: Any, sample_weight: Any, interventions: Any
@@ -213,7 +227,7 @@ class NetworkState(
                 )
             sample = self._own_columns(X.sample, X.columns).with_weight(sample_weight)
             is_set = sets_in(X.sample)
-            nodes = [X.columns.index(node) for node in self.dag]
+            nodes = [X.columns.index(node) for node in self._graph]
             return sample, None if is_set is None else is_set[:, nodes]
         blocks, table = self._blocks, Table(X)
         if table.is_lazy and not blocks.levels:
@@ -228,24 +242,24 @@ class NetworkState(
             return sample, None
         if not sample.has_rows:
             raise TypeError("interventions need rows in memory. Pass X.compute().")
-        is_set = read_interventions(interventions, sample, list(self.dag))
+        is_set = read_interventions(interventions, sample, list(self._graph))
         return sample, is_set if is_set.any() else None
 
     def _graph_of_columns(self) -> estimation.GraphOfColumns:
         """Return the graph of the nodes' columns."""
         blocks = self._blocks
         outside = blocks.columns_of(self._exogenous_numbers())
-        parents = blocks.parents_of_columns(graphs.parent_masks(self.dag))
+        parents = blocks.parents_of_columns(graphs.parent_masks(self._graph))
         return estimation.GraphOfColumns(blocks, parents, self._fixed(), outside)
 
     def _fixed(self) -> list[int]:
         """Return the masks of each column's parents whose edges are fixed."""
-        fixed = graphs.fixed_parent_masks(self.dag)
+        fixed = graphs.fixed_parent_masks(self._graph)
         return self._blocks.parents_of_columns(fixed, within=False) if self._has_blocks else fixed
 
     def _exogenous_numbers(self) -> list[int]:
         outside = self.exogenous
-        return [v for v, node in enumerate(self.dag) if node in outside]
+        return [v for v, node in enumerate(self._graph) if node in outside]
 
     def _set_columns(self, is_set: Booleans | None) -> Booleans | None:
         """Return whether each column was set in each row, from whether each node was."""
@@ -278,7 +292,7 @@ class NetworkState(
         are_columns = not self._has_blocks or self._blocks.are_columns
         if not are_columns or not graphs.is_parametrised(self.dag):
             return None
-        model = LinearGaussianModel.from_dag(self.dag)
+        model = LinearGaussianModel.from_dag(self._graph)
         if self._means is not None and self._is_learned_graph():
             return replace(model, mean=self._means)
         return model

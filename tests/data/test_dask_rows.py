@@ -375,9 +375,11 @@ def test_tables_without_rows_or_columns():
     X = arrays()["many blocks"]
     fitted = GaussianBNLearner().fit(X)
     unknown = X[X[:, 0] > 1000]
-    for read in (GaussianBNLearner().fit, LocalScoreTransformer().partial_fit, fitted.score):
-        for empty in (X[:0], unknown):
+    for empty in (X[:0], unknown):
+        for read in (GaussianBNLearner().fit, fitted.score):
             raises(r"0 sample\(s\)", read, empty)
+        transformer = LocalScoreTransformer().partial_fit(empty).partial_fit(X).partial_fit(empty)
+        assert_same_network(GaussianBNLearner().fit(transformer.local_scores_), fitted)
     raises(r"1 sample\(s\).*minimum of 2", LocalScoreTransformer().fit, X[:1])
     raises("n_samples = 2 rows", GaussianBNLearner().fit, X[:2])
     raises(r"1 feature\(s\).*minimum of 2", GaussianBNLearner().fit, X[:, :1])

@@ -1,5 +1,7 @@
 """What users give as interventions, and how it is read."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -84,6 +86,28 @@ def test_a_frame_may_lack_columns():
     assert not read(pd.DataFrame(index=range(N))).any()
 
 
+CODED = np.arange(N) % 4  # as bnlearn does: 0 for none, then the columns from 1
+
+
+@pytest.mark.parametrize(
+    "interventions",
+    [
+        *(CODED, CODED.tolist(), CODED.astype(float), CODED[:, np.newaxis], pl.Series(CODED)),
+        *(pd.Series(CODED), pd.Series(CODED, dtype="Int64"), np.where(CODED, CODED, np.nan)),
+    ],
+    ids=lambda each: type(each).__name__,
+)
+def test_numbers_in_all_rows_are_refused_with_two_ways_to_say_what_they_count(interventions):
+    with pytest.raises(ValueError, match=r"in bnlearn.* from 0, and .* from 1") as refused:
+        read(interventions)
+    message = str(refused.value)
+    _, from_0, from_1 = re.split(r" Pass | if they count from 0, and | if they count", message)[:3]
+    assert_array_equal(read(eval(from_1)), CODED[:, np.newaxis] == [1, 2, 3])
+    interventions = interventions - 1 if hasattr(interventions, "dtype") else (CODED - 1).tolist()
+    counted = np.asarray(interventions, dtype=float).reshape(N, 1)
+    assert_array_equal(read(eval(from_0)), counted == [0, 1, 2])
+
+
 def test_labels_match_rows():
     frame = pd.DataFrame(IS_SET, columns=NAMES, index=LABELS)
     series = pd.Series(single(NAMED), index=LABELS)
@@ -127,8 +151,8 @@ def test_columns_without_names_go_by_number():
         (pd.DataFrame(IS_SET, columns=[*"aba"]), ValueError, "'a'"),
         (["x"] * N, ValueError, r"of row 0: There is no column 'x'.* Give columns of X"),
         ([None] * (N - 1) + [("a", "x")], ValueError, r"of row 11: There is no column 'x'"),
-        ([3] * N, ValueError, "of row 0: There is no column 3"),
-        ([0.5] * N, TypeError, "of row 0: A column is given by its name or its number"),
+        ([None, *[3] * (N - 1)], ValueError, "of row 1: There is no column 3"),
+        ([None, *[0.5] * (N - 1)], TypeError, "of row 1: A column is given by its name or its num"),
         (IS_SET[:, 0], TypeError, r"row 0 is False\. If it says"),
         (pd.Series(IS_SET[:, 0]), TypeError, r"row 0 is False\. If it says"),
         ("a", TypeError, "got 'a'"),

@@ -185,7 +185,8 @@ def test_a_failed_refit_leaves_all_or_nothing(name, failure, monkeypatch):
         monkeypatch.undo()
         said = str(error)
     else:
-        assert failure == "copied"  # which not all refuse
+        # Copies are not refused by all; a chunk may have no row.
+        assert failure == "copied" or (failure == "no row" and "chunk" in name)
         return
     if failure == "memory" and name in ("learner", "CV", "scores"):
         assert "allocate 8 MB. Free some, leave out columns" in said

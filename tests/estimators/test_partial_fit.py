@@ -1,7 +1,10 @@
 """Rows in chunks: the transformer's scores are those of the whole table."""
 
+import dask.dataframe as dd
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from agreement import assert_same_network, raises
 from hypothesis import given
@@ -62,6 +65,28 @@ def test_chunks_without_weight_may_come_first(wine):
     for criterion in ("bic", "bge"):
         nothing = fed(LocalScoreTransformer(criterion), wine, sample_weight=np.zeros(len(wine)))
         raises("no rows to compute scores from", GaussianBNLearner().fit, nothing.local_scores_)
+
+
+@pytest.mark.parametrize(
+    "of",
+    [
+        *(lambda X: X, pd.DataFrame.to_numpy, lambda X: X.to_numpy().tolist(), pl.from_pandas),
+        *(pa.Table.from_pandas, lambda X: dd.from_pandas(X, npartitions=2)),
+    ],
+)
+def test_chunks_may_be_empty(wine, of):
+    whole = GaussianBNLearner().fit(of(wine) if hasattr(of(wine), "shape") else wine.to_numpy())
+    parts = wine[:0], wine[:100], wine[:0], wine[100:]
+    for chunks in (parts, parts[::-1]):
+        assert_same(fed(LocalScoreTransformer(), *map(of, chunks)), whole)
+    nothing = fed(LocalScoreTransformer(), wine[:0])
+    raises("no rows to compute scores from", GaussianBNLearner().fit, nothing.local_scores_)
+
+
+def test_chunks_without_rows_tell_no_levels(wine):
+    table = wine.iloc[:, :3].assign(kind=["a", "b"] * 89)
+    whole = GaussianBNLearner(nodes="auto").fit(table)
+    assert_same(fed(LocalScoreTransformer(nodes="auto"), table[:0], table[:90], table[90:]), whole)
 
 
 def test_names_of_the_first_chunk_are_those_of_the_nodes(wine):

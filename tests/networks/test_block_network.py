@@ -466,3 +466,10 @@ def test_a_posterior_is_about_nodes():
     logs = np.array([network.logpdf(new).sum() for network in draws])
     expected = logs.max() + np.log(np.exp(logs - logs.max()).mean())
     assert 4 * posterior.score(new) == pytest.approx(expected, abs=0.3)
+
+
+def test_a_sample_of_numbered_nodes_has_the_columns_of_the_table():
+    rows = np.random.default_rng(0).normal([0, 100, 200], size=(500, 3))
+    network = GaussianBNLearner(nodes=[1, 0, 0]).fit(rows).network_
+    assert_allclose(network.sample(50, 0).mean(axis=0), [0, 100, 200], atol=1)
+    assert_allclose(network.columns_.logpdf(rows), network.logpdf(rows))

@@ -137,6 +137,8 @@ EDGE = {"source": "a", "target": "b", "weight": 1}
         (document().replace("1e-300", "1e999"), "weight of edge 'a' -> 'b' .* inf"),
         (document().replace("1e-300", "9" * 5000), "not JSON"),
         (document(edges=[EDGE | {"fixed": 1}]), "fixed of the edge 'a' -> 'b' must be True"),
+        (document()[:-1] + ', "nodes": []}', "key 'nodes' twice"),
+        (document().replace('"id"', '"intercept": 0, "id"'), "key 'intercept' twice"),
         ("network.json", "not JSON .* To read a file, give a pathlib"),
     ],
 )
