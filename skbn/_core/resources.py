@@ -552,10 +552,10 @@ class Resources:
             return self
         return replace(self, deadline=time.monotonic() + self.time_limit)
 
-    def end_of_share(self, share: float) -> float:
-        """Return when a part of the search that begins now, with this share of time, must end."""
+    def of_share(self, share: float) -> Self:
+        """Return the resources of a part that begins now, with this share of the time left."""
         now = time.monotonic()
-        return now + share * (self.deadline - now)
+        return replace(self, deadline=now + share * (self.deadline - now))
 
     @property
     def is_over(self) -> bool:

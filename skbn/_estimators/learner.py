@@ -735,8 +735,9 @@ None, default=None
     programming for the Bayesian network structure learning problem"): it bounds the score of all
     networks by linear programs, and divides them until the bound is the score of one of them. This
     needs ``pip install -e ".[large]"``. Without `max_parents` it prices all parent sets, which
-    takes a criterion other than BGe, and a `time_limit`, since its time cannot be predicted.
-    Otherwise `fit` refuses tables whose search does not fit.
+    takes a criterion other than BGe, and a `time_limit`, since its time cannot be predicted, unless
+    constraints order all but a few columns. Otherwise `fit` refuses tables whose search does not
+    fit.
 
     The order search (Teyssier & Koller 2005, "Ordering-based search: a simple and effective
     algorithm for learning Bayesian networks") looks for an order of the columns in which the best

@@ -231,8 +231,6 @@ _BYTES_WHILE_LISTING = 17
 # and up to four parents it was from 0.07 to 0.25 by the BIC from 1000 rows. It grows with the rows
 # and as the penalty shrinks: when the families are listed, their memory is looked at again.
 _SHARE_UNDOMINATED = 0.25
-# The share of the time that the order search may take.
-_SHARE_OF_ORDERS = 0.5
 # Nobody knows how long branch and cut takes. The progress has at most this share when it begins.
 _SHARE_OF_PROGRESS = 0.1
 
@@ -384,8 +382,7 @@ class ProofSearch(GroupSearch):
             columns = f"{n} columns" if n > 1 else "1 column"
             raise TooLargeError(columns, tables, n_bytes, self._available, limit)
         require_highspy(n)
-        of_orders = settings._replace(share=settings.share * _SHARE_OF_ORDERS)
-        self._orders = plan_order_search(shape, group, resources, of_orders)
+        self._orders = plan_order_search(shape, group, resources, settings)
         self._group, self._settings = group, settings
         self.columns, self.n_bytes, self.kernels = group.columns, n_bytes, self._orders.kernels
 
@@ -395,6 +392,15 @@ class ProofSearch(GroupSearch):
 
     def cost(self) -> int:
         return int((self._orders.cost() + self.shared_work) / _SHARE_OF_PROGRESS)
+
+    def begin(self, problem: Problem, resources: Resources) -> None:
+        # The order search may take all the time: no other network of that time is better.
+        resources = resources.reporting(Notes(resources.progress))
+        self._by_orders = self._found_by_orders(problem, resources)
+
+    @abstractmethod
+    def _found_by_orders(self, problem: Problem, resources: Resources) -> list[int] | None:
+        """Return the parents in a network of a high score; None if none is found."""
 
     def optimum(self, problem: Problem, resources: Resources) -> Optimum:
         start, given = self._prepared(problem, resources)
@@ -416,7 +422,6 @@ class ProofSearch(GroupSearch):
         self, problem: Problem, resources: Resources
     ) -> tuple[Start | None, dict[str, Any]]:
         """Return the network to begin with, and what a search for others may take."""
-        deadline = resources.end_of_share(self._settings.share)
         notes, scope = Notes(resources.progress), problem.scope
         start = self._start(problem, resources.reporting(notes))
         score = -np.inf if start is None else start.score
@@ -427,7 +432,7 @@ class ProofSearch(GroupSearch):
             notes.tell(f"{score - cost:,.2f} nats, {proven}; {note}")
 
         return start, {
-            "deadline": time.monotonic() if self._orders.is_interrupted else deadline,
+            "deadline": time.monotonic() if self._orders.is_interrupted else resources.deadline,
             "seed": self._settings.seed,
             "n_jobs": resources.n_jobs,
             "tell": tell,
@@ -455,17 +460,19 @@ class ProofSearch(GroupSearch):
 
 
 class _BranchAndCut(ProofSearch):
-    def _start(self, problem: Problem, resources: Resources) -> Start | None:
+    def _found_by_orders(self, problem: Problem, resources: Resources) -> list[int] | None:
         try:
-            by_orders = self._orders.optimum(problem, resources)
+            return self._orders.optimum(problem, resources).parents
         except NoNetworkError:
-            by_orders = None
+            return None
+
+    def _start(self, problem: Problem, resources: Resources) -> Start | None:
         listed = list_families(problem, self._group, resources, self._require_memory)
         network = listed.any_network()
         if network is None:
             return None
-        if by_orders is not None:
-            network = listed.network_of(by_orders.parents)
+        if self._by_orders is not None:
+            network = listed.network_of(self._by_orders)
         listed, network = listed.without_costly(network, problem.names)
         offsets = problem.score_offsets - problem.listed_offsets
         known = math.fsum(-listed.families.cost[network]) + float(offsets[self.columns].sum())

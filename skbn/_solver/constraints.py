@@ -15,6 +15,8 @@ from skbn._core.subsets import bits_of, mask_of, members_of, renumbered
 from skbn._core.text import readable_value
 
 Edge = tuple[int, int]
+# The most columns of a group that is small beside the others.
+_MOST_OF_SMALL = 8
 # Column names of an edge table whose first column holds the children.
 _CHILD_FIRST = (("child", "parent"), ("target", "source"), ("to", "from"))
 
@@ -32,6 +34,11 @@ class Group(NamedTuple):
 
     columns: list[int]
     others: list[int]
+
+    @property
+    def is_small(self) -> bool:
+        """Whether a few columns have their order to be found, after others: that takes seconds."""
+        return bool(self.others) and len(self.columns) <= _MOST_OF_SMALL
 
 
 class Constraints(NamedTuple):

@@ -41,8 +41,6 @@ class SearchSettings(NamedTuple):
     lists_networks : bool
         Whether the searches are to list further networks, which only dynamic programs in memory
         can.
-    share : float
-        The share of the time until the deadline that the search of a group may take.
     n_candidates : int
         How many equivalence classes a search of a table with missing values scores by EM.
     start : tuple of m int or None
@@ -53,7 +51,6 @@ class SearchSettings(NamedTuple):
     seed: int = 0
     tolerance: float = TOLERANCE
     lists_networks: bool = False
-    share: float = 1.0
     n_candidates: int = 30
     start: tuple[int, ...] | None = None
 
@@ -169,9 +166,12 @@ class GroupSearch(ABC):
         """Return the work that a search reports to its progress, without `shared_work`."""
         return self.cost()
 
+    def begin(self, problem: Problem, resources: Resources) -> None:  # noqa: B027
+        """Find a network to begin with, if the search needs one: all groups do so first."""
+
     @abstractmethod
     def optimum(self, problem: Problem, resources: Resources) -> Optimum:
-        """Return the best parents of the columns.
+        """Return the best parents of the columns, after `begin`.
 
         The progress of the resources is advanced by `work`.
         """

@@ -102,7 +102,6 @@ class OrderGroupSearch(GroupSearch):
             progress.advance(max(0.0, min(share, 1.0) - told) * self.cost())
             told = max(told, share)
 
-        deadline = resources.end_of_share(self._settings.share)
         families = problem.order_families(self._order, self._n_others)
         offset = families.shared + float(problem.score_offsets[self.columns].sum())
         search = OrderSearch(
@@ -112,7 +111,7 @@ class OrderGroupSearch(GroupSearch):
             families.least_gain,
             self._settings.seed,
             resources.n_jobs,
-            deadline,
+            resources.deadline,
             resources.keeps_best_on_interrupt,
             report,
             None if self._settings.start is None else self._order_of([*self._settings.start]),

@@ -106,8 +106,8 @@ def _fits_with(shape: Shape, fits: Callable[[Shape], bool], max_parents: int) ->
 
 
 # The local scores of a dense search that a thread makes in a second, roughly, as measured; and the
-# seconds from which on a search is long.
-_WORK_A_SECOND, LONG = 5e8, 60.0
+# seconds from which on a search is long, and up to which the search of a few columns is short.
+_WORK_A_SECOND, LONG, _SHORT = 5e8, 60.0, 0.3
 # If two engines would take equally long, the first is used.
 ENGINES: tuple[Engine, ...] = (plan_listed_search, plan_dense_search)
 # The largest max_parents that a refusal proposes for branch and cut: with more parents, a proof for
@@ -187,15 +187,12 @@ def plan_searches(shape: Shape, resources: Resources, settings: SearchSettings =
     """
     searches, refusals = [], []
     groups = shape.constraints.groups
-    n_left = len(shape.constraints.modelled)
     # Gaps of groups add up, to no more than the tolerance if each share is rounded down.
     tolerance = settings.tolerance
     if len(groups) > 1:
         tolerance = math.nextafter(tolerance / len(groups), 0.0)
+    own = settings._replace(tolerance=tolerance)
     for group in groups:
-        share = len(group.columns) / n_left
-        n_left -= len(group.columns)
-        own = settings._replace(tolerance=tolerance, share=share)
         try:
             searches.append(_plan_group(shape, group, resources, own))
         except TooLargeError as error:
@@ -228,7 +225,7 @@ def _plan_group(
     except TooLargeError as error:
         refusal = error
     else:
-        if _takes_too_long(search, resources):
+        if _takes_too_long(search, group, resources):
             with suppress(TooLargeError, ImportError):
                 return plan_pricing(shape, group, resources, settings) or search
         return search
@@ -243,8 +240,14 @@ def _plan_group(
     raise refusal
 
 
-def _takes_too_long(search: GroupSearch, resources: Resources) -> bool:
-    """Whether a dynamic program in memory is expected to take minutes, and longer than it may."""
+def _takes_too_long(search: GroupSearch, group: Group, resources: Resources) -> bool:
+    """Whether pricing is to take the place of a dynamic program.
+
+    That is where the program is expected to take minutes, and longer than it may, or where it goes
+    through the subsets of many columns for the sake of a few.
+    """
+    if group.is_small:
+        return expected_seconds(search.cost() + search.shared_work, resources) > _SHORT
     if resources.time_limit is None or resources.cluster or resources.scratch:
         return False
     return expected_seconds(search.work(), resources) > max(LONG, resources.time_limit)

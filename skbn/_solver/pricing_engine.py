@@ -58,8 +58,8 @@ def plan_pricing(
 ) -> GroupSearch | None:
     """Plan branch and cut over all parent sets of a group's columns.
 
-    None if the scores do not follow from regressions of single columns, or without a time limit:
-    nobody knows how long it takes.
+    None if the scores do not follow from regressions of single columns, or for more than a few
+    columns without a time limit: nobody knows how long it takes.
 
     Raises
     ------
@@ -68,7 +68,7 @@ def plan_pricing(
     ImportError
         If highspy is not installed.
     """
-    if not can_price(shape) or resources.time_limit is None:
+    if not can_price(shape) or (resources.time_limit is None and not group.is_small):
         return None
     n_bytes = pricing_bytes(shape, group, resources.n_jobs)
     search = _PricingSearch(shape, group, resources, settings, n_bytes, "the parent sets")
@@ -102,6 +102,7 @@ class _PricingSearch(ProofSearch):
     ) -> NearOptimalStream:
         from skbn._branch_and_cut.pricing import OutOfTimeError, TooManyFamiliesError
 
+        self.begin(problem, resources)
         start, given = self._prepared(problem, resources)
         assert start is not None
         assert start.list_near is not None
@@ -123,7 +124,8 @@ class _PricingSearch(ProofSearch):
     def _start(self, problem: Problem, resources: Resources) -> Start:
         from skbn._branch_and_cut.all_parent_sets import Proven, best_of_all_parent_sets
 
-        start = self._begun(problem, resources)
+        start = self._by_orders
+        assert start is not None
         score = float(problem.local_scores(self.columns, start).sum())
         score += float(problem.score_offsets[self.columns].sum())
         # The numbers in the table of the search's columns: the children, then the others.
@@ -164,13 +166,9 @@ class _PricingSearch(ProofSearch):
 
         return Start(score, prove, parents_of, list_near)
 
-    def _begun(self, problem: Problem, resources: Resources) -> list[int]:
-        """Return the parents in a network of a high score.
-
-        An order search that cannot grow families begins with few parents, and the network is
-        climbed from.
-        """
+    def _found_by_orders(self, problem: Problem, resources: Resources) -> list[int]:
         assert isinstance(problem, TableProblem)
+        # An order search that cannot grow families begins with few parents.
         if problem.scorer.why_listed is None:
             return self._orders.optimum(problem, resources).parents
         few = problem.with_max_parents(_few_parents(problem))

@@ -4,7 +4,7 @@ The constraints cut the columns into groups, each of which is a search of its ow
 `Constraints.groups`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import singledispatch
 
@@ -19,7 +19,7 @@ from skbn._scores.local_scores import LocalScores
 from skbn._scores.parent_set_scores import ParentSetScores
 from skbn._solver.certificate import certify_constraints
 from skbn._solver.constraints import Constraints
-from skbn._solver.engines import EXACT, Optimum, SearchSettings, in_table
+from skbn._solver.engines import EXACT, GroupSearch, Optimum, SearchSettings, in_table
 from skbn._solver.incomplete_problem import IncompleteProblem
 from skbn._solver.listed_problem import ListedProblem
 from skbn._solver.planner import LONG, Plan, expected_seconds, plan_searches
@@ -133,9 +133,11 @@ def _best_networks(path: Sequence[Problem], plan: Plan, resources: Resources) ->
         first.prepare(resources.progress)
     m = len(first.constraints.allowed)
     found: list[Optimum | None] = [None] * len(path)
-    for search in plan.searches:
+    for search, own in _in_turn(plan.searches, resources):
+        search.begin(first, own)
+    for search, own in _in_turn(plan.searches, resources):
         for i, problem in enumerate(path):
-            optimum = search.optimum(problem, resources)
+            optimum = search.optimum(problem, own)
             if optimum.score == -np.inf:
                 names = [first.names[x] for x in search.columns]
                 if optimum.is_finished:
@@ -151,6 +153,18 @@ def _best_networks(path: Sequence[Problem], plan: Plan, resources: Resources) ->
             before = found[i]
             found[i] = of_all if before is None else _joined(before, of_all)
     return [optimum for optimum in found if optimum is not None]
+
+
+def _in_turn(
+    searches: Sequence[GroupSearch], resources: Resources
+) -> Iterator[tuple[GroupSearch, Resources]]:
+    """Yield searches with their resources; those that heed a time limit first, and share it."""
+    timed = [search for search in searches if search.heeds_time_limit]
+    n_left = sum(len(search.columns) for search in timed)
+    for search in timed:
+        yield search, resources.of_share(len(search.columns) / n_left)
+        n_left -= len(search.columns)
+    yield from ((search, resources) for search in searches if not search.heeds_time_limit)
 
 
 def _certified(problem: Problem, optimum: Optimum, tolerance: float) -> Solution:

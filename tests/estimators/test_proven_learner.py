@@ -24,7 +24,7 @@ from skbn import (
     LocalScoreTransformer,
 )
 from skbn._estimators.learner_cv import searches_at_a_time
-from skbn._solver import branch_engine, order_engine
+from skbn._solver import branch_engine, order_engine, planner
 from skbn._solver.branch_engine import branch_and_cut_bytes
 from skbn.datasets import make_gaussian_network
 
@@ -124,6 +124,61 @@ def test_a_moment_is_enough_for_a_network(rows):
         learner = GaussianBNLearner(max_parents=2, time_limit=1e-9).fit(rows)
     assert nx.is_directed_acyclic_graph(learner.dag_)
     assert learner.score_bound_ >= learner.network_score_
+
+
+# A known order
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_small_groups_are_priced_as_dynamic_programming_finds_them(monkeypatch, seed):
+    rng = np.random.default_rng(seed)
+    rows, order = make_gaussian_network(9, n_samples=60, random_state=seed)[0], rng.permutation(9)
+    tiers = np.array_split(order, rng.integers(2, 10))
+    tier_of = {int(x): i for i, own in enumerate(tiers) for x in own}
+    against = [(b, a) for a in tier_of for b in tier_of if tier_of[b] > tier_of[a]]
+    knowledge = [{"tiers": tiers}, {"forbidden_edges": against}][seed % 2]
+    settings = {"criterion": ["bic", "aic"][seed // 2], "n_jobs": 1 + seed % 2, **knowledge}
+    expected = GaussianBNLearner(**settings).fit(rows)
+    monkeypatch.setattr(planner, "_SHORT", -1.0)
+    learner = GaussianBNLearner(**settings).fit(rows)
+    assert learner.is_optimal_
+    assert learner.network_score_ == pytest.approx(expected.network_score_, abs=1e-6)
+    assert learner.score_bound_ >= expected.network_score_ - 1e-9
+
+
+def test_a_known_order_needs_neither_time_nor_memory(wide):
+    order = np.random.default_rng(0).permutation(36).tolist()
+    settings = {"tiers": [[x] for x in order], "max_memory": "400MB"}
+    learner = GaussianBNLearner(**settings).fit(wide)
+    assert learner.is_optimal_
+    # No parent can be added, taken away or exchanged.
+    scores = LocalScoreTransformer().fit_transform(wide)
+    for x in order[-3:]:
+        parents = {*learner.dag_.predecessors(x)}
+        best = scores.local_score(x, sorted(parents))
+        for z in order[: order.index(x)]:
+            for y in [None, *parents]:
+                other = sorted((parents ^ {z}) - ({y} - {z}))
+                assert scores.local_score(x, other) <= best + 1e-6
+
+
+def test_all_order_searches_come_before_the_first_proof(rows, monkeypatch):
+    calls, optimum = [], order_engine.OrderGroupSearch.optimum
+
+    def by_orders(search, problem, resources):
+        calls.append("orders")
+        return optimum(search, problem, resources)
+
+    def proof(families, incumbent, **_):
+        calls.append("proof")
+        return unfinished(families, incumbent)
+
+    without_dynamic_programs(monkeypatch)
+    monkeypatch.setattr(order_engine.OrderGroupSearch, "optimum", by_orders)
+    monkeypatch.setattr(branch_engine, "branch_and_cut", proof)
+    with pytest.warns(ConvergenceWarning):
+        GaussianBNLearner(max_parents=3, tiers=[[0, 1, 2], [3, 4, 5]], time_limit=100).fit(rows)
+    assert calls == ["orders", "orders", "proof", "proof"]
 
 
 # Parameters
