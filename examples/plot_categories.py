@@ -22,12 +22,14 @@ learner = GaussianBNLearner(nodes="auto", tiers=[["cultivar"], ...]).fit(table)
 print("cultivar ->", ", ".join(learner.dag_.successors("cultivar")))
 
 # %%
-# Each edge has one number for its strength. Between the cultivar and a measurement there are two
-# coefficients, for the two levels other than the first.
+# Between the cultivar and a measurement there are two coefficients, for the two levels other than
+# the first, in standard deviations of the measurement. The edge has one number for its strength.
 
 edges = learner.network_.to_frame()
-of_cultivar = edges[edges["parent"] == "cultivar"].sort_values("score_loss", ascending=False)
-print(of_cultivar[["child", "partial_r2", "score_loss"]].round(2).to_string(index=False))
+is_of_cultivar = edges["parent"].str.startswith("cultivar=")
+of_cultivar = edges[is_of_cultivar].sort_values("score_loss", ascending=False, kind="stable")
+columns = ["parent", "child", "standardised_weight", "partial_r2", "score_loss"]
+print(of_cultivar[columns].round(2).to_string(index=False))
 
 # %%
 # What is expected of a wine of each cultivar:

@@ -92,6 +92,11 @@ def fitted_graph(estimator: Any) -> nx.DiGraph:
         return graph  # a network without parameters
 
 
+def fitted_network(estimator: Any) -> Any:
+    """Return the network of a fitted estimator; raises as `fitted_graph`."""
+    return _network(fitted_step(estimator, "dag_", _EXPECTED))
+
+
 def fitted_class(estimator: Any) -> nx.DiGraph:
     """Return the graph of a fitted estimator, with edges marked `undirected` as in its CPDAG.
 
@@ -103,7 +108,7 @@ def fitted_class(estimator: Any) -> nx.DiGraph:
         If it does not estimate networks.
     """
     graph = fitted_graph(estimator).copy()
-    pattern = _network(fitted_step(estimator, "dag_", _EXPECTED)).cpdag()
+    pattern = fitted_network(estimator).cpdag()
     for a, b, is_undirected in pattern.edges(data="undirected"):
         # The pattern may have an undirected edge the other way round.
         edge = (a, b) if graph.has_edge(a, b) else (b, a)
@@ -116,13 +121,12 @@ def add_score_losses(graph: nx.DiGraph, estimator: Any) -> None:
 
     It stays as it is if an edge has it, or if the network does not know it.
     """
-    network = _network(fitted_step(estimator, "dag_", _EXPECTED))
+    network = fitted_network(estimator)
     if any("score_loss" in data for _, _, data in graph.edges(data=True)):
         return
-    table = network.to_frame()
-    if "score_loss" in table:
-        for a, b, loss in zip(table["parent"], table["child"], table["score_loss"], strict=True):
-            graph.edges[a, b]["score_loss"] = float(loss)
+    table, edges = network._edge_columns(confidence=None)
+    for edge, loss in zip(edges, table.get("score_loss", []), strict=False):
+        graph.edges[edge]["score_loss"] = loss
 
 
 def fitted_tiers(estimator: Any) -> Any:

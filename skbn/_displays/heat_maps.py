@@ -16,7 +16,7 @@ from skbn._core.graphs import check_dag, is_parametrised
 from skbn._core.text import must_be
 from skbn._displays import appearance
 from skbn._displays.appearance import style_for
-from skbn._displays.display import Display, fitted_graph, fitted_step
+from skbn._displays.display import Display, fitted_graph, fitted_network, fitted_step
 from skbn._displays.labels import broken_into_lines, printable, text_width
 
 _LARGEST_WITH_NUMBERS = 20  # nodes; in larger maps the numbers are too small to read
@@ -171,7 +171,10 @@ class EdgeWeightsDisplay(_HeatMapDisplay):
         check_dag(dag)
         if not is_parametrised(dag):
             raise ValueError(
-                "dag has no parameters, so its edges have no weights. Fit a "
+                "dag has nodes of several columns, whose edges have several weights. Pass the "
+                "network to from_estimator."
+                if any("coefficients" in data for _, _, data in dag.edges(data=True))
+                else "dag has no parameters, so its edges have no weights. Fit a "
                 "GaussianBayesianNetwork of it."
             )
         number = {node: i for i, node in enumerate(dag)}
@@ -185,7 +188,9 @@ class EdgeWeightsDisplay(_HeatMapDisplay):
     def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
         """Draw the weights of a fitted learner's network, or of a network.
 
-        For a posterior, this is its median network.
+        For a posterior, this is its median network. Each column of a category, or of another node
+        of several columns, has a row and a column, with the standardised weights of
+        `GaussianBayesianNetwork.to_frame`.
 
         Parameters
         ----------
@@ -206,7 +211,14 @@ GaussianBayesianNetwork
         TypeError, ValueError, ImportError
             If it is another estimator, and as for the class and `plot`.
         """
-        return cls(fitted_graph(estimator)).plot(ax=ax)
+        network = fitted_network(estimator)
+        if not hasattr(network, "_blocks") or network._blocks.are_columns:
+            return cls(fitted_graph(estimator)).plot(ax=ax)
+        display, (table, _) = cls(network.columns_.dag_), network._edge_columns(confidence=None)
+        display.weights[:] = np.nan
+        rows, columns = ([*map(display.nodes.index, table[end])] for end in ("parent", "child"))
+        display.weights[rows, columns] = table["standardised_weight"]
+        return display.plot(ax=ax)
 
     @classmethod
     def from_graph(cls, graph: nx.DiGraph, *, ax: Any = None) -> Self:

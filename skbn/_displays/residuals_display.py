@@ -9,7 +9,6 @@ from scipy.stats import beta, norm, skew
 
 from skbn._core.arrays import Floats
 from skbn._core.columns import named_nodes
-from skbn._data.table import Table, read_columns
 from skbn._displays.appearance import Style, style_for
 from skbn._displays.display import Display, check_axes, fitted_network_and_table, new_panels
 from skbn._displays.labels import broken_into_lines
@@ -45,12 +44,12 @@ class ResidualsDisplay(Display):
     X : array-like or data frame of shape (n_samples, m), or LocalScores
         As in `GaussianBayesianNetwork.residuals`; each row counts once.
     columns : node or list of nodes, optional
-        Which columns to show; by default all that are modelled.
+        Which nodes to show; by default all that are modelled, but for categories.
 
     Attributes
     ----------
-    columns : list of k nodes
-    parents : list of k lists of nodes
+    columns : list of k nodes, or of the columns of nodes that have several
+    parents : list of k lists of the same
     residuals : ndarray of shape (n_samples, k), float64
         Divided by the standard deviation of the column's noise.
     fitted : ndarray of shape (n_samples, k), float64
@@ -63,8 +62,8 @@ class ResidualsDisplay(Display):
     sklearn.exceptions.NotFittedError
         If the network has no parameters.
     TypeError, ValueError
-        If X is not such a table; if there is no such column, or one has no noise, as after
-        `do`.
+        If X is not such a table; if there is no such node, or it is a category or exogenous, or
+        has no noise, as after `do`.
 
     See Also
     --------
@@ -82,18 +81,22 @@ class ResidualsDisplay(Display):
     """
 
     def __init__(self, network: Any, X: Any, *, columns: Any = None) -> None:
-        nodes = network.nodes
-        outside = network.exogenous
-        self.columns: list[Hashable] = [node for node in nodes if node not in outside]
+        nodes, of_columns, levels = network.nodes, network.columns_, network._blocks.levels
+        reasons = dict.fromkeys(levels, "a category, so it has no Gaussian residuals")
+        reasons |= dict.fromkeys(network.exogenous, "exogenous, so it has no residuals")
+        chosen: list[Hashable] = [node for node in nodes if node not in reasons]
         if columns is not None:
-            self.columns, _ = named_nodes(columns, nodes, "columns")
-            for node in self.columns:
-                if node in outside:
-                    raise ValueError(
-                        f"Node {node!r} is exogenous, so it has no residuals. Leave it out of "
-                        "columns."
-                    )
-        numbers = [nodes.index(node) for node in self.columns]
+            chosen, _ = named_nodes(columns, nodes, "columns")
+        for node in chosen:
+            if node in reasons:
+                raise ValueError(f"Node {node!r} is {reasons[node]}. Leave it out of columns.")
+        self.columns: list[Hashable] = [name for node in chosen for name in network.nodes_[node]]
+        if not self.columns:
+            raise ValueError(
+                "No node has Gaussian residuals: all are categories or exogenous. Fit a network "
+                "with columns of numbers."
+            )
+        numbers = [of_columns.nodes.index(name) for name in self.columns]
         deviation = np.sqrt(network.noise_variance_[numbers])
         held = [node for node, s in zip(self.columns, deviation, strict=True) if s == 0]
         if held:
@@ -102,8 +105,8 @@ class ResidualsDisplay(Display):
                 "out of columns."
             )
         residuals = np.asarray(network.residuals(X))[:, numbers]
-        rows = read_columns(Table(X), self.columns, nodes)
-        self.parents = [list(network.dag.predecessors(node)) for node in self.columns]
+        rows = network._rows_of(X, may_miss=False)[:, numbers]
+        self.parents = [list(of_columns.dag.predecessors(name)) for name in self.columns]
         self.fitted = rows - residuals
         self.residuals = residuals / deviation
 
@@ -124,7 +127,7 @@ GaussianBayesianNetwork
             What the estimator takes, such as the table of `fit` or held-out rows. The steps of
             a pipeline transform it.
         columns : node or list of nodes, optional
-            Which columns to show; by default all that are modelled.
+            Which nodes to show; by default all that are modelled, but for categories.
         axes : array-like of shape (k, 2) of matplotlib.axes.Axes, optional
             Where to draw; by default in a new figure.
 

@@ -373,7 +373,7 @@ class NetworkLearner(SearchParameters, OneNetworkEstimator):
 SRMR 0.038
         <BLANKLINE>
         alcohol = 13, noise sd 0.81
-        proline = -2980 + 258 alcohol + 391 hue, noise sd 223
+        proline = -2980 + 258 alcohol + 391 hue, noise sd 223, R2 0.508
         hue = 0.957, noise sd 0.228
         """
         check_is_fitted(self)

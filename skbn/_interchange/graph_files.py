@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections import Counter
 from collections.abc import Hashable, Mapping
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 from skbn._core.text import readable_value
 from skbn._displays.layout.layered import LayeredGraph
 from skbn._interchange.models import check_network, has_single_columns
+from skbn._networks.descriptions import OF_COEFFICIENTS
 from skbn._networks.interchange import own_texts, written
 
 _NOT_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -30,9 +32,9 @@ def to_graphml(network: Any, path: str | os.PathLike[str] | None = None) -> str 
     text : str, or None with a path
         Edges have the columns of `GaussianBayesianNetwork.to_frame` as attributes, such as
         `weight`, `score_loss`, `reversible`, `probability` and `p_value`, but for those that are
-        not finite. Nodes have `label`, `x` and `y`, where y grows upwards; and, if the network has
-        parameters of single columns, none of them exogenous, `intercept`, `noise_variance`, `mean`
-        and `std`.
+        not finite, or of which an edge has several. Nodes have `label`, `x` and `y`, where y grows
+        upwards; and, if the network has parameters of single columns, none of them exogenous,
+        `intercept`, `noise_variance`, `mean` and `std`.
 
     Raises
     ------
@@ -118,11 +120,12 @@ def _described(network: Any) -> nx.DiGraph:
     places = picture_positions(network.dag, 1.0)
     for node, name in names.items():
         graph.add_node(name, label=name, x=places[node][0], y=places[node][1])
-    table = network.to_frame()
-    columns = {name: np.asarray(table[name]).tolist() for name in table}
-    ends = zip(columns.pop("parent"), columns.pop("child"), strict=True)
-    for i, (a, b) in enumerate(ends):
-        graph.add_edge(names[a], names[b], **_known({k: own[i] for k, own in columns.items()}))
+    table, edges = network._edge_columns()
+    columns = {k: np.asarray(table[k]).tolist() for k in table if k not in ("parent", "child")}
+    times = Counter(edges)
+    for i, (a, b) in enumerate(edges):
+        of_edge = [k for k in columns if times[a, b] == 1 or k not in OF_COEFFICIENTS]
+        graph.add_edge(names[a], names[b], **_known({k: columns[k][i] for k in of_edge}))
     if "weight" in columns and has_single_columns(network) and not network.exogenous:
         deviations = np.sqrt(np.diag(network.covariance_)).tolist()
         parameters = network.dag_.nodes(data=True)
@@ -237,11 +240,10 @@ def picture_positions(dag: nx.DiGraph, scale: float) -> dict[Hashable, tuple[flo
 
 
 def _standardised(network: Any) -> dict[tuple[Hashable, Hashable], float]:
-    table = network.to_frame(confidence=None)
-    if "standardised_weight" not in table:
-        return {}
-    columns = (list(table[name]) for name in ("parent", "child", "standardised_weight"))
-    return {(a, b): weight for a, b, weight in zip(*columns, strict=True) if weight == weight}
+    table, edges = network._edge_columns(confidence=None)
+    times, weights = Counter(edges), table.get("standardised_weight", [])
+    of_edges = zip(edges, weights, strict=False)
+    return {edge: w for edge, w in of_edges if times[edge] == 1 and w == w}
 
 
 def _quoted(node: Hashable) -> str:

@@ -2,8 +2,7 @@
 
 import json
 import re
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from itertools import product
 from typing import Any
 
@@ -11,10 +10,16 @@ import networkx as nx
 import numpy as np
 from scipy.special import fdtrc, stdtr, stdtrit
 
-from skbn._core.arrays import Floats, finite_number
+from skbn._core.arrays import Booleans, Floats, finite_number
 from skbn._core.columns import column_number, parents_in
 from skbn._core.estimator import StrOptions, check_values
-from skbn._core.graphs import CONFIDENCES, equilibrated, fixed_parent_masks, parent_masks
+from skbn._core.graphs import (
+    CONFIDENCES,
+    equilibrated,
+    fixed_parent_masks,
+    parent_masks,
+    propagate,
+)
 from skbn._core.subsets import bits_of, members_of
 from skbn._core.text import readable_name
 from skbn._data.containers import row_labels
@@ -31,7 +36,7 @@ from skbn._scores.criteria import CRITERIA, Criterion, as_criterion
 from skbn._scores.local_scores import LocalScores
 
 # Longer texts are cut: more lines would fill the screen, and more parents would break the line.
-_MOST_LINES = 15
+MOST_LINES = 15
 _MOST_PARENTS = 6
 
 
@@ -39,7 +44,11 @@ _MOST_PARENTS = 6
 
 
 def network_text(
-    title: str, dag: nx.DiGraph, model: LinearGaussianModel | None, max_rows: int | None = None
+    title: str,
+    dag: nx.DiGraph,
+    model: LinearGaussianModel | None,
+    max_rows: int | None = None,
+    shares: Mapping[int, float] | None = None,
 ) -> str:
     """Return a few lines: what the network consists of, and the regression of each node.
 
@@ -53,6 +62,8 @@ def network_text(
         Its parameters; without them, nodes are listed with their parents.
     max_rows : int or None
         The most nodes that are listed; by default, as many as fill a screen.
+    shares : dict of int to float, optional
+        The R2 of some nodes, by number.
 
     Examples
     --------
@@ -73,11 +84,11 @@ def network_text(
         if model is None
         else f"{_symbol(nodes[v])} is exogenous"
         if v in model.exogenous
-        else _equation(model, v, own)
+        else _equation(model, v, own) + _share_text((shares or {}).get(v, np.nan)) * bool(own)
         for v, own in enumerate(map(members_of, parents))
         if own or model is not None
     ]
-    most, kept = (_MOST_LINES, _MOST_LINES - 1) if max_rows is None else (max_rows, max_rows)
+    most, kept = (MOST_LINES, MOST_LINES - 1) if max_rows is None else (max_rows, max_rows)
     if len(lines) > most:
         lines[kept:] = [f"... and {_count(len(lines) - kept, 'more node')}"]
     return "\n".join([caption, *lines])
@@ -96,6 +107,11 @@ def _equation(model: LinearGaussianModel, child: int, parents: list[int]) -> str
     deviation = np.sqrt(model.noise_variance[child])
     noise = f"noise sd {_number(deviation)}" if deviation else "no noise"
     return f"{_symbol(model.nodes[child])} = {mean}, {noise}"
+
+
+def _share_text(share: float) -> str:
+    """Return the text of a node's R2, if it is known."""
+    return "" if np.isnan(share) else f", R2 {share:.3f}"
 
 
 def _first(texts: list[str], prefix: str) -> list[str]:
@@ -123,6 +139,12 @@ def _count(n: int, what: str) -> str:
 # The table
 
 
+# What a table of edges has for each coefficient; all else is of the edge.
+OF_COEFFICIENTS = (
+    *("weight", "standardised_weight", "std_err", "t", "p_value", "ci_low", "ci_high"),
+)
+
+
 def edge_columns(
     dag: nx.DiGraph,
     blocks: Nodes,
@@ -130,8 +152,8 @@ def edge_columns(
     losses: Floats | None,
     groups: Groups | None,
     confidence: float | None,
-) -> dict[str, Any]:
-    """Return the columns of a table with a row for each edge.
+) -> tuple[dict[str, Any], list[tuple[Hashable, Hashable]]]:
+    """Return the columns of a table with a row for each coefficient, and the edge of each row.
 
     Parameters
     ----------
@@ -140,7 +162,7 @@ def edge_columns(
     blocks : Nodes
         Which columns stand for each node.
     model : LinearGaussianModel or None
-        The parameters of the columns, if there are any.
+        The parameters of the columns. Without them, there is a row for each edge.
     losses : ndarray of shape (m, m), or None
         How much the score loses without each edge, if that is known, as `score_losses` returns it.
     groups : sequence of GroupStatistics, or None
@@ -151,13 +173,20 @@ def edge_columns(
     nodes, parents = list(dag), parent_masks(dag)
     compelled = compelled_parents(parents, fixed_parent_masks(dag))
     pairs = [(p, c) for c, mask in enumerate(parents) for p in members_of(mask)]
+    ends = pairs if model is None else _ends(blocks, pairs)
+    if model is not None:
+        node_of = blocks.by_column(np.arange(len(nodes)))
+        pairs = [(int(node_of[i]), int(node_of[j])) for i, j in ends]
     edges = [(nodes[p], nodes[c]) for p, c in pairs]
+    names: Sequence[Any] = nodes if model is None else blocks.column_names
     columns: dict[str, Any] = {
-        "parent": [parent for parent, _ in edges],
-        "child": [child for _, child in edges],
+        "parent": [names[i] for i, _ in ends],
+        "child": [names[j] for _, j in ends],
     }
     if model is not None:
-        columns |= _Edges(blocks, model, parents, pairs).weights()
+        coef, standardised = blocks.solved_within(model.coef), standardised_weights(model, blocks)
+        columns["weight"] = [float(coef[each]) for each in ends]
+        columns["standardised_weight"] = [float(standardised[each]) for each in ends]
     if losses is not None:
         columns["score_loss"] = [float(losses[pair]) for pair in pairs]
     # Truth values also without any edge, so that they can select rows.
@@ -172,8 +201,40 @@ def edge_columns(
                 for value, (parent, child) in zip(values, edges, strict=True)
             ]
     if model is not None and groups is not None and confidence is not None:
-        columns |= _Edges(blocks, model, parents, pairs).intervals(groups, confidence)
-    return columns
+        columns |= _intervals(blocks, parents, columns["weight"], ends, groups, confidence)
+    if model is not None and not blocks.are_columns:
+        shares = partial_r2(model, blocks, [*dict.fromkeys(pairs)], parents)
+        of_edge = dict(zip(dict.fromkeys(pairs), shares, strict=True))
+        columns["partial_r2"] = [of_edge[pair] for pair in pairs]
+        if "p_value" in columns:
+            tests = {pair: _p_value(blocks, parents, groups or [], *pair) for pair in of_edge}
+            columns["edge_p_value"] = [tests[pair] for pair in pairs]
+    return columns, edges
+
+
+def _ends(blocks: Nodes, pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return the pairs of columns that edges of nodes stand for, regression by regression."""
+    ends = [
+        each for p, c in pairs for each in product(blocks.columns_of([p]), blocks.columns_of([c]))
+    ]
+    return sorted(ends, key=lambda each: each[1])
+
+
+def standardised_weights(model: LinearGaussianModel, blocks: Nodes) -> Floats:
+    """Return weights per standard deviation of the child and, unless it is a level, of the parent.
+
+    Returns
+    -------
+    weights : ndarray of shape (n_columns, n_columns)
+        NaN where one of the two does not vary.
+    """
+    deviation = model.standard_deviations()
+    is_level = blocks.by_column(np.array([node in blocks.levels for node in blocks.names], bool))
+    unit = np.where(is_level & (deviation > 0), 1.0, deviation)
+    with np.errstate(all="ignore"):
+        weights = blocks.solved_within(model.coef) * (unit[:, np.newaxis] / deviation)
+    weights[:, deviation == 0], weights[deviation == 0] = np.nan, np.nan
+    return np.asarray(weights)
 
 
 def score_losses(
@@ -300,100 +361,56 @@ def standard_errors(groups: Groups, parents: list[int]) -> tuple[Floats, Floats]
     return std_err, degrees_of_freedom
 
 
-# What is known of edges, also between nodes of several columns
+def _intervals(
+    blocks: Nodes,
+    parents: list[int],
+    weights: list[float],
+    ends: list[tuple[int, int]],
+    groups: Groups,
+    confidence: float,
+) -> dict[str, Any]:
+    """Return what a table of edges says of the errors of their coefficients."""
+    first, last = np.array(ends, dtype=int).reshape(-1, 2).T
+    of_columns = blocks.parents_of_columns(parents, within=False)
+    errors, degrees_of_freedom = standard_errors(groups, of_columns)
+    weight, std_err, freedom = np.array(weights), errors[first, last], degrees_of_freedom[last]
+    with np.errstate(divide="ignore", over="ignore"):
+        t = weight / std_err
+    margin = stdtrit(freedom, (1 + confidence) / 2) * std_err
+    return {
+        "std_err": std_err,
+        "t": t,
+        "p_value": 2 * stdtr(freedom, -np.abs(t)),
+        "ci_low": weight - margin,
+        "ci_high": weight + margin,
+    }
 
 
-@dataclass(frozen=True)
-class _Edges:
-    """Edges of a network of nodes, by number, with the parameters of the nodes' columns."""
+def _p_value(blocks: Nodes, parents: list[int], groups: Groups, parent: int, child: int) -> float:
+    """Return the p-value of no coefficient of a parent's columns, in regressions of a child's.
 
-    blocks: Nodes
-    model: LinearGaussianModel
-    parents: list[int]  # the masks of each node's
-    edges: list[tuple[int, int]]
+    By Rao's (1951) F for Wilks' lambda, which is exact if one of the two has at most two columns;
+    for one column of the child, it is the F test of least squares.
+    """
+    rest = [v for v in members_of(parents[child]) if v != parent]
+    own, of_child, others = (blocks.columns_of(v) for v in ([parent], [child], rest))
+    statistics = next(each for columns, each in groups if of_child[0] in columns)
 
-    def weights(self) -> dict[str, Any]:
-        """Return the columns of a table that say what the edges' parameters are."""
-        blocks, model, edges = self.blocks, self.model, self.edges
-        if blocks.are_columns:
-            standardised = model.standardised_weights()
-            ends = [(model.nodes[p], model.nodes[c]) for p, c in edges]
-            return {
-                "weight": [float(model.coef[edge]) for edge in edges],
-                "standardised_weight": [standardised.get(edge, np.nan) for edge in ends],
-            }
-        weights = [self._by_columns(blocks.solved_within(model.coef), *edge) for edge in edges]
-        return {
-            "weight": [next(iter(each.values())) if len(each) == 1 else np.nan for each in weights],
-            "coefficients": weights,
-            "partial_r2": partial_r2(model, blocks, edges, self.parents),
-        }
+    def log_det(columns: list[int]) -> float:
+        factor = triangular_factor(statistics.factor[:, columns])
+        return 2 * float(np.log(np.abs(np.diag(factor))).sum())
 
-    def intervals(self, groups: Groups, confidence: float) -> dict[str, Any]:
-        """Return what a table of edges says of the errors of their coefficients.
-
-        Edges of several coefficients have NaN, and `std_errs`, a dict of both columns' names to the
-        standard error; their `p_value` is that all coefficients are 0.
-        """
-        starts, widths = self.blocks.starts, self.blocks.widths
-        ends = np.array([(starts[p], starts[c]) for p, c in self.edges], dtype=int)
-        first, last = ends.reshape(-1, 2).T
-        errors, degrees_of_freedom = standard_errors(groups, self.model.parents)
-        weight, std_err = self.model.coef[first, last], errors[first, last]
-        freedom = degrees_of_freedom[last]
-        with np.errstate(divide="ignore", over="ignore"):
-            t = weight / std_err
-        margin = stdtrit(freedom, (1 + confidence) / 2) * std_err
-        columns: dict[str, Any] = {
-            "std_err": std_err,
-            "t": t,
-            "p_value": 2 * stdtr(freedom, -np.abs(t)),
-            "ci_low": weight - margin,
-            "ci_high": weight + margin,
-        }
-        if self.blocks.are_columns:
-            return columns
-        is_single = np.array([widths[p] == widths[c] == 1 for p, c in self.edges], dtype=bool)
-        columns = {name: np.where(is_single, each, np.nan) for name, each in columns.items()}
-        of_columns = self.blocks.parents_of_columns(self.parents, within=False)
-        errors, _ = standard_errors(groups, of_columns)
-        columns["std_errs"] = [self._by_columns(errors, *edge) for edge in self.edges]
-        columns["p_value"] = np.array([self._p_value(groups, *edge) for edge in self.edges], float)
-        return columns
-
-    def _by_columns(
-        self, of_columns: Floats, parent: int, child: int
-    ) -> dict[tuple[Hashable, Hashable], float]:
-        """Return numbers of a parent's and a child's columns, from (k, k), by the names of both."""
-        rows, columns = (self.blocks.columns_of([v]) for v in (parent, child))
-        names = self.blocks.column_names
-        return {(names[i], names[j]): float(of_columns[i, j]) for i, j in product(rows, columns)}
-
-    def _p_value(self, groups: Groups, parent: int, child: int) -> float:
-        """Return the p-value of no coefficient of a parent's columns, in regressions of a child's.
-
-        By Rao's (1951) F for Wilks' lambda, which is exact if one of the two has at most two
-        columns; for one column of the child, it is the F test of least squares.
-        """
-        rest = [v for v in members_of(self.parents[child]) if v != parent]
-        own, of_child, others = (self.blocks.columns_of(v) for v in ([parent], [child], rest))
-        statistics = next(each for columns, each in groups if of_child[0] in columns)
-
-        def log_det(columns: list[int]) -> float:
-            factor = triangular_factor(statistics.factor[:, columns])
-            return 2 * float(np.log(np.abs(np.diag(factor))).sum())
-
-        with_parent = log_det([*others, *own, *of_child]) - log_det([*others, *own])
-        log_lambda = with_parent - (log_det([*others, *of_child]) - log_det(others))
-        p, q = len(of_child), len(own)
-        left = statistics.n_samples - 1 - len(others) - q
-        root = 1.0
-        if p * p + q * q > 5:
-            root = float(np.sqrt((p * p * q * q - 4) / (p * p + q * q - 5)))
-        freedom = (left + q - (p + q + 1) / 2) * root - (p * q - 2) / 2
-        if freedom <= 0:
-            return np.nan
-        return float(fdtrc(p * q, freedom, np.expm1(-log_lambda / root) * freedom / (p * q)))
+    with_parent = log_det([*others, *own, *of_child]) - log_det([*others, *own])
+    log_lambda = with_parent - (log_det([*others, *of_child]) - log_det(others))
+    p, q = len(of_child), len(own)
+    left = statistics.n_samples - 1 - len(others) - q
+    root = 1.0
+    if p * p + q * q > 5:
+        root = float(np.sqrt((p * p * q * q - 4) / (p * p + q * q - 5)))
+    freedom = (left + q - (p + q + 1) / 2) * root - (p * q - 2) / 2
+    if freedom <= 0:
+        return np.nan
+    return float(fdtrc(p * q, freedom, np.expm1(-log_lambda / root) * freedom / (p * q)))
 
 
 def partial_r2(
@@ -403,26 +420,67 @@ def partial_r2(
     parents: Mapping[int, int] | Sequence[int],
 ) -> list[float]:
     """Return the share of its child's generalised variance that each edge's parent explains."""
-    scaled, _ = equilibrated(model.factor())
-    correlation, varies = scaled.T @ scaled, np.abs(scaled).max(axis=0) > 0
+    terms = [
+        (child, [v for v in members_of(parents[child]) if v != parent], [parent])
+        for parent, child in edges
+    ]
+    return _explained(model.factor(), blocks, terms)
+
+
+def _explained(
+    factor: Floats, blocks: Nodes, terms: Iterable[tuple[int, list[int], list[int]]]
+) -> list[float]:
+    """Return the shares of children's generalised variances, given nodes, that others explain.
+
+    `factor` is a matrix F of the columns' covariance F'F, and `terms` have the numbers of a child,
+    of the nodes that are given, and of the others.
+    """
+    scaled, _ = equilibrated(factor)
+    varies: Booleans = np.any(scaled, axis=0)
 
     def log_det(nodes: Sequence[int]) -> float:
-        at = [i for i in blocks.columns_of(nodes) if varies[i]]  # `do` holds some
-        return float(np.linalg.slogdet(correlation[np.ix_(at, at)])[1])
+        own = scaled[:, [i for i in blocks.columns_of(nodes) if varies[i]]]  # `do` holds some
+        return float(np.linalg.slogdet(own.T @ own)[1])
 
     found = []
-    for parent, child in edges:
-        others = [v for v in members_of(parents[child]) if v != parent]
-        with_parent = log_det([*others, parent, child]) - log_det([*others, parent])
-        without = log_det([*others, child]) - log_det(others)
-        found.append(1 - np.exp(with_parent - without))
+    for child, given, others in terms:
+        with_others = log_det([*given, *others, child]) - log_det([*given, *others])
+        without = log_det([*given, child]) - log_det(given)
+        found.append(float(1 - np.exp(with_others - without)))
     return found
+
+
+def r2(
+    model: LinearGaussianModel, blocks: Nodes, groups: Groups | None, nodes: Sequence[int]
+) -> dict[int, float]:
+    """Return the share of each node's generalised variance that its parents explain.
+
+    It is NaN for nodes that are exogenous or do not vary, and for all that depend on several
+    exogenous nodes if the rows behind the estimates, which have their covariance, are not known.
+    """
+    outside, parents = list(model.exogenous), blocks.parents_of_nodes(model.parents)
+    factor = model.factor()
+    is_known: Booleans = np.any(factor, axis=0)
+    if len(outside) > 1 and groups is None:
+        is_known &= (factor[outside] != 0).sum(axis=0) < 2
+    elif len(outside) > 1:
+        statistics = next(each for columns, each in groups or [] if outside[0] in columns)
+        own = triangular_factor(statistics.factor[:, outside]) * statistics.scale[outside]
+        noise = np.diag(np.sqrt(model.noise_variance))
+        noise[np.ix_(outside, outside)] = own / np.sqrt(statistics.n_samples)
+        factor = propagate(noise, model.coef, model.parents)
+    is_known[outside] = False
+    known = [v for v in nodes if is_known[blocks.columns_of([v])].all()]
+    given: list[int] = []
+    terms = [(v, given, members_of(parents[v])) for v in known]
+    found = dict(zip(known, _explained(factor, blocks, terms), strict=True))
+    return {v: found.get(v, np.nan) for v in nodes}
 
 
 def describe(dag: nx.DiGraph, blocks: Nodes, model: LinearGaussianModel) -> nx.DiGraph:
     """Write the parameters into the attributes of a graph's nodes and edges."""
     columns = [blocks.columns_of([v]) for v in range(len(blocks.names))]
-    names, standardised = blocks.column_names, model.standardised_weights()
+    names, standardised = blocks.column_names, standardised_weights(model, blocks)
     number = {node: v for v, node in enumerate(dag)}
     for node in blocks.levels:
         own = columns[number[node]]
@@ -438,10 +496,9 @@ def describe(dag: nx.DiGraph, blocks: Nodes, model: LinearGaussianModel) -> nx.D
     shares = partial_r2(model, blocks, edges, parent_masks(dag))
     for (a, b), data, share in zip(edges, dict(dag.edges).values(), shares, strict=True):
         coefficients = coef[np.ix_(columns[a], columns[b])]
-        data |= {"coefficients": json.dumps(coefficients.tolist()), "partial_r2": float(share)}
+        data |= {"coefficients": json.dumps(coefficients.tolist()), "partial_r2": share}
         if coefficients.size == 1:
             data["weight"] = float(coefficients[0, 0])
-            ends = names[columns[a][0]], names[columns[b][0]]
-            if ends in standardised:
-                data["standardised_weight"] = standardised[ends]
+            if not np.isnan(of_edge := standardised[columns[a][0], columns[b][0]]):
+                data["standardised_weight"] = float(of_edge)
     return dag

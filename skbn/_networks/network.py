@@ -96,6 +96,8 @@ class GaussianBayesianNetwork(NetworkState):
         ``coef_[i, j]`` is the weight of the edge i -> j, or 0 without an edge.
     intercept_ : ndarray of shape (m,)
     noise_variance_ : ndarray of shape (m,)
+    r2_ : dict
+        The share of each node's variance that its parents explain.
     mean_ : ndarray of shape (m,)
     covariance_ : ndarray of shape (m, m)
 
@@ -130,7 +132,7 @@ class GaussianBayesianNetwork(NetworkState):
     >>> print(network)
     GaussianBayesianNetwork of 3 nodes and 2 edges (0 reversible)
     alcohol = 13, noise sd 0.81
-    proline = -2980 + 258 alcohol + 391 hue, noise sd 223
+    proline = -2980 + 258 alcohol + 391 hue, noise sd 223, R2 0.508
     hue = 0.957, noise sd 0.228
     >>> round(network.do({"hue": 1})["proline"].mean)
     764
@@ -257,9 +259,9 @@ class GaussianBayesianNetwork(NetworkState):
     def dag_(self) -> nx.DiGraph:
         """The graph with all parameters as attributes.
 
-        Its edges also have their `standardised_weight` (between columns of standard deviation 1) if
-        both ends vary, and the `probability` or `support` that the edges of `dag` have. All are
-        plain numbers, so that networkx can write the graph as GraphML, GML or JSON.
+        Its edges also have their `standardised_weight` (as in `to_frame`) if both ends vary, and
+        the `probability` or `support` that the edges of `dag` have. All are plain numbers, so that
+        networkx can write the graph as GraphML, GML or JSON.
 
         If nodes have several columns, edges have `coefficients`, a list for each column of the
         parent as JSON text, and `partial_r2` as in `to_frame`. Edges between single columns, of
@@ -323,6 +325,19 @@ class GaussianBayesianNetwork(NetworkState):
         Raises what `dag_` raises.
         """
         return self._model().noise_variance.copy()
+
+    @property
+    def r2_(self) -> dict[Hashable, float]:
+        """The share of each node's variance that its parents explain, R2, by the network itself.
+
+        Nodes of several columns have that of the generalised variance. Exogenous nodes have NaN,
+        and so have nodes that depend on several of these, unless `fit` or a learner has seen how
+        they vary together. Raises what `dag_` raises.
+        """
+        shares = descriptions.r2(
+            self._model(), self._blocks, self._groups, range(len(self._blocks.names))
+        )
+        return dict(zip(self._blocks.names, shares.values(), strict=True))
 
     @property
     def mean_(self) -> Floats:
@@ -1668,10 +1683,11 @@ class GaussianBayesianNetwork(NetworkState):
         criterion: str | Criterion | None = None,
         confidence: float | None = 0.95,
     ) -> Any:
-        """Return a table with a row for each edge.
+        """Return a table with a row for each edge, or each coefficient of it.
 
         The rows are ordered by child and, for each child, by parent, both in the order of `nodes`:
-        each regression is a block of rows.
+        each regression is a block of rows. Edges of nodes of several columns have a row for each
+        pair of columns, as for a level of a category, ``group=b``.
 
         Parameters
         ----------
@@ -1690,16 +1706,11 @@ class GaussianBayesianNetwork(NetworkState):
         table : pandas.DataFrame
             Without pandas, a dict of the columns that is displayed as a table. The columns are
 
-            - `parent` and `child`
+            - `parent` and `child`: the nodes or, with parameters, their columns
             - `weight` and `standardised_weight`, if the network has parameters. The latter is the
               weight times the parent's standard deviation and divided by the child's, both by the
-              network's joint distribution. It is NaN if one of them does not vary.
-            - if nodes have several columns, instead of the latter: `coefficients`, a dict of
-              (parent's column, child's column) to coefficient, and `partial_r2`, the share of the
-              child's generalised variance, given its other parents, that this parent explains, from
-              0 to 1. `weight` is then NaN, and so are `std_err`, `t` and the interval, unless
-              both nodes have one column; `std_errs` has the standard errors as `coefficients`, and
-              `p_value` is that of no effect at all, by Wilks' lambda.
+              network's joint distribution; the weight of a level is divided only. It is NaN if one
+              of them does not vary.
             - `score_loss`, if it is known or `scores` are given: by how many nats the score is
               lower without this edge, while all others stay. It is negative if the network scores
               higher without the edge, as it may if the edge was required. ParentSetScores may not
@@ -1716,6 +1727,10 @@ class GaussianBayesianNetwork(NetworkState):
               be least squares of observed rows: after `fit`, and in the networks of
               `GaussianBNLearner` and `GaussianBNLearnerCV`, unless the criterion has a prior, as
               BGe has, or values were missing. Otherwise fit the network to get them.
+            - if some node has several columns or levels, for the whole edge: `partial_r2`, the
+              share of the child's generalised variance, given its other parents, that this parent
+              explains, from 0 to 1; and `edge_p_value`, beside `p_value`, of no coefficient at all,
+              by Wilks' lambda.
 
         Raises
         ------
@@ -1758,13 +1773,12 @@ class GaussianBayesianNetwork(NetworkState):
                 f"criterion={readable_value(criterion)} was given without a table to score. Give "
                 "the table as scores."
             )
-        graphs.check_dag(self.dag)
-        losses = self._score_losses if self._is_learned_graph() else None
+        losses = None
         if scores is not None:
+            graphs.check_dag(self.dag)
             losses = descriptions.score_losses(self._graph, scores, criterion, self._blocks)
         level = None if confidence is None else level_of(confidence, "confidence")
-        described = self._graph, self._blocks, self._parameters()
-        return frame_of(descriptions.edge_columns(*described, losses, self._groups, level))
+        return frame_of(self._edge_columns(losses, level)[0])
 
     def fit_indices(
         self, X: Any = None, sample_weight: Any = None, interventions: Any = None

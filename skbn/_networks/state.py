@@ -94,10 +94,18 @@ class NetworkState(
     def _text(self, max_rows: int | None = None) -> str:
         """Return what the network consists of, and the regressions of up to `max_rows` nodes."""
         model, name = self._model() if self.__sklearn_is_fitted__() else None, type(self).__name__
-        if model is None or self._blocks.are_columns:
-            return descriptions.network_text(name, self._graph, model, max_rows)
+        if model is None:
+            return descriptions.network_text(name, self._graph, None, max_rows)
+        blocks, most = self._blocks, descriptions.MOST_LINES if max_rows is None else max_rows
+        start_of = {v: start for v, start in enumerate(blocks.starts[:-1]) if start < most}
+        shares = descriptions.r2(model, blocks, self._groups, [*start_of])
+        of_columns = {
+            start_of[v]: r2 for v, r2 in shares.items() if blocks.are_numbers[start_of[v]]
+        }
+        if blocks.are_columns:
+            return descriptions.network_text(name, self._graph, model, max_rows, of_columns)
         title, *_ = descriptions.network_text(name, self._graph, None).partition("\n")
-        text = descriptions.network_text("", model.to_dag(), model, max_rows)
+        text = descriptions.network_text("", model.to_dag(), model, max_rows, of_columns)
         return f"{title}\n{text.partition(chr(10))[2]}"
 
     def _shown_graph(self) -> nx.DiGraph | None:
@@ -306,6 +314,16 @@ class NetworkState(
                 "of dag the attributes intercept and noise_variance and its edges weight."
             )
         return model
+
+    def _edge_columns(
+        self, losses: Floats | None = None, confidence: float | None = 0.95
+    ) -> tuple[dict[str, Any], list[tuple[Any, Any]]]:
+        """Return the columns of the table of edges, and the edge that each row is of."""
+        graphs.check_dag(self.dag)
+        if losses is None and self._is_learned_graph():
+            losses = self._score_losses
+        known = self._blocks, self._parameters(), losses, self._groups
+        return descriptions.edge_columns(self._graph, *known, confidence)
 
     def _exported_graph(self, cpdag: bool) -> nx.DiGraph:
         """Return the equivalence class's graph, or the network's with its parameters, if any."""

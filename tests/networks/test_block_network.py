@@ -4,6 +4,7 @@ import copy
 import datetime
 import json
 import pickle
+import re
 from decimal import Decimal
 
 import dask.dataframe as dd
@@ -21,12 +22,16 @@ from statsmodels.regression import linear_model
 
 from skbn import (
     BootstrapBNLearner,
+    EdgeWeightsDisplay,
     GaussianBayesianNetwork,
     GaussianBNLearner,
     GaussianBNLearnerCV,
     GaussianBNPosterior,
     LocalScoreTransformer,
+    ResidualsDisplay,
 )
+from skbn._networks.descriptions import OF_COEFFICIENTS
+from skbn.io import to_dagitty, to_graphml
 
 
 def table(n=120, seed=0):
@@ -53,6 +58,15 @@ NODES = {"spline": ["x", "x2"]}
 @pytest.fixture(scope="module")
 def learner():
     return GaussianBNLearner(nodes=NODES).fit(table())
+
+
+def by_nodes(network):
+    """The table of edges, its rows by the nodes instead of the columns."""
+    node_of = {name: node for node, own in network.nodes_.items() for name in own}
+    frame = network.to_frame()
+    return frame.assign(**{end: frame[end].map(node_of) for end in ("parent", "child")}).set_index(
+        ["parent", "child"]
+    )
 
 
 def test_structure_is_about_nodes(learner):
@@ -161,10 +175,11 @@ def test_predictions_of_a_category_are_linear_probabilities(learner):
     assert_allclose(single, columns)
 
 
-def test_edges_between_blocks_have_coefficients_and_one_strength(learner):
-    frame = learner.network_.to_frame()
-    edge = frame[(frame["parent"] == "site") & (frame["child"] == "dose")].iloc[0]
+def test_edges_between_blocks_have_a_row_for_each_coefficient(learner):
     network, X = learner.network_, table()
+    frame = network.to_frame()
+    edge = frame[frame["parent"].isin(network.nodes_["site"]) & (frame["child"] == "dose")]
+    assert list(edge["parent"]) == ["site=south", "site=west"]
     S = network.columns_[["dose", "age"]].covariance
     without = S[0, 0] - S[0, 1] ** 2 / S[1, 1]
     predictors = [np.ones(len(X)), X["age"], X["site"] == "south", X["site"] == "west"]
@@ -172,12 +187,22 @@ def test_edges_between_blocks_have_coefficients_and_one_strength(learner):
         np.column_stack(predictors).astype(float), X["dose"], rcond=None
     )
     assert_allclose(edge["partial_r2"], 1 - left / len(X) / without)
-    assert_allclose(list(edge["coefficients"].values()), coefficients[2:])
-    assert np.isnan(edge["weight"])
-    assert edge["score_loss"] > 0
+    assert_allclose(edge["weight"], coefficients[2:])
+    deviation = np.sqrt(S[0, 0])  # a level's weight is not per deviation of its indicator
+    assert_allclose(edge["standardised_weight"], coefficients[2:] / deviation)
+    assert edge["score_loss"].nunique() == 1
+    assert (edge["score_loss"] > 0).all()
     of_age = frame[(frame["parent"] == "age") & (frame["child"] == "dose")].iloc[0]
     assert_allclose(of_age["weight"], coefficients[1])
+    assert_allclose(of_age["standardised_weight"], coefficients[1] * np.sqrt(S[1, 1]) / deviation)
     assert_allclose(learner.network_.to_frame(X)["score_loss"], frame["score_loss"], rtol=1e-6)
+    assert not frame.map(lambda cell: isinstance(cell, dict)).any(axis=None)
+    of_numbers = GaussianBNLearner().fit(X[["age", "dose"]]).network_.to_frame()
+    assert list(frame)[: len(of_numbers.columns)] == list(of_numbers)
+    total = network.columns_[["dose"]].covariance[0, 0]
+    assert network.r2_["dose"] == pytest.approx(1 - left / len(X) / total)
+    bare = GaussianBayesianNetwork(network.dag, network.blocks)
+    assert {*bare.to_frame()[["parent", "child"]].itertuples(index=False)} == {*network.dag.edges}
 
 
 def test_edges_between_blocks_have_standard_errors_and_a_test(learner):
@@ -186,27 +211,66 @@ def test_edges_between_blocks_have_standard_errors_and_a_test(learner):
     known = {"site=south": X["site"] == "south", "site=west": X["site"] == "west"}
     columns = pd.DataFrame({**known, "smokes=True": X["smokes"]}).join(X[["age", "x", "x2"]])
     columns = columns.join(X[["dose", "y"]]).astype(float)
-    for edge in network.to_frame().to_dict("records"):
-        parents = [*network.dag.predecessors(edge["child"])]
-        own, others = network.nodes_[edge["child"]], [c for p in parents for c in network.nodes_[p]]
+    frame = network.to_frame().set_index(["parent", "child"])
+    n_rows = 0
+    for a, b in network.dag.edges:
+        from_, own = network.nodes_[a], network.nodes_[b]
+        others = [c for p in network.dag.predecessors(b) for c in network.nodes_[p]]
         Z = columns[others].assign(const=1.0)
-        for child in own:
-            fitted = linear_model.OLS(columns[child], Z).fit()
-            for parent in network.nodes_[edge["parent"]]:
-                assert edge["std_errs"][parent, child] == pytest.approx(fitted.bse[parent])
-        is_single = len(own) == len(network.nodes_[edge["parent"]]) == 1
-        assert np.isfinite(edge["std_err"]) == is_single
-        assert not is_single or edge["std_err"] == pytest.approx(fitted.bse[parent])
-        tested = np.zeros((len(network.nodes_[edge["parent"]]), len(others) + 1))
-        for row, parent in zip(tested, network.nodes_[edge["parent"]], strict=True):
+        tested = np.zeros((len(from_), len(others) + 1))
+        for row, parent in zip(tested, from_, strict=True):
             row[others.index(parent)] = 1
         if len(own) == 1:
-            expected = float(fitted.f_test(tested).pvalue)
+            expected = float(linear_model.OLS(columns[own[0]], Z).fit().f_test(tested).pvalue)
         else:
             fitted = multivariate_ols._MultivariateOLS(columns[own].to_numpy(), Z.to_numpy()).fit()
             statistics = fitted.mv_test([("h", tested)]).results["h"]["stat"]
             expected = statistics.loc["Wilks' lambda", "Pr > F"]
-        assert edge["p_value"] == pytest.approx(expected, rel=1e-6)
+        for child in own:
+            fitted = linear_model.OLS(columns[child], Z).fit()
+            for parent in from_:
+                row = frame.loc[parent, child]
+                found = row[["weight", "std_err", "t", "ci_low", "ci_high"]].astype(float)
+                low, high = fitted.conf_int().loc[parent]
+                of_column = [each[parent] for each in (fitted.params, fitted.bse, fitted.tvalues)]
+                assert_allclose(found, [*of_column, low, high], rtol=1e-6)
+                assert row["p_value"] == pytest.approx(fitted.pvalues[parent], rel=1e-6)
+                assert row["edge_p_value"] == pytest.approx(expected, rel=1e-6)
+                n_rows += 1
+    assert n_rows == len(frame) > network.dag.number_of_edges()
+
+
+def test_displays_of_weights_and_residuals_show_columns(learner):
+    network, X = learner.network_, table()
+    display = EdgeWeightsDisplay.from_estimator(learner)
+    drawn = {
+        (a, b): display.weights[i, j]
+        for i, a in enumerate(display.nodes)
+        for j, b in enumerate(display.nodes)
+        if not np.isnan(display.weights[i, j])
+    }
+    frame = network.to_frame().set_index(["parent", "child"])["standardised_weight"]
+    assert drawn == frame.to_dict()
+    residuals = ResidualsDisplay.from_estimator(learner, X)
+    assert residuals.columns == ["age", "x", "x2", "dose", "y"]
+    of_columns = network.columns_
+    noise = dict(zip(of_columns.nodes, np.sqrt(of_columns.noise_variance_), strict=True))
+    expected = network.residuals(X)["y"] / noise["y"]
+    assert_allclose(residuals.residuals[:, 4], expected)
+    assert_allclose(residuals.fitted[:, 4] + network.residuals(X)["y"], X["y"])
+    raises("'site' is a category", ResidualsDisplay, network, X, columns=["y", "site"])
+    raises("Pass the network to from_estimator", EdgeWeightsDisplay, learner.dag_)
+
+
+def test_graph_files_have_what_is_of_edges(learner):
+    network = learner.network_
+    graph = nx.parse_graphml(to_graphml(network))
+    assert {*graph.edges} == {*network.dag.edges}
+    several, single = graph.edges["site", "dose"], graph.edges["age", "dose"]
+    assert {*single} - {*several} == {*OF_COEFFICIENTS}
+    betas = re.findall(r'"(\w+)" -> "(\w+)" \[beta', to_dagitty(network))
+    widths = {node: len(own) for node, own in network.nodes_.items()}
+    assert {*betas} == {(a, b) for a, b in network.dag.edges if widths[a] == widths[b] == 1}
 
 
 def test_pictures_show_categories_and_signs_where_there_are_any(learner):
@@ -215,7 +279,7 @@ def test_pictures_show_categories_and_signs_where_there_are_any(learner):
     assert display.names_["smokes"].get_text() == "smokes=True\n(2 levels)"
     assert display.names_["dose"].get_text() == "dose"
     weights = nx.get_edge_attributes(learner.dag_, "standardised_weight")
-    frame = learner.network_.to_frame().set_index(["parent", "child"])
+    frame = by_nodes(learner.network_)
     assert weights["age", "dose"] > 0
     assert any("smokes" in edge for edge in weights)  # the one indicator has a sign
     assert all(not {*edge} & {"site", "spline"} for edge in weights)
@@ -229,16 +293,19 @@ def test_pictures_show_categories_and_signs_where_there_are_any(learner):
 
 
 def test_edges_are_labelled_where_there_is_one_number(learner):
-    dag, frame = learner.dag_, learner.network_.to_frame().set_index(["parent", "child"])
+    dag, frame = learner.dag_, by_nodes(learner.network_)
+    is_single = frame.groupby(level=[0, 1]).size() == 1
     for label in ("weight", "partial_r2"):
-        known = frame[label].dropna().to_dict()
+        known = frame[label][~frame.index.duplicated()].to_dict()
+        if label == "weight":
+            known = {edge: value for edge, value in known.items() if is_single[edge]}
         found = nx.get_edge_attributes(dag, label)
         assert found == pytest.approx(known)
         texts = learner.plot(edge_label=label).labels_
         assert {edge: text.get_text() for edge, text in texts.items()} == {
             edge: f"{value:.3g}" for edge, value in known.items()
         }
-    assert 0 < frame["weight"].count() < len(frame)
+    assert 0 < is_single.sum() < len(is_single)
     site = GaussianBNLearner(nodes="auto", max_parents=1).fit(table()[["site", "dose"]])
     raises(r"They have \['coefficients', 'partial_r2'\]", site.plot, edge_label="weight")
 

@@ -3,6 +3,7 @@
 import pickle
 import sys
 from copy import deepcopy
+from itertools import combinations
 from random import Random
 
 import networkx as nx
@@ -324,8 +325,8 @@ def test_regressions():
     assert lines(GaussianBayesianNetwork(dag)) == [
         "GaussianBayesianNetwork of 3 nodes and 3 edges (3 reversible)",
         "dose, mg = -12.3, no noise",
-        "b = 1230 dose, mg, noise sd 2",
-        "'c\\nd' = -2.5e-07 dose, mg + 3 b, noise sd 1e+06",
+        "b = 1230 dose, mg, noise sd 2, R2 0.000",
+        "'c\\nd' = -2.5e-07 dose, mg + 3 b, noise sd 1e+06, R2 0.000",
     ]
 
 
@@ -336,9 +337,36 @@ def test_nodes_that_are_numbers_are_not_taken_for_values():
         np.polynomial.Polynomial.fit(*rows.T, 1).convert().coef,
         np.sqrt(network.noise_variance_[1]),
     )
+    share = np.corrcoef(rows.T)[0, 1] ** 2
+    assert network.r2_ == {0: 0.0, 1: pytest.approx(share)}
     assert (
-        lines(network)[2] == f"x[1] = {intercept:.3g} + {slope:.3g} x[0], noise sd {deviation:.3g}"
+        lines(network)[2] == f"x[1] = {intercept:.3g} + {slope:.3g} x[0], "
+        f"noise sd {deviation:.3g}, R2 {share:.3f}"
     )
+
+
+def test_r2_is_that_of_regressions():
+    """Of a network with all edges, and of one with exogenous nodes that are correlated."""
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame(rng.normal(size=(80, 4)) @ rng.normal(size=(4, 4)), columns=list("abcd"))
+    every = nx.DiGraph([*combinations("abcd", 2)])
+    given = nx.DiGraph([("a", "c"), ("b", "c"), ("c", "d"), ("a", "d"), ("b", "d")])
+    nx.set_node_attributes(given, dict.fromkeys("ab", True), "exogenous")
+    for dag in (every, given):
+        network = GaussianBayesianNetwork(dag).fit(rows)
+        for node in "cd":
+            regressors = sm.add_constant(rows[[*dag.predecessors(node)]])
+            expected = sm.OLS(rows[node], regressors).fit().rsquared
+            assert network.r2_[node] == pytest.approx(expected)
+    assert np.isnan(network.r2_["a"])
+    copied = GaussianBayesianNetwork(network.dag_)  # which does not know how a and b vary together
+    assert np.isnan(copied.r2_["c"])
+    assert "R2" not in str(copied)
+    held = GaussianBayesianNetwork(every).fit(rows).do({"b": 1.0})
+    assert np.isnan(held.r2_["b"])
+    covariance = held.covariance_
+    expected = 1 - held.noise_variance_[3] / covariance[3, 3]
+    assert held.r2_["d"] == pytest.approx(expected)
 
 
 def test_without_parameters_only_the_structure():
