@@ -1,4 +1,4 @@
-"""Networks and posteriors for other programs.
+"""Networks, posteriors and tables for other programs.
 
 ``import skbn`` is enough to use ``skbn.io``. Networks have further formats as methods: `to_json`,
 `to_dot`, `to_mermaid`, `to_modelstring` and `to_pgmpy`.
@@ -13,6 +13,7 @@ from skbn._interchange.models import (
     to_lavaan,
     to_regressor,
 )
+from skbn._interchange.tables import to_latex, to_markdown
 
 __all__ = [
     "legal_names",
@@ -22,6 +23,8 @@ __all__ = [
     "to_dowhy",
     "to_gml",
     "to_graphml",
+    "to_latex",
     "to_lavaan",
+    "to_markdown",
     "to_regressor",
 ]

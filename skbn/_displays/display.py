@@ -1,5 +1,6 @@
 """What all displays share: Display, and how they find the graph of what was fitted."""
 
+from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import Any, Self
 
@@ -144,10 +145,12 @@ def fitted_tiers(estimator: Any) -> Any:
         return tiers
     if tiers is None:
         return {"exogenous": outside, "modelled": ...}
-    nodes, named = list(graph), [v for tier in tiers if tier is not ... for v in tier]
+    titled = tiers
+    if not isinstance(tiers, Mapping):
+        titled = {f"tier {i + 1}": tier for i, tier in enumerate(tiers)}
+    nodes, named = list(graph), [v for tier in titled.values() if tier is not ... for v in tier]
     left = [v for v in outside if v not in named and nodes.index(v) not in named]
-    numbered = {f"tier {i + 1}": tier for i, tier in enumerate(tiers)}
-    return {"exogenous": left, **numbered} if left else tiers
+    return {"exogenous": left, **titled} if left else tiers
 
 
 def fitted_network_and_table(estimator: Any, X: Any) -> tuple[Any, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import reduce
 from numbers import Integral, Real
@@ -32,9 +32,11 @@ from skbn._estimators import fitting, resamples
 from skbn._estimators.learner import GaussianBNLearner, OneNetworkEstimator
 from skbn._estimators.learner_cv import GaussianBNLearnerCV
 from skbn._estimators.resamples import Draws, plan_draws
-from skbn._networks.effect_estimates import EffectEstimate, mixture, read_intervention
+from skbn._networks import effect_estimates as estimates
+from skbn._networks import effects
+from skbn._networks.effect_estimates import EffectEstimate, PathEffects
 from skbn._networks.equivalence import compelled_parents, consistent_extension, joined_columns
-from skbn._networks.gaussian import estimate_model
+from skbn._networks.gaussian import LinearGaussianModel, estimate_model
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._scores.base import BaseScores
 from skbn._solver.problem import Problem
@@ -462,20 +464,128 @@ class BootstrapBNLearner(OneNetworkEstimator):
         95 % interval           0 to 321
         """
         check_is_fitted(self)
-        asked = read_intervention(self.networks_[0]._blocks, cause, outcome)
+        asked = estimates.read_intervention(self.networks_[0]._blocks, cause, outcome)
         found = [network._effect_of(asked, of_class=True) for network in self.networks_]
         parts = [each._replace(errors=np.zeros(len(each.values))) for each in found]
-        return mixture(asked, parts, f"{len(parts)} resamples")
+        return estimates.mixture(asked, parts, self._source)
 
-    def to_frame(self) -> Any:
+    def effects(self, level: float = 0.95) -> Any:
+        """Return a table of the total effects of all columns on all others, the largest first.
+
+        Parameters
+        ----------
+        level : float, default=0.95
+            The share of the resamples in the intervals, from 0 to 1.
+
+        Returns
+        -------
+        table : pandas.DataFrame, or a table as a dict of lists without pandas
+            A row for each pair, as `effect(cause, outcome).to_frame(level)` has it.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError, ValueError, TypeError
+            As `effect`.
+        """
+        check_is_fitted(self)
+        nodes, found = self.networks_[0]._blocks, list[EffectEstimate]()
+        readings = effects.all_readings(nodes)
+        for change in effects.all_changes(nodes):
+            models, weights = self._members([change.node])
+            values = np.stack(
+                [effects.total_effects(each, nodes, [change], readings)[0] for each in models]
+            )
+            found += [
+                estimates.of_values(change.label, reading.label, own, weights, self._source)
+                for reading, own in zip(readings, values.T, strict=True)
+                if reading.node != change.node
+            ]
+        return estimates.effects_frame(sorted(found, key=lambda effect: -abs(effect.mean)), level)
+
+    def path_effects(self, cause: Any, outcome: Any) -> PathEffects:
+        """Return through what a cause acts: the effects along all directed paths, by resamples.
+
+        Where a resample leaves edges undirected, the networks of the equivalence class share its
+        weight, so that the total effect is that of `effect`.
+
+        Parameters
+        ----------
+        cause, outcome : as in `effect`, for a single cause
+
+        Returns
+        -------
+        effects : PathEffects
+            Its `direct` effect is that of the edge: a cross-lag, if the outcome is a later wave.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before `fit`.
+        ValueError, TypeError
+            As `effect`; if a network has more than 100,000 paths, or too many equivalent ones.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_wine
+        >>> from skbn import BootstrapBNLearner
+        >>> wine = load_wine(as_frame=True).data[["alcohol", "proline", "hue", "ash"]]
+        >>> bootstrap = BootstrapBNLearner(n_resamples=50, random_state=0).fit(wine)
+        >>> bootstrap.path_effects("alcohol", "proline")
+        Effect of do(alcohol) on proline: 214, 0 % mediated; 2 paths
+        path                       present   mean  95 % interval  share
+        alcohol -> proline            0.82    213       0 to 302   1.00
+        alcohol -> ash -> proline     0.02  0.338         0 to 0   0.00
+        """
+        check_is_fitted(self)
+        nodes = self.networks_[0]._blocks
+        change, reading = effects.change_and_reading(nodes, cause, outcome)
+        first, last = nodes.names[change.node], nodes.names[reading.node]
+
+        def on_paths(network: GaussianBayesianNetwork) -> list[int]:
+            graph = network.cpdag()
+            ends = [(b, a) for a, b, is_open in graph.edges(data="undirected") if is_open]
+            graph.add_edges_from(ends)
+            between = nx.descendants(graph, first) & {*nx.ancestors(graph, last), last}
+            return [v for v, name in enumerate(nodes.names) if name in between]
+
+        models, weights = self._members(on_paths)
+        return estimates.path_estimates(models, nodes, cause, outcome, self._source, weights)
+
+    @property
+    def _source(self) -> str:
+        return f"{self.n_resamples_} resamples"
+
+    def _members(
+        self, chosen: list[int] | Callable[[GaussianBayesianNetwork], list[int]]
+    ) -> tuple[list[LinearGaussianModel], Floats]:
+        """Return networks for all choices of parents of the chosen columns, and their weights."""
+        models, weights = list[LinearGaussianModel](), list[float]()
+        for network in self.networks_:
+            model, nodes = network._model(), network._blocks
+            columns = chosen(network) if callable(chosen) else chosen
+            members = effects.class_members(model, nodes, columns)
+            n_members = sum(n for _, n in members)
+            models += [effects.equivalent_model(model, nodes, member) for member, _ in members]
+            weights += [n / (n_members * self.n_resamples_) for _, n in members]
+        return models, np.array(weights)
+
+    def to_frame(self, level: float | None = None) -> Any:
         """Return the support of each pair of columns that some network joins.
+
+        Parameters
+        ----------
+        level : float, optional
+            With a share of the resamples, such as 0.95, the table also has the weights of the
+            edges.
 
         Returns
         -------
         table : pandas.DataFrame, or a table as a dict of lists without pandas
             A row for each pair, the strongest first, as bnlearn's `boot.strength` has them:
             `parent` and `child` in the direction with more support, or in column order if both
-            have as much; `strength` and `direction`.
+            have as much; `strength` and `direction`. With a `level` also the mean `weight` of the
+            edge in this direction and the ends of its interval, `low` and `high`: it is 0 in
+            networks without it, and NaN between nodes of several columns.
 
         Raises
         ------
@@ -501,14 +611,25 @@ class BootstrapBNLearner(OneNetworkEstimator):
         pairs = np.argwhere(np.triu(strength > 0, 1)).tolist()
         edges = [(a, b) if directed[a, b] >= directed[b, a] else (b, a) for a, b in pairs]
         edges.sort(key=lambda edge: (-strength[edge], -direction[edge]))
-        return frame_of(
-            {
-                "parent": [columns[parent] for parent, _ in edges],
-                "child": [columns[child] for _, child in edges],
-                "strength": [float(strength[edge]) for edge in edges],
-                "direction": [float(direction[edge]) for edge in edges],
-            }
-        )
+        table: dict[str, Any] = {
+            "parent": [columns[parent] for parent, _ in edges],
+            "child": [columns[child] for _, child in edges],
+            "strength": [float(strength[edge]) for edge in edges],
+            "direction": [float(direction[edge]) for edge in edges],
+        }
+        if level is not None:
+            nodes, weights = self.networks_[0]._blocks, []
+            of_child = {c: self._members([c]) for c in {c for _, c in edges}}
+            for edge in edges:
+                models, shares = of_child[edge[1]]
+                (i, *more), (j, *others) = (nodes.columns_of([v]) for v in edge)
+                single = np.nan if more or others else 1.0
+                values = single * np.array([model.coef[i, j] for model in models])
+                weights.append(estimates.of_values(*edge, values, shares, self._source))
+            ends = [weight.interval(level) for weight in weights]
+            table["weight"] = [weight.mean for weight in weights]
+            table["low"], table["high"] = ([each[side] for each in ends] for side in (0, 1))
+        return frame_of(table)
 
 
 def _averaged(

@@ -553,11 +553,17 @@ def _warn_about_starts(learner: BaseEstimator) -> None:
     if starts is None or len(starts) == 1 or starts[0] - starts[1] <= STRONG_EVIDENCE:
         return
     more = "raise time_limit, or " if learner.time_limit is not None else ""
+    usual = ""
+    if len(starts) == 2:
+        usual = (
+            " With more than 150 columns only two starts run, and this is the rule: the networks "
+            "of two values of random_state say more, by the edges that they share."
+        )
     warn(
         f"Of {len(starts)} starts of the order search, one alone came within "
         f"{STRONG_EVIDENCE:g} nats of the best network; the next is {starts[0] - starts[1]:.3g} "
         f"nats below it. There may be a better network: {more}fit with other values of "
-        "random_state, and keep the highest network_score_.",
+        f"random_state, and keep the highest network_score_.{usual}",
         ConvergenceWarning,
     )
 

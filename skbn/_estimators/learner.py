@@ -607,7 +607,7 @@ None, default=None
 None, default=None
         Edges that the network must not have, in the same forms. In a pair, ``...`` stands for all
         other columns: ``(..., "sex")`` forbids all edges into sex.
-    tiers : list of lists of columns and at most one ``...``, or None, default=None
+    tiers : list of lists of columns and at most one ``...``, dict of title to list, or None
         Ordered groups of columns: no edge points from a later group to an earlier one. Each
         column is in one group, and ``...`` in place of a list is the group of all columns that
         are not named. The search then takes ``2**t`` states for each group of t columns instead
@@ -942,7 +942,7 @@ def best_network(
 None, default=None
     forbidden_edges : list of (parent, child), table of two columns, networkx.DiGraph or \
 None, default=None
-    tiers : list of lists of columns and at most one ``...``, or None, default=None
+    tiers : list of lists of columns and at most one ``...``, dict of title to list, or None
     tol : float, default=1e-6
     time_limit : float or None, default=None
     n_jobs : int or None, default=None

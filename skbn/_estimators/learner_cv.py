@@ -77,7 +77,7 @@ None, default=None
     forbidden_edges : list of (parent, child), table of two columns, networkx.DiGraph or \
 None, default=None
         As in `GaussianBNLearner`.
-    tiers : list of lists of columns and at most one ``...``, or None, default=None
+    tiers : list of lists of columns and at most one ``...``, dict of title to list, or None
         As in `GaussianBNLearner`.
     exogenous : list of columns, or None, default=None
         As in `GaussianBNLearner`. Networks are compared by the likelihood of the other columns.

@@ -104,7 +104,8 @@ class MarkovBlanketSelector(DocLinkMixin, SelectorMixin, MetaEstimatorMixin, Bas
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
-            Numbers. A pandas Series is matched to the rows of a pandas data frame by label.
+            Numbers, or text, which makes the target a category (``nodes="auto"``). A pandas Series
+            is matched to the rows of a pandas data frame by label.
 
         Returns
         -------
@@ -113,38 +114,37 @@ class MarkovBlanketSelector(DocLinkMixin, SelectorMixin, MetaEstimatorMixin, Bas
         Raises
         ------
         ValueError, TypeError
-            As the estimator's `fit` for the table with the target; if y is not a column of numbers.
+            As the estimator's `fit` for the table with the target; if y is not a column.
         """
         labels = frame_labels(X)
         if labels is None:
             finite: Any = "allow-nan" if self._may_miss else True
-            X, y = validate_data(self, X, y, ensure_all_finite=finite, y_numeric=True)
+            X = validate_data(self, X, y, ensure_all_finite=finite, y_numeric=False)[0]
         else:
             validate_data(self, X, y, skip_check_array=True)
         target = self._target(y, X)
         table, labels = _with_target(X, target, labels, getattr(y, "name", None))
-        learner = GaussianBNLearner() if self.estimator is None else self.estimator
-        self.estimator_ = clone(learner).fit(table)
+        learner = GaussianBNLearner() if self.estimator is None else clone(self.estimator)
+        if target.dtype == object:
+            given = learner.get_params().items()
+            unset = [key for key, value in given if f"__{key}"[-7:] == "__nodes" and value is None]
+            learner.set_params(**dict.fromkeys(unset, "auto"))
+        self.estimator_ = learner.fit(table)
         self.network_, _ = fitted_network_and_table(self.estimator_, table)
         self._keep_blanket(labels)
         return self
 
-    def _target(self, y: Any, X: Any) -> Floats:
-        """Return the target as numbers, in the order of the rows."""
+    def _target(self, y: Any, X: Any) -> npt.NDArray[Any]:
+        """Return the target in the order of the rows: numbers, or objects if it has others."""
         y = column_or_1d(in_order_of_rows(y, row_labels(X), len(X), "y"), warn=True)
         if len(y) != len(X):
             raise ValueError(
                 f"y has {len(y)} values for the {len(X)} rows of X. Give one for each."
             )
         try:
-            target = np.asarray(y, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise ValueError(
-                f"y must be numbers; got {readable_value(y[0])}. Code two classes as 0 and 1. For "
-                'more, make y a column of X, fit GaussianBNLearner(nodes="auto"), and ask its '
-                "network_ for the markov_blanket of that node."
-            ) from None
-        return target
+            return np.asarray(y, dtype=np.float64)
+        except (TypeError, ValueError):  # a category
+            return np.asarray(y, dtype=object)
 
     def _keep_blanket(self, labels: list[Any]) -> None:
         """Keep which columns, of these labels with the target's as the last, are in the blanket."""
@@ -179,7 +179,7 @@ class MarkovBlanketSelector(DocLinkMixin, SelectorMixin, MetaEstimatorMixin, Bas
         return tags
 
 
-def _with_target(X: Any, target: Floats, labels: Any, name: Any) -> tuple[Any, list[Any]]:
+def _with_target(X: Any, target: npt.NDArray[Any], labels: Any, name: Any) -> tuple[Any, list[Any]]:
     """Return a table with the target as its last column, and the labels of all columns."""
     if labels is None:
         return np.column_stack([X, target]), list(range(X.shape[1] + 1))
@@ -193,7 +193,7 @@ def _with_target(X: Any, target: Floats, labels: Any, name: Any) -> tuple[Any, l
                 break
             if library == "pandas":
                 return X.assign(**{name: target}), [*labels, name]
-            return X.with_columns(module.Series(name, target)), [*labels, name]
+            return X.with_columns(module.Series(name, [*target])), [*labels, name]
     return np.column_stack([np.asarray(X), target]), list(range(len(labels) + 1))
 
 

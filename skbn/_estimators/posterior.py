@@ -122,7 +122,7 @@ class GaussianBNPosterior(SearchParameters, NetworkEstimator):
         Edges that every network has, as for `GaussianBNLearner`: all else is conditional on them.
     forbidden_edges : collection of (parent, child), table or networkx.DiGraph, default=None
         Edges that no network has, in the same forms.
-    tiers : collection of collections of columns, default=None
+    tiers : collection of collections of columns, dict of title to collection, or None
         Knowledge about the order of columns, as for `GaussianBNLearner`.
     exogenous : list of columns, or None, default=None
         Columns that may be parents and are not modelled, as for `GaussianBNLearner`. The sums are

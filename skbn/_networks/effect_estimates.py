@@ -114,8 +114,11 @@ class EffectSummary(TableRepr):
             Its columns are cause, outcome, mean, std, low, high, no_effect, positive, negative and
             source.
         """
+        return effects_frame([self], level)
+
+    def _row(self, level: float) -> dict[str, Any]:
         low, high = self.interval(level)
-        row = {
+        return {
             "cause": self.cause,
             "outcome": self.outcome,
             "mean": self.mean,
@@ -127,7 +130,6 @@ class EffectSummary(TableRepr):
             "negative": self.probability_negative,
             "source": self.source,
         }
-        return frame_of({name: [value] for name, value in row.items()})
 
     def plot(self, level: float = 0.95, *, ax: Any = None) -> ForestDisplay:
         """Draw the mean with its interval; `ForestDisplay.from_effects` draws several effects.
@@ -152,6 +154,12 @@ class EffectSummary(TableRepr):
 
     def _caption(self) -> str:
         return f"Effect of do({readable_cause(self.cause)}) on {readable_cause(self.outcome)}"
+
+
+def effects_frame(effects: Iterable[EffectSummary], level: float) -> Any:
+    """Return a table with a row for each effect."""
+    rows = [effect._row(level) for effect in effects]
+    return frame_of({name: [row[name] for row in rows] for name in (rows[0] if rows else ())})
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -382,6 +390,12 @@ def read_intervention(nodes: Nodes, cause: Any, outcome: Any) -> Intervention:
 # What networks say
 
 
+def of_values(cause: Any, outcome: Any, values: Floats, weights: Floats, source: str) -> Any:
+    """Return an effect that each network has without an error."""
+    none, free = np.zeros(len(values)), np.full(len(values), np.inf)
+    return EffectEstimate(cause, outcome, values, none, weights, free, source)
+
+
 def _error(
     groups: Groups, parents: Sequence[int], reach: Floats, follows: Floats
 ) -> tuple[float, float]:
@@ -489,12 +503,13 @@ _MOST_SHOWN = 10
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PathEffects(TableRepr):
-    """A total effect and its parts along directed paths, over networks of a posterior.
+    """A total effect and its parts along directed paths, over networks.
 
     A path has the effect 0 in networks without it. Shares are of the mean total effect, and may be
     negative or above 1 if paths work against each other.
 
-    `GaussianBNPosterior.path_effects` returns it, and has an example.
+    `path_effects` of a `GaussianBNPosterior`, which has an example, or a `BootstrapBNLearner`
+    returns it.
 
     Parameters
     ----------
@@ -504,11 +519,14 @@ class PathEffects(TableRepr):
     n_networks : int
     source : str
         What the networks are of.
+    weights : ndarray of shape (n_networks,), optional
+        How much each network counts, in sum 1; by default all alike.
 
     See Also
     --------
     GaussianBayesianNetwork.path_effects : In one network.
     GaussianBNPosterior.path_effects : Over all networks.
+    BootstrapBNLearner.path_effects : Over resamples.
     """
 
     cause: Any
@@ -516,6 +534,7 @@ class PathEffects(TableRepr):
     paths: dict[tuple[Any, ...], Floats]
     n_networks: int
     source: str
+    weights: Floats | None = None
     _alignments = "lrrrr"
     _header = "path", "present", "mean", "95 % interval", "share"
 
@@ -523,10 +542,8 @@ class PathEffects(TableRepr):
         """Return the effect along some of the paths."""
         n = self.n_networks
         values = sum((self.paths[path] for path in some), np.zeros(n))
-        known, ones = np.zeros(n), np.full(n, 1.0)
-        return EffectEstimate(
-            self.cause, self.outcome, values, known, ones / n, np.inf * ones, self.source
-        )
+        weights = np.full(n, 1 / n) if self.weights is None else self.weights
+        return of_values(self.cause, self.outcome, values, weights, self.source)
 
     @property
     def total(self) -> EffectEstimate:
@@ -560,7 +577,8 @@ class PathEffects(TableRepr):
         Returns
         -------
         table : pandas.DataFrame, or a table as a dict of lists without pandas
-            Its columns are `path`, `present` (the probability of the path), `mean`, `std`, `low`,
+            Its columns are `path`, `present` (the probability of the path, or its share of
+            resamples), `mean`, `std`, `low`,
             `high` and `share`.
         """
         return self._frame({path: self._sum([path]) for path in self.paths}, "path", level)
@@ -654,7 +672,12 @@ class PathEffects(TableRepr):
 
 
 def path_estimates(
-    models: Sequence[LinearGaussianModel], nodes: Nodes, cause: Any, outcome: Any, source: str
+    models: Sequence[LinearGaussianModel],
+    nodes: Nodes,
+    cause: Any,
+    outcome: Any,
+    source: str,
+    weights: Floats | None = None,
 ) -> PathEffects:
     """Return the effects along the paths of all networks.
 
@@ -668,4 +691,4 @@ def path_estimates(
         found = path_columns(model, nodes, cause, outcome)
         for path, effect in zip(found["path"], found["effect"], strict=True):
             paths.setdefault(tuple(path), np.zeros(len(models)))[i] = effect
-    return PathEffects(cause, outcome, paths, len(models), source)
+    return PathEffects(cause, outcome, paths, len(models), source, weights)

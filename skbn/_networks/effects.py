@@ -202,10 +202,10 @@ def _column_of(nodes: Nodes, v: int, column: int | None, parameter: str) -> Comb
 def total_effect(model: LinearGaussianModel, nodes: Nodes, cause: Any, outcome: Any) -> float:
     """Return the total effect of a change of one node on what is read of another."""
     pair = change_and_reading(nodes, cause, outcome)
-    return float(_total_effects(model, nodes, *([each] for each in pair))[0, 0])
+    return float(total_effects(model, nodes, *([each] for each in pair))[0, 0])
 
 
-def _total_effects(
+def total_effects(
     model: LinearGaussianModel,
     nodes: Nodes,
     changes: Sequence[Combination],
@@ -240,7 +240,7 @@ def effect_columns(model: LinearGaussianModel, nodes: Nodes) -> dict[str, Any]:
     changes, readings = all_changes(nodes), all_readings(nodes)
     parents = nodes.parents_of_nodes(model.parents)
     n, n_paths = len(model.nodes), _path_counts(parents)
-    effects = _total_effects(model, nodes, changes, readings)
+    effects = total_effects(model, nodes, changes, readings)
     edges = matrix_of(changes, n) @ between_nodes(model, nodes)[0] @ matrix_of(readings, n).T
     pairs, counts, is_mediated = [], [], []
     for i, j in product(range(len(changes)), range(len(readings))):

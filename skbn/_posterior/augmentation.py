@@ -208,8 +208,9 @@ def _repeated(sample: Sample) -> Sample:
         row = int(np.argmax(weight != np.round(weight)))
         raise ValueError(
             "missing='augment' draws the missing values of a row as often as it counts, and row "
-            f"{row} has sample_weight {weight[row]:g}: a part of a row has no draws. Give whole "
-            "numbers, or complete the table first."
+            f"{row} has sample_weight {weight[row]:g}: a part of a row has no draws. Use "
+            "BootstrapBNLearner(GaussianBNLearner(missing='em')), which takes any weights, or give "
+            "whole numbers."
         )
     if weight.sum() > _MOST_ROWS:
         raise ValueError(

@@ -1,6 +1,6 @@
 """Knowledge about a network before the search: required and forbidden edges, and tiers."""
 
-from collections.abc import Collection, Iterator, Sequence, Set
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -144,7 +144,7 @@ def read_constraints(
     max_parents : int
     required_edges, forbidden_edges : collection of (parent, child), table of two columns, \
 networkx.DiGraph or None
-    tiers : collection of collections of columns and at most one ``...``, or None
+    tiers : collection, or dict of title, of collections of columns and at most one ``...``, or None
         Exogenous columns need not be in one.
     exogenous : collection of columns, or None
 
@@ -284,8 +284,13 @@ def _tiers(columns: list[str | int], tiers: Any, exogenous: int) -> list[int]:
     if tiers is None:
         return [0] * len(columns)
     _reject_iterator(tiers, "tiers")
-    if isinstance(tiers, str | dict | Set) or not isinstance(tiers, Collection):
-        raise TypeError(f"tiers must be a list of lists of columns; got {readable_value(tiers)}.")
+    if isinstance(tiers, str | Set) or not isinstance(tiers, Collection):
+        raise TypeError(
+            "tiers must be a list of lists of columns, or a dict of title to list; got "
+            f"{readable_value(tiers)}."
+        )
+    if isinstance(tiers, Mapping):
+        tiers = [*tiers.values()]
     tier_of: dict[int, int] = {}
     rest = None
     for number, tier in enumerate(tiers):

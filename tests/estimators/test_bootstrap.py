@@ -1,5 +1,6 @@
 """BootstrapBNLearner, against refits by hand of the same resamples."""
 
+import itertools
 import re
 import threading
 import warnings
@@ -13,6 +14,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from joblib import parallel_config
 from recording_callbacks import Interrupter, Stopper, needs_callbacks
+from reference.networks import equivalent_dags
 from sklearn import config_context
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
@@ -729,3 +731,73 @@ def test_labels_of_a_series_go_to_the_rows_with_its_index(rows):
     raises("stratify must have a value for each of the 60 rows", bootstrap.fit, X, stratify=[0, 1])
     raises("must have a value for each of the 60 rows", bootstrap.fit, X, groups=[0, 1])
     raises(r"stratify has no value .* 'row 59'", bootstrap.fit, X, stratify=labels[:-1])
+
+
+# Effects over the resamples
+
+
+def members_by_hand(bootstrap):
+    """Yield a weight and the coefficients of each network that is equivalent to a resample's."""
+    for network in bootstrap.networks_:
+        nodes = network.nodes
+        fixed = [
+            (nodes.index(a), nodes.index(b))
+            for a, b, d in network.cpdag().edges(data="undirected")
+            if not d
+        ]
+        parents = tuple(
+            tuple(sorted(nodes.index(p) for p in network.dag.predecessors(node))) for node in nodes
+        )
+        members = equivalent_dags(parents, fixed)
+        for member in members:
+            coef = np.zeros((len(nodes), len(nodes)))
+            for child, own in enumerate(map(list, member)):
+                covariance = network.covariance_
+                coef[own, child] = np.linalg.solve(
+                    covariance[np.ix_(own, own)], covariance[own, child]
+                )
+            yield 1 / (len(members) * len(bootstrap.networks_)), coef
+
+
+@pytest.mark.parametrize("tiers", [None, {"first": ["alcohol"], "then": ...}])
+def test_effects_and_weights_are_those_of_all_equivalent_networks(wine, tiers):
+    table = wine.iloc[::4, :4]
+    bootstrap = BootstrapBNLearner(
+        GaussianBNLearner(tiers=tiers), n_resamples=6, random_state=0
+    ).fit(table)
+    weights, coefs = map(np.array, zip(*members_by_hand(bootstrap), strict=True))
+    totals = np.linalg.inv(np.eye(4) - coefs)
+    columns = list(table)
+    effects = bootstrap.effects(0.9)
+    assert len(effects) == 12
+    assert (np.diff(effects["mean"].abs()) <= 0).all()
+    for row in effects.to_dict("records"):
+        i, j = columns.index(row["cause"]), columns.index(row["outcome"])
+        assert row["mean"] == pytest.approx(weights @ totals[:, i, j])
+        alone = bootstrap.effect(row["cause"], row["outcome"])
+        assert (row["low"], row["high"]) == pytest.approx(alone.interval(0.9))
+        paths = bootstrap.path_effects(row["cause"], row["outcome"])
+        assert paths.total.mean == pytest.approx(row["mean"])
+        assert paths.total.interval(0.9) == pytest.approx(alone.interval(0.9))
+        assert paths.direct.mean == pytest.approx(weights @ coefs[:, i, j])
+        for path, share in zip(paths.to_frame()["path"], paths.to_frame()["present"], strict=True):
+            steps = [columns.index(each) for each in path]
+            there = np.all([coefs[:, a, b] != 0 for a, b in itertools.pairwise(steps)], axis=0)
+            assert share == pytest.approx(weights @ there)
+    for row in bootstrap.to_frame(0.9).to_dict("records"):
+        i, j = columns.index(row["parent"]), columns.index(row["child"])
+        direct = bootstrap.path_effects(row["parent"], row["child"]).direct
+        assert row["weight"] == pytest.approx(direct.mean)
+        assert (row["low"], row["high"]) == pytest.approx(direct.interval(0.9))
+    assert list(bootstrap.to_frame()) == ["parent", "child", "strength", "direction"]
+
+
+def test_weights_of_categories_with_several_levels_are_unknown(wine):
+    table = wine.iloc[:, :3].assign(kind=np.array(["u", "v", "w"])[np.arange(len(wine)) // 60])
+    learner = GaussianBNLearner(nodes="auto", tiers=[["kind"], ...])
+    bootstrap = BootstrapBNLearner(learner, n_resamples=3, random_state=0).fit(table)
+    weights = bootstrap.to_frame(0.9).set_index("parent")["weight"]
+    assert weights.isna().equals(pd.Series(weights.index == "kind", weights.index, name="weight"))
+    raises(
+        "cause must be a single node", bootstrap.path_effects, {"hue": 1.0, "kind": 1.0}, "proline"
+    )

@@ -7,7 +7,8 @@ import polars as pl
 import pytest
 from agreement import raises
 from numpy.testing import assert_allclose
-from sklearn.linear_model import LinearRegression
+from sklearn.base import clone
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -129,3 +130,27 @@ def test_refusals():
     raises("'n_features' parameter", MarkovBlanketSelector(n_features=0).fit, X, y)
     fixed = GaussianBayesianNetwork(nx.DiGraph([("far", "target")]))
     raises("The estimator must keep the columns", MarkovBlanketSelector(fixed).fit, X, y)
+
+
+@pytest.mark.parametrize(
+    "container", [pd.DataFrame, pl.DataFrame, np.asarray, lambda X: X.to_numpy().tolist()]
+)
+@pytest.mark.parametrize("estimator", [None, GaussianBNLearner("bge", max_parents=3)])
+def test_a_target_of_text_is_a_category(container, estimator):
+    X, y = table()
+    text = np.array(["low", "middle", "high"])[np.digitize(y, [-1.0, 1.0])]
+    selector = MarkovBlanketSelector(estimator).fit(container(X), text)
+    auto = GaussianBNLearner(nodes="auto") if estimator is None else clone(estimator)
+    network = auto.set_params(nodes="auto").fit(X.assign(y=text)).network_
+    found = X.columns[selector.get_support()]
+    assert {*found} == {*network.markov_blanket("y")} >= {"parent", "child"}
+    assert (selector.partial_r2_ > 0).tolist() == selector.get_support().tolist()
+    assert estimator is None or estimator.nodes is None
+
+
+def test_a_classifier_of_text_follows_in_a_pipeline():
+    X, y = table()
+    text = y.gt(0).map({True: "yes", False: "no"})
+    pipeline = make_pipeline(StandardScaler(), MarkovBlanketSelector(), LogisticRegression())
+    assert pipeline.fit(X, text).score(X, text) > 0.8
+    assert {*pipeline.classes_} == {"yes", "no"}

@@ -9,6 +9,7 @@ import re
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 from agreement import raises
 from numpy.testing import assert_allclose
@@ -16,7 +17,17 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from skbn import GaussianBayesianNetwork, GaussianBNLearner, GaussianBNPosterior
-from skbn.io import legal_names, to_bnlearn, to_dagitty, to_gml, to_graphml, to_lavaan, to_regressor
+from skbn.io import (
+    legal_names,
+    to_bnlearn,
+    to_dagitty,
+    to_gml,
+    to_graphml,
+    to_latex,
+    to_lavaan,
+    to_markdown,
+    to_regressor,
+)
 
 # Names that mean something in some language, or are the same after a careless replacement.
 ODD = ['a "q" b', "c\\d", "ü-ö", "7", 7.5, "if", "if_", "x 1", "x-1", "x_1", "{x} -> y"]
@@ -315,3 +326,29 @@ def test_names_that_are_no_xml(name):
 @pytest.mark.parametrize("name", ["", " a ", "a\tb", "a\nb", "\x7f\x85", "<&>'\"", "\U0001f600"])
 def test_odd_names_that_are_xml(name):
     assert [*nx.parse_graphml(to_graphml(named(name)))] == [name, "b"]
+
+
+def test_tables_are_written_for_papers():
+    frame = pd.DataFrame({"a_b": [0.12345, np.nan], "path": [["x", "y"], ["x|y&50%"]]})
+    lines = to_markdown(frame).splitlines()
+    assert lines == ["| a_b | path |", "| --- | --- |", "| 0.123 | x -> y |", r"|  | x\|y&50% |"]
+    latex = to_latex(frame, digits=2).splitlines()
+    assert latex[0] == r"\begin{tabular}{ll}"
+    assert latex[2:6] == [
+        r"a\_b & path \\",
+        r"\hline",
+        r"0.12 & x -> y \\",
+        r" & x|y\&50\% \\",
+    ]
+    assert to_markdown({"a": [1]}) == to_markdown(pd.DataFrame({"a": [1]}))
+    assert to_markdown(pd.DataFrame({"a": [1]}, index=["u"])).endswith("| u | 1 |")
+    raises(
+        "table must be a data frame or have to_frame; got list", to_latex, [[1.0]], kind=TypeError
+    )
+    raises("digits must be", to_latex, frame, digits=0)
+
+
+def test_networks_are_written_by_their_edges(learner):
+    network = learner.network_
+    assert to_latex(network) == to_latex(network.to_frame())
+    assert len(to_markdown(network).splitlines()) == network.dag.number_of_edges() + 2

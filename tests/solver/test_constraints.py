@@ -189,6 +189,7 @@ def test_an_adjacency_matrix_is_given_as_the_refusal_says():
         ([["e"], ..., ["a", "c"]], [["e"], ["b", "d"], ["a", "c"]]),
         ([["a", "b", "c"], ..., ["d", "e"]], [["a", "b", "c"], ["d", "e"]]),
         ([...], [COLUMNS]),
+        ({"first": ["d"], "then": ...}, [["d"], ["a", "b", "c", "e"]]),
     ],
 )
 def test_the_rest_is_a_tier_of_all_columns_not_named(tiers, in_full):
@@ -275,7 +276,7 @@ def test_contradictions_are_named(settings, message):
         ({"forbidden_edges": [("a", "b", "c")]}, r"must hold pairs .* got \('a', 'b', 'c'\)"),
         ({"required_edges": nx.Graph([("a", "b")])}, "required_edges must be directed"),
         ({"forbidden_edges": [("a", 1.5)]}, "by its name or its number; got 1.5"),
-        ({"tiers": "abcde"}, "tiers must be a list of lists of columns; got 'abcde'"),
+        ({"tiers": "abcde"}, "tiers must be a list of lists of columns, or a dict .* got 'abcde'"),
         ({"tiers": ["abc", "de"]}, "list of lists of columns; one of them is 'abc'"),
         ({"tiers": [["a"], None]}, "list of lists of columns; one of them is None"),
         ({"tiers": [["a", ...]]}, r"`\.\.\.` is a tier by itself"),
