@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import reduce
 from numbers import Integral, Real
 from operator import or_
@@ -24,18 +24,24 @@ from skbn._core.resources import one_blas_thread, say
 from skbn._core.subsets import members_of
 from skbn._core.text import must_be, warn
 from skbn._data.sample import Sample
-from skbn._data.statistics import GroupStatistics, SampleStatistics, sample_statistics
+from skbn._data.statistics import Groups, GroupStatistics, SampleStatistics, sample_statistics
 from skbn._data.table import Table, read_columns
 from skbn._displays.display import fitted_network_and_table
 from skbn._displays.notebook import frame_of
 from skbn._estimators import fitting, resamples
+from skbn._estimators.ensembles import EnsembleMixin
 from skbn._estimators.learner import GaussianBNLearner, OneNetworkEstimator
 from skbn._estimators.learner_cv import GaussianBNLearnerCV
 from skbn._estimators.resamples import Draws, plan_draws
 from skbn._networks import effect_estimates as estimates
 from skbn._networks import effects
 from skbn._networks.effect_estimates import EffectEstimate, PathEffects
-from skbn._networks.equivalence import compelled_parents, consistent_extension, joined_columns
+from skbn._networks.equivalence import (
+    compelled_parents,
+    consistent_extension,
+    joined_columns,
+    random_member,
+)
 from skbn._networks.gaussian import LinearGaussianModel, estimate_model
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._scores.base import BaseScores
@@ -48,7 +54,7 @@ _FROM_0_TO_1 = Interval(Real, 0, 1, closed="both")
 
 
 @dataclass(eq=False, repr=False)
-class BootstrapBNLearner(OneNetworkEstimator):
+class BootstrapBNLearner(EnsembleMixin, OneNetworkEstimator):
     """Learn a network from each of many resamples of the rows, and average these networks.
 
     The support of an edge is the share of the networks that have it. It says how stable the edge
@@ -569,6 +575,31 @@ class BootstrapBNLearner(OneNetworkEstimator):
             weights += [n / (n_members * self.n_resamples_) for _, n in members]
         return models, np.array(weights)
 
+    def _networks(self, n: int, rng: Random) -> tuple[list[GaussianBayesianNetwork], str]:
+        """Return a random member of the class of each resample's network, with its weights.
+
+        The variance of noise is that of all rows about these weights: the rows that made them are
+        nearer to them.
+        """
+        check_is_fitted(self)
+        all_rows = self._all_rows_
+        if isinstance(all_rows, TableEstimates) and not all_rows.keeps_units:
+            raise ValueError(
+                "The steps of the pipeline before the learner change the units of the columns, so "
+                "that the networks of the resamples do not have those of X. Transform X first, and "
+                "pass a BootstrapBNLearner of the learner alone."
+            )
+        groups = (all_rows.scorer if isinstance(all_rows, Problem) else all_rows).group_statistics
+        networks = []
+        for network in self.networks_:
+            model, nodes = network._model(), network._blocks
+            member = random_member(*effects.parents_in_class(model, nodes), rng)
+            model = effects.equivalent_model(model, nodes, member)
+            intercept, noise = model.mean - model.mean @ model.coef, noise_of_rows(model, groups)
+            model = replace(model, intercept=intercept, noise_variance=noise)
+            networks.append(GaussianBayesianNetwork._from_model(model, nodes))
+        return networks, self._source
+
     def to_frame(self, level: float | None = None) -> Any:
         """Return the support of each pair of columns that some network joins.
 
@@ -656,18 +687,25 @@ class TableEstimates:
         Statistics of all rows.
     fixed : list of m int
         The masks of the parents whose edges are fixed in a network.
+    keeps_units : bool
+        Whether the learner is given the table as it is, where values are known.
     """
 
     columns: list[str | int]
     statistics: SampleStatistics
     fixed: list[int]
+    keeps_units: bool
+
+    @property
+    def group_statistics(self) -> list[GroupStatistics]:
+        """What the regressions of the columns depend on."""
+        return [GroupStatistics([*range(len(self.columns))], self.statistics)]
 
     def network(self, parents: list[int]) -> GaussianBayesianNetwork:
         """Return a network with parameters, from the masks of each column's parents."""
         fixed = [mask & known for mask, known in zip(parents, self.fixed, strict=True)]
         with one_blas_thread():
-            groups = [GroupStatistics([*range(len(parents))], self.statistics)]
-            model = estimate_model(groups, parents, self.columns, fixed=fixed)
+            model = estimate_model(self.group_statistics, parents, self.columns, fixed=fixed)
         return GaussianBayesianNetwork._from_model(model)
 
 
@@ -683,15 +721,30 @@ def estimates_of(
     if isinstance(table, BaseScores):
         searched: Problem = fitted._searched_  # of the rows that EM expects, if values are missing
         return searched
-    if np.isnan(sample.rows).any():
-        _, filled = fitted_network_and_table(fitted, table)
-        sample = Sample(read_columns(Table(filled), columns, columns), sample.weight)
+    _, reached = fitted_network_and_table(fitted, table)
+    seen, filled = ~np.isnan(sample.rows), read_columns(Table(reached), columns, columns)
+    keeps_units = np.allclose(filled[seen], sample.rows[seen])
+    if not seen.all():
+        sample = Sample(filled, sample.weight)
     summary = sample.summary
     # A family of as many columns as there are rows has no estimates.
     largest_family = min(len(columns), summary.n_rows - 1)
     statistics = sample_statistics(summary, columns, largest_family=largest_family)
     known = [reduce(or_, of_column) for of_column in zip(*fixed, strict=True)]
-    return TableEstimates(columns, statistics, known)
+    return TableEstimates(columns, statistics, known, keeps_units)
+
+
+def noise_of_rows(model: LinearGaussianModel, groups: Groups) -> Floats:
+    """Return the variances of rows about what a model expects, by their degrees of freedom."""
+    variance, outside = model.noise_variance.copy(), {*model.exogenous}
+    for own, statistics in groups:
+        residuals = model.unexplained(statistics.factor * statistics.scale)
+        at_mean = model.residuals(statistics.mean[np.newaxis])[0]
+        squares = (residuals**2).sum(axis=0) + statistics.n_samples * at_mean**2
+        for child in {*own} - outside:
+            n_left = statistics.n_samples - model.parents[child].bit_count() - 1
+            variance[child] = squares[child] / max(n_left, 1)
+    return variance
 
 
 class EdgeSupport(NamedTuple):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import ndtr, ndtri
 
 from skbn._core.arrays import Booleans, Floats, finite_number, level_of
 from skbn._core.columns import is_missing, reject_unknown
@@ -20,28 +20,31 @@ from skbn._displays.display import Display, new_panels
 from skbn._displays.notebook import PlainTable, frame_of
 
 _PANEL = 3.2, 2.2  # width and height in inches
+_BISECTIONS = 50
 
 
 @dataclass(eq=False, repr=False)
 class Forecast(Display):
     """The distribution of the next steps of a series, as `LaggedTable.forecast` returns it.
 
-    Each value is Gaussian, given the network and the values so far.
+    By each network a value is Gaussian, given the values so far; several count alike. A single
+    network's forecast knows the noise to come, and leaves out that weights and edges are estimates.
 
     Parameters
     ----------
     columns : list of m nodes
-    means : ndarray of shape (k, n_steps, m)
+    means : ndarray of shape (n_networks, k, n_steps, m)
         For each of k series.
-    deviations : ndarray of shape (n_steps, m)
-        The standard deviations, 0 where a value is set. They are those of the noise to come, and
-        leave out that the weights are estimates.
+    deviations : ndarray of shape (n_networks, n_steps, m)
+        The standard deviations of the noise to come, 0 where a value is set.
     series : list of k hashables
         [None] for a single series.
     labels : pandas.Index or list of int
         What the steps are called: the times after those of the table, or 1 to n_steps.
     level : float
         The probability of intervals for which none is given.
+    source : str
+        What the networks are; empty for a single one.
 
     See Also
     --------
@@ -54,19 +57,22 @@ class Forecast(Display):
     series: list[Any]
     labels: Any
     level: float = 0.9
+    source: str = ""
 
     @property
     def mean(self) -> Any:
         """The means: a data frame with a row for each step, or for each series and step."""
-        return self._frame(self.means)
+        return self._frame(self._mean)
 
     @property
     def std(self) -> Any:
         """The standard deviations, in a data frame like the means."""
-        return self._frame(np.broadcast_to(self.deviations, self.means.shape))
+        return self._frame(self._std)
 
     def interval(self, level: float | None = None) -> tuple[Any, Any]:
         """Return the lower and the upper ends of intervals with a given probability.
+
+        Of several networks, they are quantiles of the mixture of their distributions.
 
         Parameters
         ----------
@@ -82,8 +88,8 @@ class Forecast(Display):
         ValueError
             If the level is not between 0 and 1.
         """
-        margin = self._margin(level)
-        return self._frame(self.means - margin), self._frame(self.means + margin)
+        low, high = self._ends(level)
+        return self._frame(low), self._frame(high)
 
     def to_frame(self, level: float | None = None) -> Any:
         """Return a table with a row for each step and column.
@@ -99,18 +105,18 @@ class Forecast(Display):
             With the columns `series` if there are several, `step`, `column`, `mean`, `std`, `low`
             and `high`. Without pandas, a dict of these that is displayed as a table.
         """
-        margin = self._margin(level)
-        places = [*np.ndindex(self.means.shape)]
+        mean, (low, high) = self._mean, self._ends(level)
+        places = [*np.ndindex(mean.shape)]
         several = {"series": [self.series[s] for s, _, _ in places]} if self._are_several else {}
         return frame_of(
             several
             | {
                 "step": [self.labels[h] for _, h, _ in places],
                 "column": [self.columns[v] for _, _, v in places],
-                "mean": self.means.ravel(),
-                "std": np.broadcast_to(self.deviations, self.means.shape).ravel(),
-                "low": (self.means - margin).ravel(),
-                "high": (self.means + margin).ravel(),
+                "mean": mean.ravel(),
+                "std": self._std.ravel(),
+                "low": low.ravel(),
+                "high": high.ravel(),
             }
         )
 
@@ -133,14 +139,14 @@ class Forecast(Display):
             If matplotlib is not installed.
         """
         self._require_matplotlib()
-        margin, labels = self._margin(level), [*self.labels]
+        mean, (low, high), labels = self._mean, self._ends(level), [*self.labels]
         steps = [each.to_timestamp() if hasattr(each, "to_timestamp") else each for each in labels]
         axes = new_panels(len(self.columns), min(len(self.columns), 4), _PANEL)
         for v, (ax, column) in enumerate(zip(axes.flat, self.columns, strict=False)):
             for s, name in enumerate(self.series):
-                mean = self.means[s, :, v]
-                (line,) = ax.plot(steps, mean, label=None if name is None else str(name))
-                band = mean - margin[:, v], mean + margin[:, v]
+                label = None if name is None else str(name)
+                (line,) = ax.plot(steps, mean[s, :, v], label=label)
+                band = low[s, :, v], high[s, :, v]
                 ax.fill_between(steps, *band, color=line.get_color(), alpha=0.2, linewidth=0)
             ax.set_title(str(column))
             ax.tick_params("x", rotation=30)
@@ -149,19 +155,49 @@ class Forecast(Display):
         return self._drawn_on(axes=axes)
 
     def __repr__(self) -> str:
-        return f"<Forecast of {len(self.labels)} steps>\n{self.mean}"
+        known = "one network; intervals leave out that it is an estimate"
+        return f"<Forecast of {len(self.labels)} steps by {self.source or known}>\n{self.mean}"
 
     @property
     def _are_several(self) -> bool:
         return self.series != [None]
 
-    def _margin(self, level: float | None) -> Floats:
+    @property
+    def _mean(self) -> Floats:
+        return np.asarray(self.means.mean(axis=0))
+
+    @property
+    def _std(self) -> Floats:
+        of_noise = (self.deviations**2).mean(axis=0)
+        return np.asarray(np.sqrt(of_noise + self.means.var(axis=0)))
+
+    def _ends(self, level: float | None) -> tuple[Floats, Floats]:
+        """Return quantiles of shape (k, n_steps, m), series by series to save memory."""
         level = level_of(self.level if level is None else level)
-        return np.asarray(ndtri((1 + level) / 2) * self.deviations)
+        by_series, tail = self.means.swapaxes(0, 1), (1 - level) / 2
+        low, high = (
+            np.stack([mixture_quantile(q, own, self.deviations) for own in by_series])
+            for q in (tail, 1 - tail)
+        )
+        return low, high
 
     def _frame(self, values: Floats) -> Any:
         outer = {"series": self.series} if self._are_several else {}
         return by_step(values, self.columns, outer, self.labels)
+
+
+def mixture_quantile(q: float, means: Floats, deviations: Floats) -> Floats:
+    """Return a quantile of mixtures of normal distributions, the first axis, by bisection."""
+    quantiles = means + ndtri(q) * deviations
+    low, high = quantiles.min(axis=0), quantiles.max(axis=0)
+    for _ in range(_BISECTIONS):
+        middle = (low + high) / 2
+        with np.errstate(divide="ignore", invalid="ignore"):  # where values are set
+            is_below = ndtr((middle - means) / deviations).mean(axis=0) < q
+        low, high = np.where(is_below, middle, low), np.where(is_below, high, middle)
+        if np.array_equal(low, high):
+            break
+    return np.asarray((low + high) / 2)
 
 
 def by_step(values: Floats, columns: list[Any], outer: dict[str, list[Any]], labels: Any) -> Any:
@@ -197,7 +233,7 @@ class ImpulseResponses(Display):
     columns : list of m nodes
     values : ndarray of shape (n_networks, n_steps + 1, m, m)
         ``[n, h, i, j]`` is the response of column j, h steps after a shock of column i, by network
-        n: of a posterior's draws, of a bootstrap's resamples, or a single one.
+        n: one that is drawn from a posterior or a list, a bootstrap's resample, or a single one.
 
     Attributes
     ----------
@@ -322,7 +358,7 @@ class ImpulseResponses(Display):
         if not self._has_bands:
             raise ValueError(
                 "A single network does not say how sure its responses are. Pass a fitted "
-                "GaussianBNPosterior or BootstrapBNLearner."
+                "GaussianBNPosterior or BootstrapBNLearner, or near-optimal networks."
             )
         return self.values
 
@@ -333,18 +369,6 @@ class ImpulseResponses(Display):
                 f"{readable_value(self.columns)}."
             )
         return self.columns.index(column)
-
-
-def networks_of(source: Any, n_samples: int, random_state: Any) -> Iterator[Any]:
-    """Yield the networks of a posterior's draws, of a bootstrap, of a list, or a single one."""
-    if hasattr(source, "sample_networks"):
-        yield from source.sample_networks(n_samples, random_state)
-    elif hasattr(source, "networks_"):
-        yield from source.networks_
-    elif isinstance(source, list | tuple):
-        yield from source
-    else:
-        yield getattr(source, "network_", source)
 
 
 @dataclass(frozen=True)
@@ -443,7 +467,9 @@ class Dynamics:
         return total
 
 
-def dynamics_of(network: Any, columns: list[Any], lags: list[list[Any]]) -> Dynamics:
+def dynamics_of(
+    network: Any, columns: list[Any], lags: list[list[Any]], like: Dynamics | None = None
+) -> Dynamics:
     """Return a network as a process in time.
 
     Parameters
@@ -453,11 +479,14 @@ def dynamics_of(network: Any, columns: list[Any], lags: list[list[Any]]) -> Dyna
         The columns of the series.
     lags : list of lists
         The copies of the columns, from lag 1 on.
+    like : Dynamics, optional
+        Another network's, in whose order the columns are.
 
     Raises
     ------
     ValueError
-        If an edge leads back in time; if a column of the series is a node of several columns.
+        If an edge leads back in time; if a column of the series is a node of several columns; if
+        the other network models other columns.
     """
     place = {
         copy: (lag, column)
@@ -473,29 +502,39 @@ def dynamics_of(network: Any, columns: list[Any], lags: list[list[Any]]) -> Dyna
                 "beside the series, exogenous."
             )
     node_of = {part: node for node, own in parts.items() for part in own}
-    outside = {part for part, node in node_of.items() if node in network.exogenous}
-    dag = getattr(network, "columns_", network).dag_
-    present = [v for v in dag if v not in place]
+    model = network._model()
+    outside = {model.nodes[v] for v in model.exogenous}
+    present = [v for v in model.nodes if v not in place]
+    modelled = {*present} - outside
     # A column that has copies and is no node itself must be given.
-    known = {column: None for _, column in (place[v] for v in dag if v in place)}
+    known = {column: None for _, column in (place[v] for v in model.nodes if v in place)}
     present += [column for column in known if column not in present]
+    if like is not None:
+        others = {like.columns[v] for v in like.modelled}
+        if {*present} != {*like.columns} or modelled != others:
+            raise ValueError(
+                f"The networks must model the same columns; got {readable_value([*others])} and "
+                f"{readable_value([*modelled])}."
+            )
+        present = like.columns
     number = {v: i for i, v in enumerate(present)}
-    given = {v: node_of.get(v, v) for v in present if v in outside or v not in dag}
+    given = {v: node_of.get(v, v) for v in present if v not in modelled}
     weights = np.zeros((len(lags) + 1, len(present), len(present)))
     intercept, deviation = np.zeros((2, len(present)))
-    for parent, child, weight in dag.edges(data="weight"):
+    for i, j in np.argwhere(model.coef).tolist():
+        parent, child = model.nodes[i], model.nodes[j]
         lag, column = place.get(parent, (0, parent))
         if child not in place:
-            weights[lag, number[column], number[child]] = weight
+            weights[lag, number[column], number[child]] = model.coef[i, j]
         elif not lag:
             raise ValueError(
                 f"The edge {parent!r} -> {child!r} leads back in time. Give the learner "
                 "exogenous=series.exogenous."
             )
-    for v in present:
-        if v not in given:
-            intercept[number[v]] = dag.nodes[v]["intercept"]
-            deviation[number[v]] = np.sqrt(dag.nodes[v]["noise_variance"])
+    for i, v in enumerate(model.nodes):
+        if v in modelled:
+            intercept[number[v]] = model.intercept[i]
+            deviation[number[v]] = np.sqrt(model.noise_variance[i])
     return Dynamics(present, given, weights, intercept, deviation)
 
 

@@ -18,10 +18,13 @@ from skbn._displays.display import fitted_graph
 from skbn._displays.network_display import NetworkDisplay
 from skbn._displays.plot_options import PlotOptions
 from skbn._estimators import forecasts
+from skbn._estimators.ensembles import networks_of
 from skbn._estimators.forecasts import Dynamics, dynamics_of, held_values
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn.exceptions import NonstationaryWarning
 
+# Networks that are drawn for futures: each may have several.
+_MOST_DRAWN = 1000
 _ALLOWED: dict[str, list[Any]] = {
     "n_lags": [Interval(Integral, 1, None, closed="left")],
     "gaps": [StrOptions({"break", "join"}), None],
@@ -208,13 +211,19 @@ BootstrapBNLearner or GaussianBayesianNetwork
         *,
         do: Any = None,
         exogenous: Any = None,
+        n_samples: int = 1000,
+        random_state: Any = None,
     ) -> forecasts.Forecast:
-        """Return the distribution of the next steps, by a network of the table.
+        """Return the distribution of the next steps, by a network of the table or by many.
 
         Parameters
         ----------
-        network : GaussianBayesianNetwork, or an estimator that has a `network_`
-            With parameters, of `table` or of some of its columns.
+        network : GaussianBNPosterior, BootstrapBNLearner, NearOptimalNetworks, list of \
+networks, GaussianBayesianNetwork, or a learner that has a `network_`
+            With parameters, of `table` or of some of its columns. With one of the first three,
+            intervals include that weights and edges are estimates; with one network, they do not.
+            Near-optimal networks count by their scores, as if there were no others. A bootstrap's
+            have the weights of the resamples, and the noise of all rows about them.
         steps : int, default=1
         level : float, default=0.9
             The probability of the intervals of the result, unless another is given there.
@@ -224,14 +233,16 @@ BootstrapBNLearner or GaussianBayesianNetwork
         exogenous : dict of column to value or list of values, or data frame, optional
             The future of the columns that are not modelled and are no copies, such as a season, as
             in `do`.
+        n_samples : int, default=1000
+            How many networks are drawn, with parameters, from a posterior or near-optimal networks.
+        random_state : int, RandomState, Generator or None, default=None
 
         Returns
         -------
         forecast : Forecast
             With `mean`, `std` and `interval`, data frames with a row for each step, for each series
-            if there are several; `to_frame` and `plot`. These are exact for Gaussian noise and the
-            weights as they are; that the weights are estimates, and the structure was searched for,
-            is not in them.
+            if there are several; `to_frame` and `plot`. By one network these are exact for Gaussian
+            noise and its weights as they are; by several, for the mixture of their forecasts.
 
         Raises
         ------
@@ -262,13 +273,17 @@ BootstrapBNLearner or GaussianBayesianNetwork
         """
         steps = as_integer(steps, "steps", least=1)
         level = level_of(level)
-        dynamics, past, held = self._future(network, steps, do, exogenous)
-        own, means = dynamics.modelled, dynamics.paths(past, held)
-        deviations = dynamics.standard_deviations(~np.isnan(held[0]))
-        columns = [dynamics.columns[v] for v in own]
-        labels = self._labels(steps)
+        networks, source = networks_of(network, n_samples, random_generator(random_state))
+        processes, past, held = self._future(networks, steps, do, exogenous)
+        own, is_held = processes[0].modelled, ~np.isnan(held[0])
         return forecasts.Forecast(
-            columns, means[..., own], deviations[:, own], self.last_groups, labels, level
+            [processes[0].columns[v] for v in own],
+            np.array([each.paths(past, held)[..., own] for each in processes]),
+            np.array([each.standard_deviations(is_held)[:, own] for each in processes]),
+            self.last_groups,
+            self._labels(steps),
+            level,
+            source,
         )
 
     def simulate(
@@ -281,11 +296,12 @@ BootstrapBNLearner or GaussianBayesianNetwork
         do: Any = None,
         exogenous: Any = None,
     ) -> Any:
-        """Draw futures of the series from a network of the table.
+        """Draw futures of the series from a network of the table, or from many.
 
         Parameters
         ----------
-        network : GaussianBayesianNetwork, or an estimator that has a `network_`
+        network : GaussianBayesianNetwork, or another source of networks as in `forecast`
+            Of several networks, each future is of another, of up to 1,000.
         steps : int, default=1
         n_samples : int, default=1
             The number of futures.
@@ -305,11 +321,21 @@ BootstrapBNLearner or GaussianBayesianNetwork
             As `forecast`.
         """
         n, steps = as_integer(n_samples, "n_samples", least=1), as_integer(steps, "steps", least=1)
-        dynamics, past, held = self._future(network, steps, do, exogenous)
-        noise = random_generator(random_state).standard_normal((len(past) * n, *held.shape[1:]))
-        futures = dynamics.paths(past.repeat(n, axis=0), held.repeat(n, axis=0), noise)
-        own, outer = dynamics.modelled, {} if self.groups is None else {"series": self.last_groups}
-        columns = [dynamics.columns[v] for v in own]
+        rng = random_generator(random_state)
+        networks, _ = networks_of(network, min(n, _MOST_DRAWN), rng)
+        processes, past, held = self._future(networks, steps, do, exogenous)
+        noise = rng.standard_normal((len(past), n, *held.shape[1:]))
+        futures = np.empty_like(noise)
+        # A random order, since there may be fewer futures than networks.
+        of_future = rng.permutation(len(processes))[np.arange(n) % len(processes)]
+        for number in np.unique(of_future):
+            some = np.flatnonzero(of_future == number)
+            whole = past.repeat(len(some), axis=0), held.repeat(len(some), axis=0)
+            paths = processes[number].paths(*whole, noise[:, some].reshape(-1, *held.shape[1:]))
+            futures[:, some] = paths.reshape(len(past), len(some), *held.shape[1:])
+        own = processes[0].modelled
+        outer = {} if self.groups is None else {"series": self.last_groups}
+        columns = [processes[0].columns[v] for v in own]
         shaped = futures[..., own].reshape(*map(len, outer.values()), n, steps, len(own))
         outer |= {"sample": [*range(n)]}
         return forecasts.by_step(shaped, columns, outer, self._labels(steps))
@@ -327,9 +353,9 @@ BootstrapBNLearner or GaussianBayesianNetwork
 
         Parameters
         ----------
-        network : GaussianBayesianNetwork, GaussianBNPosterior, BootstrapBNLearner or list
-            Of `table`. A posterior is drawn from, and all networks of a bootstrap are taken: their
-            responses have intervals.
+        network : GaussianBayesianNetwork, or another source of networks as in `forecast`
+            Of `table`. The responses of several networks have intervals. Where a list of classes or
+            a bootstrap leaves directions open, each network is a random one of its class.
         steps : int, default=10
             How many steps after the shock.
         shock : {"unit", "deviation"}, default="unit"
@@ -337,7 +363,7 @@ BootstrapBNLearner or GaussianBayesianNetwork
             noise, in each network. The latter are the orthogonalised responses of vector
             autoregressions, if these take the network's order of the columns.
         n_samples : int, default=1000
-            How many networks are drawn from a posterior.
+            How many networks are drawn from a posterior or near-optimal networks.
         random_state : int, RandomState, Generator or None, default=None
 
         Returns
@@ -371,45 +397,43 @@ BootstrapBNLearner or GaussianBayesianNetwork
         [2.0, 1.0, 0.5, 0.25]
         """
         check_values("impulse_responses", _ALLOWED, {"shock": shock})
-        steps, found = as_integer(steps, "steps", least=0), []
-        names: list[Any] = []
-        for each in forecasts.networks_of(network, n_samples, random_state):
-            dynamics = self._dynamics(each)
-            own = dynamics.modelled
-            shocks = dynamics.deviation if shock == "deviation" else np.ones(len(dynamics.columns))
-            columns = [dynamics.columns[v] for v in own]
-            names = names or columns
-            if {*columns} != {*names}:
-                raise ValueError(
-                    f"The networks must model the same columns; got {readable_value(names)} and "
-                    f"{readable_value(columns)}."
-                )
-            order = [own[columns.index(name)] for name in names]
-            found.append(dynamics.responses(steps, shocks)[:, order][..., order])
-        return forecasts.ImpulseResponses(names, np.array(found))
+        steps = as_integer(steps, "steps", least=0)
+        networks, _ = networks_of(network, n_samples, random_generator(random_state))
+        found, processes = [], self._dynamics(networks)
+        own = processes[0].modelled
+        for each in processes:
+            shocks = each.deviation if shock == "deviation" else np.ones(len(each.columns))
+            found.append(each.responses(steps, shocks)[:, own][..., own])
+        columns = [processes[0].columns[v] for v in own]
+        return forecasts.ImpulseResponses(columns, np.array(found))
 
-    def _dynamics(self, network: Any) -> Dynamics:
-        if not isinstance(network, GaussianBayesianNetwork):
-            raise TypeError(
-                "network must be a GaussianBayesianNetwork, or a fitted estimator with a network_, "
-                f"such as GaussianBNLearner; got {type(network).__name__}. Of a posterior, pass "
-                "median_network_."
-            )
+    def _dynamics(self, networks: list[Any]) -> list[Dynamics]:
+        """Return networks as processes in time, with the columns in the order of the first."""
         copies = [_of_lag(self.columns, lag) for lag in range(1, self.n_lags + 1)]
-        return dynamics_of(network, self.columns, copies)
+        found: list[Dynamics] = []
+        for network in networks:
+            if not isinstance(network, GaussianBayesianNetwork):
+                raise TypeError(
+                    "network must be a GaussianBayesianNetwork, or a fitted estimator of networks, "
+                    "such as GaussianBNLearner or GaussianBNPosterior; got "
+                    f"{type(network).__name__}."
+                )
+            found.append(dynamics_of(network, self.columns, copies, *found[:1]))
+        return found
 
     def _future(
-        self, network: Any, steps: int, do: Any, exogenous: Any
-    ) -> tuple[Dynamics, Floats, Floats]:
-        """Return a network as a process, its past, and what is given of its future."""
-        network = getattr(network, "network_", network)
-        dynamics, table = self._dynamics(network), self.next_row()
-        past = np.zeros((len(table), self.n_lags, len(dynamics.columns)))
+        self, networks: list[Any], steps: int, do: Any, exogenous: Any
+    ) -> tuple[list[Dynamics], Floats, Floats]:
+        """Return networks as processes, their past, and what is given of their future."""
+        processes, table = self._dynamics(networks), self.next_row()
+        first = processes[0]
+        acts = np.any([each.weights != 0 for each in processes], axis=0).any(axis=2)
+        past = np.zeros((len(table), self.n_lags, len(first.columns)))
         for lag in range(1, self.n_lags + 1):
             for column, copy in zip(self.columns, _of_lag(self.columns, lag), strict=True):
-                v = dynamics.columns.index(column) if column in dynamics.columns else None
+                v = first.columns.index(column) if column in first.columns else None
                 # A value that is k steps old at first is k + 1 steps old at the second step.
-                if v is None or not dynamics.weights[lag : lag + steps, v].any():
+                if v is None or not acts[lag : lag + steps, v].any():
                     continue
                 place = copy if isinstance(copy, str) else copy - len(self.columns)
                 values = lags.column_values(table, place)
@@ -420,8 +444,8 @@ BootstrapBNLearner or GaussianBayesianNetwork
                         "GaussianBNImputer, or leave them out."
                     )
                 past[:, lag - 1, v] = values
-        held = held_values(dynamics, network, steps, self.last_groups, do, exogenous)
-        return dynamics, past, held
+        held = held_values(first, networks[0], steps, self.last_groups, do, exogenous)
+        return processes, past, held
 
     def _labels(self, n: int) -> Any:
         """Return what the next steps are called."""

@@ -10,16 +10,24 @@ import networkx as nx
 import numpy as np
 import numpy.typing as npt
 
-from skbn._core.arrays import Floats
+from skbn._core.arrays import Floats, Integers, Random, as_integer
 from skbn._core.estimator import Interval, check_values
 from skbn._core.graphs import dag_of
 from skbn._core.resources import read_only
 from skbn._core.subsets import bits_of
 from skbn._displays.network_grid import NetworkGridDisplay
 from skbn._displays.notebook import TableRepr, frame_of
+from skbn._estimators.ensembles import EnsembleMixin
 from skbn._networks.effect_estimates import EffectEstimate, mixture, read_intervention
-from skbn._networks.equivalence import compelled_parents, cpdag, edge_shares, number_of_members
+from skbn._networks.equivalence import (
+    compelled_parents,
+    cpdag,
+    edge_shares,
+    number_of_members,
+    random_member,
+)
 from skbn._networks.network import GaussianBayesianNetwork
+from skbn._scores.local_scores import LocalScores
 from skbn._solver.incomplete_problem import Expectation
 from skbn._solver.near_optimal import NearOptimal
 from skbn._solver.problem import Problem, TableProblem
@@ -33,7 +41,7 @@ _SHOWN = 5
 _LARGEST_PLAIN = 1e12
 
 
-class NearOptimalNetworks(TableRepr, Sequence[GaussianBayesianNetwork]):
+class NearOptimalNetworks(EnsembleMixin, TableRepr, Sequence[GaussianBayesianNetwork]):
     """The networks that score nearly as high as the best, in order of their score.
 
     `GaussianBNLearner.near_optimal` returns it. It is a sequence of networks, whose parameters are
@@ -286,6 +294,34 @@ class NearOptimalNetworks(TableRepr, Sequence[GaussianBayesianNetwork]):
         titles = ["best", *(f"{each:.2f} nats below" for each in far[1:])]
         how: Any = {"titles": titles, "cpdag": self.equivalence_classes} | options
         return NetworkGridDisplay.from_networks(self[:n], **how)
+
+    def _networks(self, n: int, rng: Random) -> tuple[list[GaussianBayesianNetwork], str]:
+        """Draw networks by their scores, and parameters from their posterior given the network.
+
+        After EM, which has rows of its own for each network, these have their parameters.
+        """
+        from skbn._posterior.family_weights import mask_type  # which learners do without
+        from skbn._posterior.parameter_draws import with_predictive_parameters
+
+        self[0]._model()  # raises if there are no parameters
+        problem, log_weights = self._problem, self._log_weights()
+        weights = np.exp(log_weights - log_weights.max())
+        times = rng.multinomial(as_integer(n, "n_samples", least=1), weights / weights.sum())
+        what = f"{n} networks drawn from {len(self)} listed"
+        if self._problems is not None:
+            found = [each for i, k in enumerate(times.tolist()) for each in [self[i]] * k]
+            return found, f"{what}, with their parameters"
+        drawn = []
+        for parents, k in zip(self._parents, times.tolist(), strict=True):
+            if self.equivalence_classes:
+                allowed = problem.allowed_in_class(parents)
+                drawn += [random_member(parents, allowed, rng) for _ in range(k)]
+            else:
+                drawn += [parents] * k
+        masks: Integers = np.array(drawn, dtype=mask_type(len(problem.names)))
+        scores, outside = problem.scores, problem.constraints.exogenous
+        assert isinstance(scores, LocalScores)  # others have no parameters
+        return with_predictive_parameters(scores, masks, rng, outside), what
 
     def _log_weights(self, weighted: bool = True) -> Floats:
         """Return by what each network or class counts; raise if a class has no known weight."""

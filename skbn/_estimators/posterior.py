@@ -20,6 +20,7 @@ from skbn._core.resources import Resources
 from skbn._core.text import readable_value, warn
 from skbn._data.nodes import Nodes
 from skbn._displays.notebook import frame_of
+from skbn._estimators.ensembles import EnsembleMixin
 from skbn._estimators.fitting import constraints_of, read_scores, resources_of, targets_of
 from skbn._estimators.learner import NetworkEstimator, SearchParameters
 from skbn._networks import effect_estimates
@@ -37,7 +38,12 @@ from skbn._posterior.effects import (
     total_effects,
 )
 from skbn._posterior.network_posterior import NetworkPosterior, network_posterior
-from skbn._posterior.parameter_draws import SampledNetworks, with_parameters
+from skbn._posterior.parameter_draws import (
+    DrawParameters,
+    SampledNetworks,
+    with_parameters,
+    with_predictive_parameters,
+)
 from skbn._posterior.plan import sums_fit
 from skbn._posterior.prior import with_edge_prior
 from skbn._posterior.sampled_posterior import ChainSettings, SampledPosterior, sampled_posterior
@@ -54,7 +60,7 @@ _DENSITY_DRAWS = 1000
 
 
 @dataclass(eq=False, repr=False)
-class GaussianBNPosterior(SearchParameters, NetworkEstimator):
+class GaussianBNPosterior(EnsembleMixin, SearchParameters, NetworkEstimator):
     """Find the exact posterior probability of every edge, path and parent set.
 
     The learners find the best network of all; but others may be nearly as good, and the data
@@ -644,14 +650,21 @@ class GaussianBNPosterior(SearchParameters, NetworkEstimator):
         99
         """
         check_is_fitted(self)
-        random_state = random_generator(random_state)
+        return self._drawn(n_samples, random_generator(random_state), with_parameters)
+
+    def _drawn(
+        self, n_samples: int, rng: Random, draw: DrawParameters
+    ) -> list[GaussianBayesianNetwork]:
+        n_samples = as_integer(n_samples, "n_samples", least=1)
         if isinstance(self.posterior_, AugmentedPosterior):
-            return self.posterior_.networks(
-                as_integer(n_samples, "n_samples", least=1), random_state
-            )
-        parents = self._sampled(n_samples, random_state)
-        exogenous = self.posterior_.constraints.exogenous
-        return with_parameters(self.local_scores_, parents, random_state, exogenous)
+            return self.posterior_.networks(n_samples, rng, draw)
+        parents = self._sampled(n_samples, rng)
+        return draw(self.local_scores_, parents, rng, self.posterior_.constraints.exogenous)
+
+    def _networks(self, n: int, rng: Random) -> tuple[list[GaussianBayesianNetwork], str]:
+        check_is_fitted(self)
+        networks = self._drawn(n, rng, with_predictive_parameters)
+        return networks, f"{n} networks drawn from the posterior"
 
     def probability(
         self, feature: Callable[[nx.DiGraph], Any], n_samples: int = 1000, random_state: Any = None

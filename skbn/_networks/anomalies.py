@@ -12,7 +12,7 @@ A wrong value also makes the residuals of its column's children large. To find t
 each value given *all* others of its row: there the wrong one stands out.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -123,7 +123,7 @@ class Anomalies:
 
 
 def anomalies(
-    model: LinearGaussianModel,
+    models: Sequence[LinearGaussianModel],
     rows: Floats,
     X: Any,
     groups: Groups | None,
@@ -131,11 +131,12 @@ def anomalies(
     in_fit: bool,
     left_out: Collection[int],
 ) -> Anomalies:
-    """Return how well the rows of a table follow a network.
+    """Return how well the rows of a table follow a network, or several of the same nodes.
 
     Parameters
     ----------
-    model : LinearGaussianModel
+    models : sequence of LinearGaussianModel
+        Of several, each number is the mean over those in which it is known.
     rows : ndarray of shape (n, m)
     X : object
         The table, in whose container the results are.
@@ -146,7 +147,45 @@ def anomalies(
     left_out : collection of int
         The columns that have no p-values.
     """
-    log_density = model.log_density(rows)
+    log_density = np.full(len(rows), -np.inf)
+    totals: list[Any] = [0.0] * 6
+    counts: list[Any] = [0] * 6
+    for model in models:
+        log_density = np.logaddexp(log_density, model.log_density(rows))
+        for i, part in enumerate(_by_model(model, rows, groups, in_fit, left_out)):
+            totals[i] = totals[i] + np.where(np.isnan(part), 0.0, part)
+            counts[i] = counts[i] + ~np.isnan(part)
+    with np.errstate(invalid="ignore"):
+        means = map(np.divide, totals, counts)
+        lower, upper, of_rows, residuals, given_others, expected = means
+    p_values = 2 * np.minimum(lower, upper)
+
+    def cells(values: Floats) -> Any:
+        return like_pandas(values, X, models[0].nodes, is_single=False)
+
+    def by_row(values: Floats, name: str) -> Any:
+        return like_pandas(values[:, np.newaxis], X, [name], is_single=True)
+
+    return Anomalies(
+        cells(_adjusted(p_values)),
+        cells(p_values),
+        cells(residuals),
+        cells(given_others),
+        by_row(_adjusted(of_rows), "p_value"),
+        by_row(log_density - np.log(len(models)), "log_density"),
+        cells(rows),
+        cells(expected),
+    )
+
+
+def _by_model(
+    model: LinearGaussianModel,
+    rows: Floats,
+    groups: Groups | None,
+    in_fit: bool,
+    left_out: Collection[int],
+) -> tuple[Floats, ...]:
+    """Return both tails' probabilities, rows' p-values, residuals, given others, and expected."""
     differences, outside = model.residuals(rows), [*model.exogenous]
     differences[:, outside] = rows[:, outside] - model.mean[outside]
     if groups is not None:
@@ -160,28 +199,15 @@ def anomalies(
         residuals = differences / np.sqrt(model.noise_variance)
         freedom = np.full(rows.shape[1], np.inf)
     residuals[:, [*{*left_out, *model.exogenous}]] = np.nan
-    size = -np.abs(residuals)
-    p_values = 2 * np.where(np.isinf(freedom), ndtr(size), stdtr(np.minimum(freedom, 1e9), size))
+    lower, upper = (
+        np.where(np.isinf(freedom), ndtr(each), stdtr(np.minimum(freedom, 1e9), each))
+        for each in (residuals, -residuals)
+    )
+    p_values = 2 * np.minimum(lower, upper)
     counts = np.count_nonzero(~np.isnan(p_values), axis=1)
     sums = np.nansum(ndtri(p_values / 2) ** 2, axis=1)
     of_rows = np.where(counts, chdtrc(np.maximum(counts, 1), sums), np.nan)
-
-    def cells(values: Floats) -> Any:
-        return like_pandas(values, X, model.nodes, is_single=False)
-
-    def by_row(values: Floats, name: str) -> Any:
-        return like_pandas(values[:, np.newaxis], X, [name], is_single=True)
-
-    return Anomalies(
-        cells(_adjusted(p_values)),
-        cells(p_values),
-        cells(residuals),
-        cells(_given_others(model, differences)),
-        by_row(_adjusted(of_rows), "p_value"),
-        by_row(log_density, "log_density"),
-        cells(rows),
-        cells(rows - differences),
-    )
+    return lower, upper, of_rows, residuals, _given_others(model, differences), rows - differences
 
 
 def _adjusted(p_values: Floats) -> Floats:

@@ -306,6 +306,18 @@ def _path_counts(parents: list[int]) -> list[list[int]]:
 # Equivalent networks
 
 
+def parents_in_class(model: LinearGaussianModel, nodes: Nodes) -> tuple[list[int], list[int]]:
+    """Return the masks of the nodes' parents, and of those that members with fixed edges have."""
+    parents, fixed = map(nodes.parents_of_nodes, (model.parents, model.fixed))
+    outside = {*nodes.by_column(np.arange(len(parents)))[[*model.exogenous]].tolist()}
+    every = (1 << len(parents)) - 1
+    allowed = [mask if v in outside else every for v, mask in enumerate(parents)]
+    for child, mask in enumerate(fixed):
+        for parent in members_of(mask):
+            allowed[parent] &= ~(1 << child)
+    return parents, allowed
+
+
 def class_effect_columns(
     model: LinearGaussianModel, nodes: Nodes, change: Combination, reading: Combination
 ) -> dict[str, Any]:
@@ -346,13 +358,7 @@ def class_members(
                 f"Node {node!r} has no noise, as after do, so that equivalent networks are not "
                 "told by the graph alone. Ask the network that do was called on."
             )
-    parents, fixed = map(nodes.parents_of_nodes, (model.parents, model.fixed))
-    outside = {*nodes.by_column(np.arange(len(parents)))[[*model.exogenous]].tolist()}
-    every = (1 << len(parents)) - 1
-    allowed = [mask if v in outside else every for v, mask in enumerate(parents)]
-    for child, mask in enumerate(fixed):
-        for parent in members_of(mask):
-            allowed[parent] &= ~(1 << child)
+    parents, allowed = parents_in_class(model, nodes)
     return sorted(members_by_parents(parents, causes, allowed), key=lambda item: -item[1])
 
 

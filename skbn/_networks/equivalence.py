@@ -18,7 +18,7 @@ from typing import Any, Self
 import networkx as nx
 import numpy as np
 
-from skbn._core.arrays import Floats
+from skbn._core.arrays import Floats, Random
 from skbn._core.columns import named_nodes
 from skbn._core.graphs import dag_of, parent_masks
 from skbn._core.subsets import mask_of, members_of
@@ -373,6 +373,27 @@ def edge_shares(parents: list[int], allowed: list[int] | None = None) -> Floats:
     return shares
 
 
+def random_member(parents: list[int], allowed: list[int] | None, rng: Random) -> list[int]:
+    """Return the parents' masks in a member of a class; each member is equally probable.
+
+    Other parameters as for `number_of_members`.
+    """
+    members = _Members(parents, allowed)
+    drawn = [*members.compelled]
+    left = [*members.components]
+    while left:
+        component = left.pop()
+        columns = members_of(component)
+        counts = [members.count_from(v, component) for v in columns]
+        shares = np.array([n / sum(counts) for n in counts])
+        source = columns[int(rng.choice(len(columns), p=shares))]
+        directed, smaller = members.directed_from(source, component)
+        for child, mask in directed.items():
+            drawn[child] |= mask
+        left += smaller
+    return drawn
+
+
 def members_by_parents(
     parents: list[int], columns: Sequence[int], allowed: list[int] | None = None
 ) -> list[tuple[list[int], int]]:
@@ -499,33 +520,39 @@ class _Members:
             if all(component & ~(self.undirected[v] & self.allowed[v]) == 1 << v for v in columns):
                 self._counts[component] = math.factorial(len(columns))  # in any order
             else:
-                self._counts[component] = sum(self._count_from(v, component) for v in columns)
+                self._counts[component] = sum(self.count_from(v, component) for v in columns)
         return self._counts[component]
 
-    def _count_from(self, source: int, component: int) -> int:
-        """Return in how many ways a component can be directed with a certain source.
+    def count_from(self, source: int, component: int) -> int:
+        """Return in how many ways a component can be directed with a certain source."""
+        directed, smaller = self.directed_from(source, component)
+        if any(mask & ~self.allowed[v] for v, mask in directed.items()):
+            return 0
+        return math.prod(map(self.count, smaller))
+
+    def directed_from(self, source: int, component: int) -> tuple[dict[int, int], list[int]]:
+        """Return the parents that a source gives to columns, and the components that it leaves.
 
         The columns at the same distance from the source make a layer. Edges point to the layer
         that is farther off. What the compelled edges within a layer leave are smaller components.
         """
-        n = 1
+        directed: dict[int, int] = {}
+        components: list[int] = []
         before, left = 1 << source, component ^ 1 << source
-        while left and n:
+        while left:
             layer = 0
             for v in members_of(before):
                 layer |= self.undirected[v]
             layer &= left
-            directed = self._directed_into(layer, before)
-            if any(mask & ~self.allowed[v] for v, mask in directed.items()):
-                return 0
-            undirected = {v: self.undirected[v] & layer & ~directed[v] for v in directed}
-            for v, mask in directed.items():
+            own = self._directed_into(layer, before)
+            undirected = {v: self.undirected[v] & layer & ~own[v] for v in own}
+            for v, mask in own.items():
                 for parent in members_of(mask & layer):
                     undirected[parent] &= ~(1 << v)
-            for smaller in _components(layer, undirected):
-                n *= self.count(smaller)
+            components += _components(layer, undirected)
+            directed |= own
             before, left = layer, left & ~layer
-        return n
+        return directed, components
 
     def _directed_into(self, layer: int, before: int) -> dict[int, int]:
         """Return the masks of the parents that a layer's columns must have."""

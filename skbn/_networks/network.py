@@ -7,7 +7,7 @@ can be called without it.
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral
 from operator import or_
@@ -25,6 +25,7 @@ from skbn._core.estimator import check_values, fit_method, random_generator
 from skbn._core.resources import explained
 from skbn._core.text import readable_value
 from skbn._data.encoding import encoded_rows
+from skbn._data.statistics import Groups
 from skbn._data.table import Table
 from skbn._displays.notebook import frame_of
 from skbn._networks import (
@@ -1189,16 +1190,21 @@ class GaussianBayesianNetwork(NetworkState):
                [ 1. ,  7. ],
                [ 0.1, -1.2]])
         """
+        return self._anomalies(X, [self._model()], self._groups, in_fit=in_fit)
+
+    def _anomalies(
+        self,
+        X: Any,
+        models: Sequence[LinearGaussianModel],
+        groups: Groups | None = None,
+        *,
+        in_fit: bool = False,
+    ) -> Anomalies:
+        """Return what does not follow these models of the network's nodes."""
         blocks = self._blocks
         categories = [v for v, node in enumerate(blocks.names) if node in blocks.levels]
-        return anomalies.anomalies(
-            self._model(),
-            self._rows_of(X),
-            X,
-            self._groups,
-            in_fit=in_fit,
-            left_out=blocks.columns_of(categories),
-        )
+        rows, left_out = self._rows_of(X), blocks.columns_of(categories)
+        return anomalies.anomalies(models, rows, X, groups, in_fit=in_fit, left_out=left_out)
 
     @overload
     def do(self, interventions: Mapping[Hashable, float | str | bool]) -> Self: ...

@@ -26,7 +26,7 @@ from skbn._networks.inference import filled, with_levels
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._posterior.effects import Batches, KnownPaths
 from skbn._posterior.network_posterior import NetworkPosterior
-from skbn._posterior.parameter_draws import SampledNetworks, with_parameters
+from skbn._posterior.parameter_draws import DrawParameters, SampledNetworks, with_parameters
 from skbn._posterior.sampled_posterior import SampledPosterior
 from skbn._posterior.sampling import sample_networks
 from skbn._scores.criteria import BGe
@@ -139,14 +139,16 @@ class AugmentedPosterior:
             return KnownPaths(unknown, unknown, batches)
         return KnownPaths(self.paths, self.path_errors, batches)
 
-    def networks(self, n: int, random_state: Random) -> list[GaussianBayesianNetwork]:
+    def networks(
+        self, n: int, random_state: Random, draw: DrawParameters = with_parameters
+    ) -> list[GaussianBayesianNetwork]:
         """Return n networks with parameters drawn from the posterior of their tables."""
         parents, table = self._with_tables(n, random_state)
         found: dict[int, GaussianBayesianNetwork] = {}
         for t, scores in enumerate(self.tables):
             at = np.flatnonzero(table == t)
             if len(at):
-                networks = with_parameters(scores, parents[at], random_state, self.exogenous)
+                networks = draw(scores, parents[at], random_state, self.exogenous)
                 found |= dict(zip(at.tolist(), networks, strict=True))
         return [found[i] for i in range(n)]
 

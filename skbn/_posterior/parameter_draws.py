@@ -17,7 +17,8 @@ prior is flat in the coefficients, the intercept and the logarithm of the varian
 the scatter of the rows, ``d = n - l - 1`` and ``k = n``.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, NamedTuple, Self
@@ -35,9 +36,10 @@ from skbn._networks.gaussian import LinearGaussianModel, NetworkParameters
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._posterior.family_weights import mask_type
 from skbn._regressions.least_squares import stacked_factors
-from skbn._scores.criteria import BGe, Criterion
+from skbn._scores.criteria import BIC, BGe, Criterion
 from skbn._scores.local_scores import LocalScores
 
+DrawParameters = Callable[..., list[GaussianBayesianNetwork]]
 # Networks whose draws are in memory at once. All callers draw in these portions, so that equal
 # random numbers give equal parameters.
 NETWORKS_AT_A_TIME = 1000
@@ -265,6 +267,22 @@ def with_parameters(
                 GaussianBayesianNetwork._from_model(replace(model, exogenous=outside), nodes)
             )
     return networks
+
+
+def with_predictive_parameters(
+    scores: LocalScores, parents: npt.NDArray[Any], random_state: Random, exogenous: int = 0
+) -> list[GaussianBayesianNetwork]:
+    """Return networks with parameters drawn for predictions, as `with_parameters` takes them.
+
+    BGe's default prior makes edges comparable; of the noise it expects a small variance, so that
+    intervals would be too narrow. A flat prior takes its place, unless there are too few rows or
+    columns are dependent.
+    """
+    if isinstance(scores.criterion, BGe) and scores.criterion.alpha_w is None:
+        flat = scores._with_sample(scores.sample, criterion=BIC())
+        with suppress(ValueError):
+            return with_parameters(flat, parents, random_state, exogenous)
+    return with_parameters(scores, parents, random_state, exogenous)
 
 
 def draw_coefficients(networks: SampledNetworks, rng: Random) -> CoefficientDraws:

@@ -1,0 +1,57 @@
+"""Networks of a posterior, a bootstrap or a list: answers that say how sure they are."""
+
+from typing import Any
+
+from skbn._core.arrays import Random
+from skbn._core.estimator import random_generator
+from skbn._networks.anomalies import Anomalies
+from skbn._networks.network import GaussianBayesianNetwork
+
+
+class EnsembleMixin:
+    """What has many networks, which together tell how sure an answer is."""
+
+    def _networks(self, n: int, rng: Random) -> tuple[list[GaussianBayesianNetwork], str]:
+        """Return networks that count alike, and what they are; n of them if they are drawn."""
+        raise NotImplementedError
+
+    def anomalies(self, X: Any, *, n_samples: int = 1000, random_state: Any = None) -> Anomalies:
+        """Return which rows, and which of their values, follow hardly any of the networks.
+
+        The mean over the networks includes that parameters and edges are uncertain.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, m), or LocalScores
+            New rows, as in `GaussianBayesianNetwork.anomalies`; values may be missing.
+        n_samples : int, default=1000
+            How many networks are drawn, with parameters, from a posterior or a list. All resamples
+            of a bootstrap count.
+        random_state : int, RandomState, Generator or None, default=None
+
+        Returns
+        -------
+        anomalies : Anomalies
+            Its residuals, densities and p-values of rows are means over the networks, each with its
+            parameters as they are. The unadjusted p-value of a value follows from the mean
+            probability of smaller values, given its parents: over a posterior, how probable one as
+            far out was before it was seen. Networks count where the parents have values.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If an estimator is not fitted, or the networks have no parameters.
+        ValueError, TypeError
+            As `GaussianBayesianNetwork.anomalies`; if no parameters can be drawn.
+        """
+        networks, _ = self._networks(n_samples, random_generator(random_state))
+        return networks[0]._anomalies(X, [network._model() for network in networks])
+
+
+def networks_of(source: Any, n: int, rng: Random) -> tuple[list[Any], str]:
+    """Return networks that count alike, and what they are: nothing to say of a single one."""
+    if isinstance(source, EnsembleMixin):
+        return source._networks(n, rng)
+    networks = [*source] if isinstance(source, list | tuple) and source else [source]
+    found = [getattr(each, "network_", each) for each in networks]
+    return found, f"{len(found)} networks" if len(found) > 1 else ""
