@@ -696,7 +696,7 @@ None, default=None
         of each group are ranked, and those of the same rank added up.
     n_effective_ : float
         Only with missing values: the smallest number of rows in which any two columns are both
-        observed. The searches that list candidates count this many rows.
+        observed that an edge may join. The searches that list candidates count this many rows.
     candidates_ : pandas.DataFrame, or a table that converts to one if pandas is not installed
         Only with missing values: a row for each equivalence class that was scored by its observed
         values, the best first. Its columns are `observed_score`; `searched_score`, by which the

@@ -133,14 +133,18 @@ class IncompleteRows:
             groups=[np.arange(m)],
         )
 
-    def pair_weights(self) -> Floats:
-        """Return the weight of the rows in which two columns are both observed, shape (m, m)."""
-        seen = self.patterned.observed.astype(np.float64)
-        return np.asarray(seen.T @ (seen * self.pattern_weights[:, np.newaxis]))
+    def pair_weights(self, needed: Booleans | None = None) -> Floats:
+        """Return the weight of the rows in which two columns are both observed, shape (m, m).
 
-    def seen_least(self, names: Sequence[Any]) -> str:
+        It is infinite for pairs that are not `needed`; by default all are.
+        """
+        seen = self.patterned.observed.astype(np.float64)
+        together = np.asarray(seen.T @ (seen * self.pattern_weights[:, np.newaxis]))
+        return together if needed is None else np.where(needed, together, np.inf)
+
+    def seen_least(self, names: Sequence[Any], needed: Booleans | None = None) -> str:
         """Return in words which columns are observed together least, and in how many rows."""
-        together = self.pair_weights()
+        together = self.pair_weights(needed)
         a, b = sorted(int(j) for j in np.unravel_index(together.argmin(), together.shape))
         n = "1 row" if together.min() == 1 else f"{together.min():g} rows"
         if names[a] == names[b]:  # one column, or two indicators of a category

@@ -104,7 +104,8 @@ def rows_with_holes(
     ------
     ValueError
         If an exogenous column has holes, or a value that was set is missing, or a column does not
-        vary; if two columns of a family are observed together in too few rows.
+        vary; if a column and one of its parents are observed together in too few rows or, with
+        interventions, two columns of a family.
     """
     blocks = graph.blocks
     names, labels = blocks.column_names, [blocks.labels[each.source] for each in blocks.columns]
@@ -126,11 +127,15 @@ def rows_with_holes(
     for child, mask in enumerate(graph.parents):
         family = [*members_of(mask), child]
         of_child = rows.of_group(int(rows.patterned.group_of[child]))
-        least = of_child.pair_weights()[np.ix_(family, family)].min()
-        if least <= len(family):
+        # The covariance of two parents that no edge joins follows from those of other edges.
+        others = family if is_set is not None else [child]
+        together = of_child.pair_weights()[np.ix_(family, others)]
+        if together.min() <= len(family):
+            i, j = np.unravel_index(together.argmin(), together.shape)
+            two = readable_value([names[family[i]], names[others[j]]])
             raise ValueError(
-                f"Node {names[child]!r} with its parents makes {len(family)} columns, of which two "
-                f"are observed together in rows of weight {readable_value(float(least))} only. "
+                f"Node {names[child]!r} with its parents makes {len(family)} columns, of which "
+                f"{two} are observed together in rows of weight {together.min():g} only. "
                 "Give more rows, or the node fewer parents."
             )
     return rows

@@ -331,6 +331,11 @@ def _by_groups(sample: Sample, is_set: Booleans | None, graph: GraphOfColumns) -
         if np.isnan(deviations).any():
             columns = [*outside, *inside]
             rows = incomplete_rows(sample.rows[at][:, columns], weight[at])
+            if not rows.pair_weights().all():
+                raise ValueError(
+                    f"{rows.seen_least([names[v] for v in columns])}, so that the saturated model, "
+                    "with which the network is compared, is not known. Leave out one of them."
+                )
             saturated, alone, own_covariance = _with_holes_given(rows, s)
             covariance[np.ix_(columns, columns)] = own_covariance
         else:

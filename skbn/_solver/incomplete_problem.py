@@ -12,7 +12,7 @@ import numpy as np
 
 from skbn._core.arrays import Booleans, Floats, Integers
 from skbn._core.resources import IsOver, explained, one_blas_thread
-from skbn._core.subsets import members_of
+from skbn._core.subsets import bits_of, members_of
 from skbn._core.text import first_few, readable_value
 from skbn._data.degenerate_columns import joined
 from skbn._data.nodes import Nodes
@@ -253,8 +253,12 @@ class IncompleteProblem(TableProblem):
         return rows
 
     def _require_pairs(self, rows: IncompleteRows) -> None:
-        """Raise if two columns are seen together in too few rows."""
-        n = float(rows.pair_weights().min())
+        """Raise if two columns that an edge may join are seen together in too few rows.
+
+        Other pairs are not needed: with the rows of its edges, a network has the covariances of all
+        columns, one after the other in its order.
+        """
+        n = float(rows.pair_weights(self._needed).min())
         if n > self._most_columns:
             return
         largest, total = self._most_columns, rows.n_samples
@@ -267,10 +271,13 @@ class IncompleteProblem(TableProblem):
             f", or set max_parents to {most} or less" if most > 0 and self.nodes.are_columns else ""
         )
         few = "too few to tell" if n else "so that nothing tells"
-        what, some = rows.seen_least(self._user_names), "one of them"
+        what, some = rows.seen_least(self._user_names, self._needed), "one of them"
+        apart = ", or forbid both edges between them" * (self.nodes.are_columns and not too_few)
         if too_few:
             what, some = f"X has rows of weight {total:g} for {largest} columns", "columns"
-        raise ValueError(f"{what}, {few} how they depend on each other. Leave {some} out{fewer}.")
+        raise ValueError(
+            f"{what}, {few} how they depend on each other. Leave {some} out{apart}{fewer}."
+        )
 
     def _of_group(self, columns: Integers, call: Callable[[], Computed]) -> Computed:
         """Return what a call returns; its errors name the columns of a group of rows."""
@@ -294,7 +301,17 @@ class IncompleteProblem(TableProblem):
     def _effective(self) -> Floats:
         """The same for each group of rows that counts for a column."""
         rows = self.rows
-        return np.array([rows.of_group(g).pair_weights().min() for g in range(len(rows.groups))])
+        of_groups = [rows.of_group(g) for g in range(len(rows.groups))]
+        return np.array([own.pair_weights(self._needed).min() for own in of_groups])
+
+    @cached_property
+    def _needed(self) -> Booleans | None:
+        """Which pairs of columns edges may join; None for all, as where interventions set some."""
+        if self.scores.sample.is_set is not None:
+            return None
+        m = len(self._kept)
+        joined = bits_of(self.nodes.parents_of_columns(self.constraints.allowed), m)
+        return np.asarray(joined | joined.T | np.eye(m, dtype=bool))
 
     def ignored(self) -> list[str]:
         """Return a remark about rows that say nothing, if there are any."""
@@ -309,10 +326,16 @@ class IncompleteProblem(TableProblem):
         """Return what a user should be warned of."""
         found = self.ignored()
         if self.n_effective < _ROWS_A_COLUMN * self.rows.n_columns:
+            seen_least = self.rows.seen_least(self._user_names, self._needed)
             found.append(
-                f"{self.rows.seen_least(self._user_names)}, which is fewer than {_ROWS_A_COLUMN} "
-                f"for each of the {self.rows.n_columns} columns. The network may be far from that "
-                "of a complete table; leave out columns with few values."
+                f"{seen_least}, which is fewer than {_ROWS_A_COLUMN} for each of the "
+                f"{self.rows.n_columns} columns. The network may be far from that of a complete "
+                "table; leave out columns with few values."
+            )
+        if not self.rows.pair_weights().all():
+            found.append(
+                f"{self.rows.seen_least(self._user_names)}: networks that differ in how these "
+                "depend on each other may have the same score. near_optimal() lists them."
             )
         return found
 

@@ -8,8 +8,10 @@ from agreement import raises
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 from scipy.stats import chi2, multivariate_normal
+from sklearn.exceptions import ConvergenceWarning
 
 from skbn import GaussianBayesianNetwork, GaussianBNLearner, LocalScoreTransformer
+from skbn.exceptions import MissingValuesWarning
 
 pytestmark = pytest.mark.filterwarnings("ignore::skbn.exceptions.DataWarning")
 
@@ -121,7 +123,8 @@ def test_indices_with_holes_are_those_of_the_largest_likelihoods(with_holes, exo
     indices = network.fit_indices(X)
     of_a = multivariate_normal(rows[:, 0].mean(), rows[:, 0].var()).logpdf(rows[:, 0]).sum()
     assert indices.log_likelihood == pytest.approx(best[0] - exogenous * of_a, abs=1e-5)
-    assert indices.log_likelihood == pytest.approx(40 * network.score(X), abs=1e-6)
+    n_counted = (~np.isnan(rows[:, exogenous:])).any(axis=1).sum()
+    assert indices.log_likelihood == pytest.approx(n_counted * network.score(X), abs=1e-6)
     assert indices.chi2 == pytest.approx(2 * (every - best[0]), abs=1e-4)
     assert indices.baseline_chi2 == pytest.approx(2 * (every - best[1]), abs=1e-4)
     assert (indices.df, indices.baseline_df, indices.n_samples) == (1, 3, 40)
@@ -158,6 +161,45 @@ def test_holes_that_nothing_fills_are_refused():
     raises("observed together", GaussianBayesianNetwork(DAG).fit, X)
 
 
+def never_together():
+    """Rows of a -> c <- b -> d in which a and b, and a and d, are never both observed."""
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=(2, 400))
+    c, d = 0.8 * a - 0.5 * b + rng.normal(size=400), 0.7 * b + rng.normal(size=400)
+    X = pd.DataFrame({"a": a, "b": b, "c": c, "d": d})
+    X.loc[:199, "a"] = X.loc[200:, ["b", "d"]] = np.nan
+    return X
+
+
+APART = [("a", "b"), ("a", "d")]
+
+
+def test_columns_that_no_edge_joins_need_not_be_observed_together():
+    X, edges = never_together(), [(0, 2), (1, 2), (1, 3)]
+    dag = nx.DiGraph()
+    dag.add_nodes_from("abcd")
+    dag.add_edges_from(("abcd"[p], "abcd"[c]) for p, c in edges)
+    network = GaussianBayesianNetwork(dag).fit(X)
+    expected = largest_log_likelihood(X.to_numpy(), edges)
+    assert network.score(X) * 400 == pytest.approx(expected, abs=1e-5)
+    raises("'a' and '[bd]' are never observed together", network.fit_indices, X)
+    dag.add_edge("a", "b")
+    raises(r"\['a', 'b'\] are observed together in rows of weight 0", network.fit, X)
+    forbidden = [*APART, *(pair[::-1] for pair in APART)]
+    with pytest.warns(MissingValuesWarning, match="may have the same score"):
+        learner = GaussianBNLearner(missing="em", forbidden_edges=forbidden).fit(X)
+    assert {*learner.dag_.to_undirected().edges} == {("a", "c"), ("b", "c"), ("b", "d")}
+    mean = learner.network_.score(X)
+    n_parameters = learner.dag_.number_of_edges() + 8
+    assert learner.network_score_ == pytest.approx(mean * 400 - np.log(400) / 2 * n_parameters)
+    assert mean * 400 == pytest.approx(expected, abs=1e-4)
+    with pytest.warns(ConvergenceWarning):
+        near = learner.near_optimal(within=1e-3)
+    edges = [{*each.dag.edges} for each in near]
+    assert len(edges) == 2  # nothing tells a -> c <- b from a <- c <- b
+    assert sum({("a", "c"), ("b", "c")} <= own for own in edges) == 1
+
+
 # Experiments
 
 
@@ -167,7 +209,7 @@ def test_densities_of_holes_given_what_was_set():
     network = GaussianBayesianNetwork(dag).fit(table()[["a", "b", "c"]])
     X.loc[2:8, "a"] = X.loc[6:, "c"] = np.nan
     targets = [("b",) if i % 2 else None for i in range(12)]
-    total = 0.0
+    total, n_counted = 0.0, 0
     for row, target in zip(X.to_numpy(), targets, strict=True):
         own = network if target is None else network.do({"b": row[1]})
         seen = [v for v in range(3) if not np.isnan(row[v]) and not (target and v == 1)]
@@ -175,7 +217,8 @@ def test_densities_of_holes_given_what_was_set():
         if seen:
             density = multivariate_normal(distribution.mean, distribution.covariance)
             total += density.logpdf(row[seen])
-    assert network.score(X, interventions=targets) == pytest.approx(total / 12)
+            n_counted += 1
+    assert network.score(X, interventions=targets) == pytest.approx(total / n_counted)
 
 
 def test_indices_by_groups_of_rows_with_the_same_nodes_set():
