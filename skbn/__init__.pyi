@@ -31,6 +31,7 @@ from ._estimators.transformer import GaussianBNImputer as GaussianBNImputer
 from ._estimators.transformer import LocalScoreTransformer as LocalScoreTransformer
 from ._networks.adjustment import AdjustmentSets as AdjustmentSets
 from ._networks.anomalies import Anomalies as Anomalies
+from ._networks.categories import LevelProbabilities as LevelProbabilities
 from ._networks.effect_estimates import EffectEstimate as EffectEstimate
 from ._networks.effect_estimates import PathEffects as PathEffects
 from ._networks.equivalence import NetworkComparison as NetworkComparison

@@ -348,6 +348,8 @@ class LinearModel:
     exogenous : tuple of int
         The numbers of the nodes that are not modelled: their mean and variance only describe some
         table.
+    before : LinearModel, optional
+        The model before nodes were set by `do`.
     """
 
     nodes: list[Hashable]
@@ -358,6 +360,7 @@ class LinearModel:
     noise_variance: Floats
     fixed: list[int]
     exogenous: tuple[int, ...] = ()
+    before: Self | None = None
 
     @classmethod
     def from_dag(cls, dag: nx.DiGraph) -> Self:

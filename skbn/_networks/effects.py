@@ -415,7 +415,7 @@ def counterfactual(
     """Return a table as it would have been with nodes set to one value, or to one for each row."""
     rows = encoded_rows(nodes, Table(X), may_miss=True)
     if np.isnan(rows).any():  # by linearity, expected values suffice
-        rows = filled(model, rows)
+        rows = filled(model, nodes, rows)
     values = _values_of_rows(do, nodes, len(rows), row_labels(X))
     held = list(values)
     coef, parents = model.without_parents(held)

@@ -419,6 +419,7 @@ class LinearGaussianModel(LinearModel):
             noise_variance=noise_variance,
             fixed=[0 if v in values else mask for v, mask in enumerate(self.fixed)],
             exogenous=tuple(v for v in self.exogenous if v not in values),
+            before=self.before or self,
         )
 
 

@@ -3,6 +3,8 @@
 Each function takes the network's model, and what users give to the method of the same name.
 """
 
+from __future__ import annotations
+
 import sys
 from collections.abc import Container, Hashable, Mapping
 from dataclasses import dataclass, field
@@ -24,7 +26,14 @@ from skbn._data.nodes import Nodes
 from skbn._data.table import REMEDY, Table, numbers_of
 from skbn._displays.notebook import TableRepr, frame_of
 from skbn._missing.incomplete_rows import rows_by_pattern
-from skbn._networks.gaussian import LinearGaussianModel, require_exogenous_values
+from skbn._networks.categories import (
+    Conditional,
+    LevelProbabilities,
+    conditional,
+    numbers_text,
+    of_all_levels,
+)
+from skbn._networks.gaussian import LinearGaussianModel, require_exogenous_values, stacked
 
 # As in sklearn.set_config(transform_output=...)
 CONTAINERS = {"transform": [StrOptions({"default", "pandas", "polars"}), None]}
@@ -153,10 +162,12 @@ def predict(
     X: Any,
     target: Any = None,
     given: Any = None,
+    return_std: bool = False,
 ) -> Any:
     """Return the conditional means of nodes, given the values of others in each row of a table.
 
-    By default the given nodes are all others in the table that have a variance.
+    By default the given nodes are all others in the table that have a variance. With `return_std`,
+    the standard deviations come second.
     """
     table = Table(X)
     names: list[Any] = nodes.names
@@ -203,25 +214,25 @@ def predict(
     rows = encoded_rows(nodes.select_nodes(inputs), table, columns, remedy, may_miss=True)
     seen = np.full((len(rows), len(model.nodes)), np.nan)
     seen[:, nodes.columns_of(inputs)] = rows
-    means = filled(model, seen)[:, nodes.columns_of(outputs)]
-    predicted, labels = _with_first_levels(nodes.select_nodes(outputs), means, is_single)
-    return like_pandas(predicted, X, labels, is_single and len(labels) == 1)
-
-
-def _with_first_levels(nodes: Nodes, means: Floats, is_single: bool) -> tuple[Floats, list[Any]]:
-    """Return the means of the nodes' columns and of categories' first levels, with their names."""
+    means, deviations = filled_with_deviations(model, nodes, seen)
     labels: list[Hashable] = []
     parts = []
-    for v, node in enumerate(nodes.names):
+    for v in outputs:
+        own, node = nodes.columns_of([v]), names[v]
         if node in nodes.levels:
             levels, shares = shares_of_levels(nodes, v, means)
             labels += levels if is_single else [f"{node}={level}" for level in levels]
-            parts.append(shares)
+            shares = np.clip(shares, 0.0, 1.0)  # sums are rounded
+            parts.append((shares, np.sqrt(shares * (1 - shares))))
         else:
-            own = nodes.columns_of([v])
             labels += [nodes.columns[i].name for i in own]
-            parts.append(means[:, own])
-    return np.column_stack(parts), labels
+            parts.append((means[:, own], deviations[:, own]))
+    is_vector = is_single and len(labels) == 1
+    both = [
+        like_pandas(np.column_stack(each), X, labels, is_vector)
+        for each in zip(*parts, strict=True)
+    ]
+    return tuple(both) if return_std else both[0]
 
 
 def residuals(model: LinearGaussianModel, rows: Floats, X: Any) -> Any:
@@ -250,36 +261,46 @@ def like_pandas(values: Floats, X: Any, target: list[Hashable], is_single: bool)
     return pandas.DataFrame(values, index=X.index, columns=names)
 
 
-@one_blas_thread()
 def filled(
     model: LinearGaussianModel,
+    nodes: Nodes,
     rows: Floats,
     rng: Random | None = None,
     is_set: Booleans | None = None,
 ) -> Floats:
     """Return rows, (n, m), with values in place of NaN; what is observed is copied.
 
-    They are conditional means or, with a generator, draws from the conditional distributions.
-    `is_set`, of the same shape, says which values were set: no arrow points to these.
+    They are conditional means, of indicators the probabilities of levels, or, with a generator,
+    draws from the conditional distributions. `is_set`, of the same shape, says which values were
+    set: no arrow points to these.
     """
-    result = rows.copy()
-    noise = np.zeros((0, 0))
+    return filled_with_deviations(model, nodes, rows, rng, is_set)[0]
+
+
+@one_blas_thread()
+def filled_with_deviations(
+    model: LinearGaussianModel,
+    nodes: Nodes,
+    rows: Floats,
+    rng: Random | None = None,
+    is_set: Booleans | None = None,
+) -> tuple[Floats, Floats]:
+    """Return the same, and the standard deviations of what is filled in, (n, m)."""
+    result, deviations, noise = rows.copy(), np.zeros(rows.shape), None
     if rng is not None:  # as many numbers whatever the order of the patterns
         noise = np.asarray(rng.standard_normal(rows.shape))
     seen_and_set = ~np.isnan(rows)
     if is_set is not None:
         seen_and_set = np.hstack([seen_and_set, is_set])
     for at, pattern in rows_by_pattern(seen_and_set):
-        observed, was_set = pattern[: rows.shape[1]], pattern[rows.shape[1] :]
-        seen, hidden = np.flatnonzero(observed).tolist(), np.flatnonzero(~observed).tolist()
-        if not hidden:
+        if pattern[: rows.shape[1]].all():
             continue
-        own = model.given(np.flatnonzero(was_set).tolist())
-        values, factor = own.conditional_factor(seen, rows[at][:, observed], hidden)
-        if rng is not None:
-            values = values + noise[at][:, ~observed] @ factor
-        result[at[:, np.newaxis], hidden] = values
-    return result
+        own = model.given(np.flatnonzero(pattern[rows.shape[1] :]).tolist())
+        of_rows = None if noise is None else noise[at]
+        found = conditional(own, model.before or model, nodes, rows[at], of_rows, rng)
+        result[at[:, np.newaxis], found.columns] = found.values
+        deviations[at[:, np.newaxis], found.columns] = found.deviations()
+    return result, deviations
 
 
 # Users' tables
@@ -310,8 +331,7 @@ def with_levels(nodes: Nodes, rows: Floats) -> Any:
 
 def shares_of_levels(nodes: Nodes, v: int, means: Floats) -> tuple[list[Any], Floats]:
     """Return a category's levels, and their linear probabilities by the means of all columns."""
-    own = nodes.columns_of([v])
-    return nodes.levels_of(v), np.column_stack([1 - means[:, own].sum(axis=1), means[:, own]])
+    return nodes.levels_of(v), of_all_levels(means[:, nodes.columns_of([v])])
 
 
 def with_values(
@@ -360,7 +380,76 @@ def with_values(
     return result
 
 
-_MOST_SCENARIOS = 5  # whose means are displayed
+# Distributions
+
+
+def condition(
+    model: LinearGaussianModel, nodes: Nodes, values: Mapping[int, float | Floats]
+) -> GaussianDistribution:
+    """Return the distribution of all columns but those with values, given these."""
+    found = _given(model, model, nodes, values)
+    mean, covariance = found.values, found.covariances()
+    if stacked(values.values()).ndim < 2:
+        mean, covariance = mean[0], covariance.reshape(covariance.shape[-2:])
+    return _distribution(nodes, found.columns, mean, covariance)
+
+
+def do(
+    model: LinearGaussianModel, nodes: Nodes, values: Mapping[int, float | Floats]
+) -> GaussianDistribution:
+    """Return the distribution of all columns in scenarios in which some are set to values."""
+    after = model.do(values)
+    mean, covariance = after.mean, after.covariance()
+    found = _given(model, model.given([*values]), nodes, values)
+    if len(found.slopes):
+        mean[:, found.columns] = found.values
+        covariance = np.zeros((len(mean), *covariance.shape))
+        places = np.ix_(range(len(mean)), found.columns, found.columns)
+        covariance[places] = found.covariances()
+    return _distribution(nodes, [*range(len(after.nodes))], mean, covariance)
+
+
+def _given(
+    model: LinearGaussianModel,
+    own: LinearGaussianModel,
+    nodes: Nodes,
+    values: Mapping[int, float | Floats],
+) -> Conditional:
+    """Return what values of columns, single ones or arrays, say of the other columns."""
+    known = np.atleast_2d(stacked(values.values()))
+    rows = np.full((len(known), len(own.nodes)), np.nan)
+    rows[:, list(values)] = known
+    return conditional(own, model.before or model, nodes, rows)
+
+
+def _distribution(
+    nodes: Nodes, columns: list[int], mean: Floats, covariance: Floats
+) -> GaussianDistribution:
+    """Return the distribution of columns, and of the first levels of categories."""
+    names = [nodes.columns[i].name for i in columns]
+    require_finite(mean, names)
+    for each in covariance if covariance.ndim > 2 else [covariance]:
+        require_finite(each, names)
+    unit, labels = np.eye(len(columns)), {}
+    parts, offset = [unit[:, :0]], []
+    for v, node in enumerate(nodes.names):
+        own = [columns.index(i) for i in nodes.columns_of([v]) if i in columns]
+        if own and node in nodes.levels:
+            labels[node] = [f"{node}={level}" for level in nodes.levels_of(v)]
+            first = np.eye(1, len(own) + 1)  # 1 less the others
+            parts.append(of_all_levels(unit[:, own]) - first)
+            offset += first.ravel().tolist()
+        elif own:
+            labels[node] = [nodes.columns[columns[i]].name for i in own]
+            parts.append(unit[:, own])
+            offset += [0.0] * len(own)
+    every = np.hstack(parts)
+    mean, covariance = mean @ every + offset, every.T @ covariance @ every
+    levels = {
+        node: nodes.levels_of(v) for v, node in enumerate(nodes.names) if node in nodes.levels
+    }
+    names = [name for own in labels.values() for name in own]
+    return GaussianDistribution(names, mean, covariance, labels, levels)
 
 
 class GaussianMarginal(NamedTuple):
@@ -369,31 +458,35 @@ class GaussianMarginal(NamedTuple):
     Parameters
     ----------
     mean : float, or ndarray of shape (k,) for k scenarios
-    standard_deviation : float
-        0 for a node whose value is fixed.
+    standard_deviation : float, or ndarray of shape (k,)
+        0 for a node whose value is fixed. It depends on the scenario if categories are not known.
     """
 
     mean: Any
-    standard_deviation: float
+    standard_deviation: Any
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GaussianDistribution(TableRepr):
-    """A joint Gaussian distribution of k nodes.
+    """A joint Gaussian distribution of m nodes.
 
     ``distribution["ash"]`` is the mean and the standard deviation of a node, and
-    ``distribution[["ash", "hue"]]`` is the joint distribution of several nodes, in this order.
-    It is displayed as a table.
+    ``distribution[["ash", "hue"]]`` is the joint distribution of several nodes, in this order;
+    ``distribution["site"]`` has the `LevelProbabilities` of a category. Where categories are not
+    known, it is a mixture of Gaussians over their levels, of which these are the moments. It is
+    displayed as a table.
 
     Parameters
     ----------
     nodes : list of m hashables
     mean : ndarray of shape (m,), or (k, m) for k scenarios
-    covariance : ndarray of shape (m, m)
-        The nodes' covariance, the same in each scenario.
+    covariance : ndarray of shape (m, m), or (k, m, m)
+        The nodes' covariance, the same in each scenario unless categories are not known.
     columns : mapping of hashable to list of hashables, optional
-        If the distribution is of columns, the columns of each node. A node can be looked up if all
-        its columns are there.
+        If the distribution is of columns, the columns of each node, which are the indicators of all
+        levels for a category. A node can be looked up if all its columns are there.
+    levels : mapping of hashable to list of hashables, optional
+        The levels of each category.
 
     See Also
     --------
@@ -423,6 +516,7 @@ class GaussianDistribution(TableRepr):
     mean: Floats
     covariance: Floats
     columns: Mapping[Hashable, list[Hashable]] = field(default_factory=dict)
+    levels: Mapping[Hashable, list[Any]] = field(default_factory=dict)
 
     _alignments = "lrr"
     _header = "node", "mean", "standard deviation"
@@ -431,8 +525,9 @@ class GaussianDistribution(TableRepr):
 
     @property
     def standard_deviation(self) -> Floats:
-        """The nodes' standard deviations, shape (m,)."""
-        return np.sqrt(np.diag(self.covariance))
+        """The nodes' standard deviations, shape (m,), or (k, m) as `covariance`."""
+        variances = np.diagonal(self.covariance, axis1=-2, axis2=-1)
+        return np.asarray(np.sqrt(np.maximum(variances, 0.0)))  # of certain levels, rounding
 
     def __getitem__(self, node: Any) -> Any:
         """Return the marginal of a node, or the joint distribution of a list of nodes.
@@ -448,12 +543,13 @@ class GaussianDistribution(TableRepr):
         chosen, is_single = named_nodes(node, [*known], what)
         chosen, _ = named_nodes([each for name in chosen for each in known[name]], self.nodes, what)
         v = [self.nodes.index(each) for each in chosen]
-        mean, covariance = self.mean[..., v], self.covariance[np.ix_(v, v)]
+        mean, covariance = self.mean[..., v], self.covariance[..., v, :][..., v]
+        if is_single and node in self.levels:
+            return LevelProbabilities(list(self.levels[node]), np.clip(mean, 0.0, 1.0))
         if is_single and len(v) == 1:
-            of_node = mean[..., 0]
-            one = of_node if of_node.ndim else float(of_node)
-            return GaussianMarginal(one, float(np.sqrt(covariance[0, 0])))
-        return GaussianDistribution(chosen, mean, covariance, self.columns)
+            one = mean[..., 0], self.standard_deviation[..., v[0]]
+            return GaussianMarginal(*(each if each.ndim else float(each) for each in one))
+        return GaussianDistribution(chosen, mean, covariance, self.columns, self.levels)
 
     def to_frame(self) -> Any:
         """Return the nodes' means and standard deviations as a table.
@@ -481,7 +577,7 @@ class GaussianDistribution(TableRepr):
                 **scenario,
                 "node": self.nodes * n,
                 "mean": self.mean.ravel(),
-                "standard_deviation": np.tile(self.standard_deviation, n),
+                "standard_deviation": np.broadcast_to(self.standard_deviation, (n, m)).ravel(),
             }
         )
 
@@ -492,14 +588,13 @@ class GaussianDistribution(TableRepr):
         return f"Distribution of {of_nodes}{scenarios}"
 
     def _rows(self) -> list[tuple[str, str, str]]:
-        numbers = zip(np.atleast_2d(self.mean).T, self.standard_deviation, strict=True)
+        indicators = {name for node in self.levels for name in self.columns[node]}
+        numbers = np.atleast_2d(self.mean).T, np.atleast_2d(self.standard_deviation).T
         return [
-            (readable_name(node), _means(means), f"{deviation:.4g}")
-            for node, (means, deviation) in zip(self.nodes, numbers, strict=True)
+            (
+                readable_name(node),
+                numbers_text(mean),
+                "" if node in indicators else numbers_text(sd),
+            )
+            for node, mean, sd in zip(self.nodes, *numbers, strict=True)
         ]
-
-
-def _means(means: Floats) -> str:
-    """Return the means of a node in all scenarios, cut if there are more than five."""
-    texts = [f"{mean:.4g}" for mean in means[:_MOST_SCENARIOS]]
-    return ", ".join(texts + ["..."] * (len(means) > _MOST_SCENARIOS))

@@ -938,12 +938,11 @@ class GaussianBayesianNetwork(NetworkState):
         known = known_values(evidence, self.nodes, "evidence")
         values = inference.values_of_columns(known, self._blocks, "evidence")
         gaussian.require_exogenous_values(self.exogenous, known)
-        given, others = list(values), [v for v in range(len(model.nodes)) if v not in values]
-        mean, covariance = model.condition(given, gaussian.stacked(values.values()), others)
-        nodes = [model.nodes[v] for v in others]
-        return GaussianDistribution(nodes, mean, covariance, self.nodes_)
+        return inference.condition(model, self._blocks, values)
 
-    def predict(self, X: Any, target: Any = None, given: Any = None) -> Any:
+    def predict(
+        self, X: Any, target: Any = None, given: Any = None, *, return_std: bool = False
+    ) -> Any:
         """Predict nodes from others, row by row, by their conditional means.
 
         Parameters
@@ -998,7 +997,8 @@ class GaussianBayesianNetwork(NetworkState):
         >>> network.predict([[1, 1, 9], [2, 3, 9]], target="c").round(6)
         array([2., 6.])
         """
-        return inference.predict(self._model(), self._blocks, self.exogenous, X, target, given)
+        of_network = self._model(), self._blocks, self.exogenous
+        return inference.predict(*of_network, X, target, given, return_std)
 
     def impute(self, X: Any) -> Any:
         """Return a table with its missing values filled by their conditional means.
@@ -1088,7 +1088,7 @@ class GaussianBayesianNetwork(NetworkState):
         rows = self._rows_of(X)
         holes = np.flatnonzero(np.isnan(rows).any(axis=0)).tolist()
         return inference.with_values(
-            X, self._blocks, inference.filled(self._model(), rows, rng), holes
+            X, self._blocks, inference.filled(self._model(), self._blocks, rows, rng), holes
         )
 
     def residuals(self, X: Any) -> Any:
@@ -1267,11 +1267,10 @@ class GaussianBayesianNetwork(NetworkState):
         array([0., 2., 4.])
         """
         model, blocks = self._model(), self._blocks
-        model = model.do(inference.values_of_columns(interventions, blocks, "interventions"))
-        if model.mean.ndim > 1:
-            of_all = model.nodes, model.mean, model.covariance()
-            return GaussianDistribution(*of_all, self.nodes_)
-        network = self._from_model(model, self._blocks)
+        values = inference.values_of_columns(interventions, blocks, "interventions")
+        if any(isinstance(each, np.ndarray) for each in values.values()):
+            return inference.do(model, blocks, values)
+        network = self._from_model(model.do(values), blocks)
         network._output_container = self._output_container
         return network
 
@@ -1921,9 +1920,12 @@ class GaussianBayesianNetwork(NetworkState):
         >>> GaussianBayesianNetwork.from_json(text).intercept_
         array([0.1])
         """
-        contents, blocks = interchange.to_data(self._model()), self._blocks
+        model, blocks = self._model(), self._blocks
+        contents = interchange.to_data(model)
         if not blocks.are_columns:
             contents = interchange.to_block_data(blocks, contents)
+            if model.before is not None:
+                contents["before"] = interchange.to_data(model.before)
         return interchange.to_json(contents, path)
 
     @classmethod
@@ -1972,10 +1974,14 @@ class GaussianBayesianNetwork(NetworkState):
             network._means = means
             return network
         blocks, data = interchange.from_block_data(contents, name)
-        dag, means = interchange.from_data(data, f"'network' in {name}")
-        model = LinearGaussianModel.from_dag(dag)
-        interchange.check_columns(blocks, model, name)
-        return cls._from_model(model if means is None else replace(model, mean=means), blocks)
+        models = []
+        for part, of_part in {"network": data, "before": contents.get("before", data)}.items():
+            dag, means = interchange.from_data(of_part, f"{part!r} in {name}")
+            model = LinearGaussianModel.from_dag(dag)
+            interchange.check_columns(blocks, model, name)
+            models.append(model if means is None else replace(model, mean=means))
+        before = models[1] if "before" in contents else None
+        return cls._from_model(replace(models[0], before=before), blocks)
 
     def to_dot(self, *, cpdag: bool = False) -> str:
         """Return the network in Graphviz's DOT language, the weights as the edges' labels.

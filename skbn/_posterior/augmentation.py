@@ -258,7 +258,7 @@ def augmented_posterior(
     progress.expect(_BURN_IN * len(lengths) + n_tables)
     for step in [at for n in lengths for at in range(-_BURN_IN, n)]:
         if step == -_BURN_IN:
-            complete = filled(model, rows, random_state)
+            complete = filled(model, nodes, rows, random_state)
         table = scores._with_sample(Sample(complete, None, sample.labels, nodes, is_set))
         problem = problem_of(table, constraints)
         assert isinstance(problem.scores, LocalScores)
@@ -277,7 +277,7 @@ def augmented_posterior(
             tables.append(table._with_sample(table.sample))  # without log-determinants
             parents.append(networks)
         (network,) = with_parameters(table, networks[:1], random_state, constraints.exogenous)
-        complete = filled(network._model(), rows, random_state, is_given)
+        complete = filled(network._model(), nodes, rows, random_state, is_given)
         progress.advance(1)
     known_paths = [each for each in paths if each is not None]
     return AugmentedPosterior(

@@ -192,13 +192,14 @@ def test_contrasts_are_differences_of_interventions(mixed):
             found = network.total_effect(("site", before, after), outcome)
             assert found == pytest.approx(means[after][outcome].mean - means[before][outcome].mean)
         found = network.total_effect(("site", before, after), ("smokes", False))
-        smokes = [means[level]["smokes"].mean for level in (before, after)]
-        assert found == pytest.approx(smokes[0] - smokes[1])
+        smokes = [means[level]["smokes"][False] for level in (before, after)]
+        assert found == pytest.approx(smokes[1] - smokes[0])
     mean = [network.do({"spline": [0.0, x2]})["y"].mean for x2 in (0.0, 1.0)]
     assert network.total_effect("x2", "y") == pytest.approx(mean[1] - mean[0])
-    held = [network.do({"age": age})["site"].mean for age in (0.0, 1.0)]
-    for k, level in enumerate("sw"):
-        assert network.total_effect("age", ("site", level)) == pytest.approx((held[1] - held[0])[k])
+    held = [network.columns_.do({"age": age}) for age in (0.0, 1.0)]
+    for level in "sw":
+        change = held[1][f"site={level}"].mean - held[0][f"site={level}"].mean
+        assert network.total_effect("age", ("site", level)) == pytest.approx(change)
     raises(r"'spline' has the columns \['x', 'x2'\]. Name one", network.total_effect, "spline", "y")
 
 

@@ -168,9 +168,6 @@ def test_a_missing_level_is_missing_in_all_indicators():
     rows[:21, 1:3] = np.nan
     rows[10:31, 0] = np.nan
     np.testing.assert_allclose(network.logpdf(holes), columns.logpdf(rows), rtol=1e-9)
-    means = network.predict(holes, target="site")
-    expected = columns.predict(rows, target=["site=mid", "site=high"])
-    np.testing.assert_allclose(means.to_numpy()[:, 1:], expected, rtol=1e-9)
 
 
 def test_missing_levels_become_the_most_probable():

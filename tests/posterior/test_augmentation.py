@@ -11,6 +11,7 @@ from incomplete_tables import correlated_rows, with_holes
 from numpy.testing import assert_allclose
 
 from skbn import BGe, GaussianBNLearner, GaussianBNPosterior
+from skbn._data.nodes import Nodes
 from skbn._networks.inference import filled
 from skbn.exceptions import ApproximateEvidenceWarning, MissingValuesWarning
 
@@ -253,7 +254,7 @@ def test_holes_are_drawn_with_the_arrows_into_targets_cut():
     holes = rows.copy()
     holes[:, 0] = np.nan
     holes[15:, 2] = np.nan
-    means = filled(model, holes, None, is_set)
+    means = filled(model, Nodes.of_single_columns(range(3)), holes, None, is_set)
     for row, given, own in zip(holes, is_set, means, strict=True):
         parameters = model.coef, model.intercept, model.noise_variance
         free, mean, covariance = reference.distribution_given(row, given, *parameters)

@@ -1,6 +1,7 @@
 """The obvious, slow way to each result. Nothing here uses the library."""
 
 from reference.branch_and_cut import *
+from reference.categories import *
 from reference.networks import *
 from reference.orders import *
 from reference.pictures import *

@@ -1,0 +1,286 @@
+"""What networks say of categories, against discriminants and sums over all levels."""
+
+import itertools
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import reference
+from agreement import raises
+from numpy.testing import assert_allclose, assert_array_equal
+
+from skbn import (
+    GaussianBayesianNetwork,
+    GaussianBNImputer,
+    GaussianBNLearner,
+    GaussianBNPosterior,
+    LevelProbabilities,
+)
+from skbn._networks import categories
+
+pytestmark = pytest.mark.filterwarnings("ignore::skbn.exceptions.DataWarning")
+
+
+def table(n=150, seed=0):
+    """Two categories that depend on each other, and two numbers."""
+    rng = np.random.default_rng(seed)
+    g = rng.choice(3, p=[0.5, 0.3, 0.2], size=n)
+    h = rng.random(n) < np.array([0.2, 0.5, 0.7])[g]
+    y = 3 * g + 2 * h + rng.normal(size=n)
+    z = np.array([0, 3, 0])[g] + 0.5 * y - h + rng.normal(size=n)
+    return pd.DataFrame({"y": y, "g": np.array([*"abc"])[g], "z": z, "h": np.where(h, "yes", "no")})
+
+
+def network_of(X, order, **fit):
+    """The complete network whose edges follow an order."""
+    dag = nx.DiGraph()
+    dag.add_nodes_from(sorted(order))
+    dag.add_edges_from(itertools.combinations(order, 2))
+    return GaussianBayesianNetwork(dag).fit(X, **fit)
+
+
+ORDERS = [*itertools.permutations(["y", "g", "z"])]
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_one_category_and_all_edges_are_a_linear_discriminant(order):
+    X = table()
+    weight = np.random.default_rng(1).integers(1, 4, len(X)).astype(float)
+    rows = X[["y", "z"]].to_numpy()
+    expected = reference.linear_discriminant(rows, X["g"].to_numpy(), weight, rows)
+    network = network_of(X, order, sample_weight=weight)
+    assert_allclose(network.predict(X, "g"), expected, rtol=0, atol=1e-12)
+    given = {"y": X["y"], "z": X["z"]}
+    assert_allclose(network.condition(given)["g"].probabilities, expected, rtol=0, atol=1e-12)
+    scaled = X[["z", "y", "g"]].assign(y=1e5 + 100 * X["y"], z=-X["z"] / 7)
+    found = network_of(scaled, order, sample_weight=weight).predict(scaled, "g")
+    assert_allclose(found, expected, rtol=0, atol=1e-9)
+    assert_allclose(
+        network["g"].probabilities, np.average(pd.get_dummies(X["g"]), axis=0, weights=weight)
+    )
+
+
+def test_the_middle_of_three_groups_is_found():
+    rng = np.random.default_rng(0)
+    g = np.repeat([*"abc"], 50)
+    X = pd.DataFrame({"g": g, "y": np.repeat([0.0, 5.0, 10.0], 50) + rng.normal(size=150)})
+    holes = X.assign(g=X["g"].where(rng.random(150) < 0.5))
+    learner = GaussianBNLearner(nodes="auto").fit(X)
+    imputer = GaussianBNImputer(GaussianBNLearner(nodes="auto", missing="em"))
+    drawn = learner.network_.sample_missing(holes, random_state=0)
+    for filled in (learner.impute(holes), imputer.fit_transform(holes), drawn):
+        assert (np.asarray(filled)[:, 0] == g).mean() > 0.97
+    polar = learner.network_.impute(pl.from_pandas(holes))
+    assert polar["g"].to_list() == learner.impute(holes)["g"].tolist()
+
+
+@pytest.mark.parametrize("order", ["yghz", "hzyg", "gyhz", "zyhg"])
+def test_two_categories_and_all_edges_are_the_location_model(order):
+    X = table()
+    rows = X[["y", "z"]].to_numpy()
+    cells = reference.location_model(rows, [X["g"].to_numpy(), X["h"].to_numpy()], rows)
+    network = network_of(X, order)
+    both = network.predict(X, ["g", "h"])
+    for node in "gh":
+        for level in X[node].unique():
+            expected = sum(p for cell, p in cells.items() if cell["gh".index(node)] == level)
+            assert_allclose(both[f"{node}={level}"], expected, atol=1e-10)
+    given_h = network.predict(X, "g")
+    for i, h in enumerate(X["h"][:20]):
+        own = np.array([cells[level, h][i] for level in "abc"])
+        assert_allclose(given_h.iloc[i], own / own.sum(), atol=1e-10)
+
+
+def sparse(n=200, seed=1):
+    """A network of three categories and three numbers that lacks edges, and its table."""
+    rng = np.random.default_rng(seed)
+    X = table(n, seed).assign(k=rng.choice([*"uvw"], size=n), x=rng.normal(size=n))
+    X["z"] += 2 * (X["k"] == "v")
+    dag = nx.DiGraph([("g", "y"), ("h", "y"), ("y", "z"), ("k", "z"), ("x", "k"), ("g", "h")])
+    return GaussianBayesianNetwork(dag).fit(X), X
+
+
+def columns_of(network, X):
+    """The values of the network's columns in rows with holes."""
+    found = []
+    for node, own in network.nodes_.items():
+        for column in own:
+            values = X[node]
+            if column != node:
+                values = (values == column.partition("=")[2]).where(values.notna())
+            found.append(values.astype(float))
+    return np.column_stack(found)
+
+
+def moments(network, row):
+    """The means and covariance of the network's columns given what a row has of them."""
+    columns = network.columns_
+    blocks = [[columns.nodes.index(c) for c in network.nodes_[node]] for node in "ghk"]
+    return reference.mixture_over_levels(columns.mean_, columns.covariance_, blocks, row)
+
+
+def test_holes_of_any_kind_are_mixtures_over_all_levels():
+    network, X = sparse()
+    holes = X[:40].mask(np.random.default_rng(0).random((40, X.shape[1])) < 0.5)
+    holes.loc[:1, [*"hyzkx"]] = np.nan
+    names = network.columns_.nodes
+    filled = network.impute(holes)
+    for i, row in enumerate(columns_of(network, holes)):
+        mean, covariance = moments(network, row)
+        found = network.condition(holes.iloc[i].to_dict())
+        at = [names.index(c) for c in found.nodes if c in names]
+        if at:
+            joint = found[[names[k] for k in at]]
+            assert_allclose(joint.mean, mean[at], atol=1e-9)
+            assert_allclose(joint.covariance, covariance[np.ix_(at, at)], atol=1e-8)
+        for node in {*network.nodes} & {*holes.columns[holes.iloc[i].isna()]}:
+            at = [names.index(c) for c in network.nodes_[node]]
+            if node in "ghk":
+                expected = [1 - mean[at].sum(), *mean[at]]
+                assert_allclose(found[node].probabilities, expected, atol=1e-9)
+                assert filled[node].iloc[i] == found[node].levels[np.argmax(expected)]
+            else:
+                assert_allclose(filled[node].iloc[i], mean[at], rtol=1e-8)
+
+
+def test_predictions_have_standard_deviations():
+    network, X = sparse()
+    names, given = network.columns_.nodes, ["y", "x"]
+    rows = X[:9].mask(np.random.default_rng(1).random((9, X.shape[1])) < 0.3)
+    target = ["k", "z", "g"]
+    mean, deviation = network.predict(rows, target, given=given, return_std=True)
+    assert_array_equal(mean, network.predict(rows, target, given=given))
+    assert list(mean.columns) == list(deviation.columns)
+    for i, row in enumerate(columns_of(network, rows.assign(g=None, h=None, k=None, z=np.nan))):
+        own, covariance = moments(network, row)
+        for column in [c for c in mean.columns if c in names]:
+            at = names.index(column)
+            assert mean[column].iloc[i] == pytest.approx(own[at], abs=1e-9)
+            assert deviation[column].iloc[i] == pytest.approx(covariance[at, at] ** 0.5, abs=1e-7)
+    one, deviation = network.predict(
+        rows.to_numpy(dtype=object)[:, [0, 5]], "z", given, return_std=True
+    )
+    assert one.shape == deviation.shape == (9,)
+    numbers = GaussianBNLearner().fit(X[["y", "z", "x"]]).network_
+    _, deviation = numbers.predict(X[["y", "x"]], "z", return_std=True)
+    assert_allclose(deviation, numbers.condition({"y": 0.0, "x": 0.0})["z"].standard_deviation)
+
+
+def test_draws_have_the_levels_by_their_probabilities():
+    network, X = sparse()
+    evidence = {"y": 5.0, "k": "v"}
+    holes = pd.DataFrame([evidence] * 4000, columns=[*X.columns]).astype(
+        {**dict.fromkeys([*"zx"], float), **dict.fromkeys([*"gh"], object)}
+    )
+    drawn = network.sample_missing(holes, random_state=0)
+    found = network.condition(evidence)
+    for node in "gh":
+        for level, probability in found[node].items():
+            error = np.sqrt(probability * (1 - probability) / 4000)
+            assert abs((drawn[node] == level).mean() - probability) < 5 * error + 1e-3
+    for node in "zx":
+        mean, deviation = found[node]
+        assert abs(drawn[node].mean() - mean) < 5 * deviation / np.sqrt(4000)
+        assert drawn[node].std() == pytest.approx(deviation, rel=0.06)
+
+
+def test_more_combinations_than_are_listed_are_drawn(monkeypatch):
+    network, X = sparse()
+    exact = network.predict(X[:20], ["g", "h", "k"], given=["y", "z"])
+    monkeypatch.setattr(categories, "_MOST_COMBINATIONS", 17)
+    with pytest.warns(UserWarning, match="shares of 500 Gibbs steps"):
+        drawn = network.predict(X[:20], ["g", "h", "k"], given=["y", "z"])
+    assert abs(drawn - exact).max(axis=None) < 0.1
+
+
+def test_what_comes_before_a_category_may_be_set():
+    X = table()
+    network = network_of(X, "yghz")
+    rows = [0.0, 3.0, 6.0]
+    alone = GaussianBayesianNetwork(nx.DiGraph([("y", "g"), ("g", "h")])).fit(X)
+    for of in (network, alone):
+        seen, held = of.condition({"y": rows}), of.do({"y": rows})
+        assert_allclose(held["g"].probabilities, seen["g"].probabilities)
+        assert_allclose(held["h"].probabilities, seen["h"].probabilities, atol=0.02)
+        for k, y in enumerate(rows):
+            one = of.do({"y": y})
+            assert_allclose(one["g"].probabilities, held["g"].probabilities[k])
+            read = GaussianBayesianNetwork.from_json(one.to_json())
+            assert_array_equal(read["g"].probabilities, one["g"].probabilities)
+            assert_allclose(one["h"].probabilities, held["h"].probabilities[k])
+    shares = pd.crosstab(X["g"], X["h"], normalize="index")
+    for level in "abc":
+        held = alone.do({"g": level})
+        assert_allclose(held["h"].probabilities, shares.loc[level])
+        assert held["g"] == {each: float(each == level) for each in "abc"}
+    later = network_of(X, "ghyz").do({"y": 3.0})
+    for node in "gh":
+        assert_allclose(
+            later[node].probabilities, X[node].value_counts(normalize=True).sort_index()
+        )
+
+
+def test_exogenous_numbers_that_depend_on_each_other():
+    X = table()
+    dag = nx.DiGraph([("y", "g"), ("z", "g")])
+    nx.set_node_attributes(dag, {"y": True, "z": True}, "exogenous")
+    network, rows = GaussianBayesianNetwork(dag).fit(X), X[["y", "z"]].to_numpy()
+    expected = reference.linear_discriminant(rows, X["g"].to_numpy(), np.ones(len(X)), rows)
+    assert_allclose(network.predict(X, "g"), expected, atol=1e-10)
+    dag = nx.DiGraph([("h", "g")])
+    dag.nodes["h"]["exogenous"] = True
+    network = GaussianBayesianNetwork(dag).fit(X)
+    shares = pd.crosstab(X["h"], X["g"], normalize="index")
+    assert_allclose(network.condition({"h": ["no", "yes"]})["g"].probabilities, shares)
+
+
+def test_without_evidence_a_level_has_its_share():
+    network, X = sparse()
+    for node in "ghk":
+        shares = X[node].value_counts(normalize=True).sort_index()
+        assert_allclose(network[node].probabilities, shares, atol=0.02)
+    assert network["g"] == network.condition({})["g"]
+    assert_allclose(
+        network[["y", "g"]].mean[0], network.columns_.mean_[network.columns_.nodes.index("y")]
+    )
+
+
+def test_levels_that_exclude_each_other_are_weighed_by_the_numbers():
+    X = table()
+    X["h"] = np.where(X["g"] == "a", "yes", X["h"])
+    network = network_of(X, "ghyz")
+    found = network.condition({"h": "no", "y": 0.0, "z": 0.0})["g"]
+    assert found["a"] < 1e-6
+    extreme = network.condition({"y": 1e200, "z": 1.0})["g"]
+    assert max(extreme, key=extreme.get) == "c"
+    assert sum(extreme.values()) == pytest.approx(1)
+
+
+def test_probabilities_are_displayed():
+    network, _ = sparse()
+    found = network.condition({"y": 1.0})
+    text = repr(found["g"])
+    assert text.splitlines()[1].split() == ["level", "probability"]
+    assert [line.split()[0] for line in text.splitlines()[2:]] == ["a", "b", "c"]
+    assert "probability" in found["g"]._repr_html_()
+    frame = network.condition({"y": [1.0, 2.0]})["g"].to_frame()
+    assert list(frame.columns) == ["scenario", "level", "probability"]
+    assert_allclose(frame.groupby("scenario")["probability"].sum(), 1)
+    rows = {line.split()[0]: line.split()[1:] for line in repr(found).splitlines()[2:]}
+    assert len(rows["g=a"]) == 1
+    assert len(rows["z"]) == 2
+    assert list(found.to_frame()["node"]) == found.nodes
+    assert isinstance(found["g"], LevelProbabilities)
+    raises("'q' is not one of", found["g"].__getitem__, "q", kind=KeyError)
+
+
+def test_augmented_tables_have_levels():
+    X = table(60)
+    holes = X.mask(np.random.default_rng(0).random(X.shape) < 0.1)
+    posterior = GaussianBNPosterior(
+        nodes="auto", missing="augment", n_imputations=3, random_state=0
+    ).fit(holes)
+    for complete in posterior.imputed_tables_:
+        assert {*complete[:, 1]} == {*"abc"}
