@@ -360,7 +360,7 @@ class LinearModel:
     noise_variance: Floats
     fixed: list[int]
     exogenous: tuple[int, ...] = ()
-    before: Self | None = None
+    before: Any = None
 
     @classmethod
     def from_dag(cls, dag: nx.DiGraph) -> Self:

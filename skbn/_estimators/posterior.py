@@ -108,8 +108,7 @@ class GaussianBNPosterior(EnsembleMixin, SearchParameters, NetworkEstimator):
         complete the table, sum over all networks of the completed table, draw one of these and
         its parameters, and by them complete the table anew. Values must be missing at random.
         With ``method="sampling"`` Markov chains take the place of the sum, for each table. A row
-        that counts twice is completed twice, and indicators of categories are drawn as the model
-        has them, as Gaussian numbers.
+        that counts twice is completed twice.
     n_imputations : int, default=20
         How many completed tables are averaged, a quarter from each chain, whose first 10 tables are
         left out. Each takes as long as a fit.
@@ -164,7 +163,7 @@ class GaussianBNPosterior(EnsembleMixin, SearchParameters, NetworkEstimator):
         Only by sampling: the number of states of all chains.
     imputed_tables_ : list of ndarray of shape (n_samples, m), float64
         Only with missing values: the completed tables, without rows that have no value; a row of
-        weight 2 is there twice. With `nodes` they are objects, with the nearest levels.
+        weight 2 is there twice. With `nodes` they are objects, with levels of categories.
     path_probabilities_ : ndarray of shape (m, m), float64
         At [i, j], the probability of a directed path from i to j. Only with the uniform prior;
         with the order prior, `probability` estimates one from samples.

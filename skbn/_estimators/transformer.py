@@ -345,7 +345,7 @@ class LocalScoreTransformer(
 
 @dataclass(eq=False, repr=False)
 class GaussianBNImputer(DocLinkMixin, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
-    """Fill missing values by their conditional means under the network of the table.
+    """Fill missing values by conditional means, or most probable levels, by the table's network.
 
     The observed values of a row predict its missing ones, by a Gaussian Bayesian network that is
     learned from all rows with their holes.

@@ -34,7 +34,7 @@ import numpy as np
 from scipy.sparse.csgraph import connected_components
 from scipy.special import ndtr
 
-from skbn._core.arrays import Booleans, Floats, Integers, Random
+from skbn._core.arrays import Booleans, Floats, Integers
 from skbn._core.graphs import propagate, topological_order
 from skbn._core.subsets import bits_of
 from skbn._core.text import readable_name, readable_value, warn
@@ -61,68 +61,42 @@ _MANY = (
 )
 
 
-Block = tuple[int, int]
-
-
 class _Normal(NamedTuple):
-    """A Gaussian distribution of indicators: means, (n, k) or (1, k), and R with covariance R'R."""
+    """A Gaussian distribution of k indicators: means, (n, k), and R with the covariance R'R."""
 
     mean: Floats
     factor: Floats
-
-    @classmethod
-    def of(
-        cls, model: LinearGaussianModel, given: list[int], rows: Floats, columns: list[int]
-    ) -> _Normal:
-        mean, factor = model.conditional_factor(given, rows[:, given], columns)
-        return cls(np.atleast_2d(mean), factor)
-
-    def moments(self, hidden: list[Block]) -> tuple[Floats, Floats]:
-        """Return the same if no evidence is there: the shares, and the covariance by the model."""
-        shares = [np.maximum(of_all_levels(self.mean[:, start:end]), 0) for start, end in hidden]
-        mean = np.hstack([(each / each.sum(1, keepdims=True))[:, 1:] for each in shares])
-        factor = self.factor[:, _numbers(hidden)]
-        return mean, np.broadcast_to(factor.T @ factor, (len(mean), *[mean.shape[1]] * 2))
 
     def precision(self) -> Floats:
         """Return the inverse of the covariance."""
         inverse = solve_triangular(self.factor, np.eye(len(self.factor)))
         return np.asarray(inverse @ inverse.T)
 
-    def in_order(self, blocks: list[Block]) -> tuple[Floats, Floats, Floats]:
+    def in_order(self, blocks: list[slice]) -> tuple[Floats, Floats, Floats]:
         """Return the intercepts, slopes and precisions of each category given the ones before."""
-        slopes, precisions = np.zeros((2, *self.factor.shape))
-        for start, end in blocks:
-            own, factor = slice(start, end), self.factor
-            slopes[:start, own] = solve_triangular(factor[:start, :start], factor[:start, own])
+        (slopes, precisions), factor = np.zeros((2, *self.factor.shape)), self.factor
+        for own in blocks:
+            before = slice(own.start)
+            slopes[before, own] = solve_triangular(factor[before, before], factor[before, own])
             precisions[own, own] = _Normal(self.mean, factor[own, own]).precision()
         return self.mean - self.mean @ slopes, slopes, precisions
 
-    def with_variances(self, whole: _Normal, blocks: list[Block]) -> _Normal:
+    def with_variances(self, whole: _Normal, blocks: list[slice]) -> _Normal:
         """Return the same, with the variances that indicators of some blocks have by their shares.
 
         They lack the correlations of exogenous numbers. `whole` has the shares, and the variances
         that the model has without conditions.
         """
         factor = self.factor.copy()
-        for start, end in blocks:
-            own, shares = factor[:, start:end], whole.mean[0, start:end]
-            of_model = whole.factor[:, start:end].T @ whole.factor[:, start:end]
-            wanted = own.T @ own + np.diag(shares) - np.outer(shares, shares) - of_model
+        for own in blocks:
+            of_own, shares, of_whole = factor[:, own], whole.mean[0, own], whole.factor[:, own]
+            lacking = np.diag(shares) - np.outer(shares, shares) - of_whole.T @ of_whole
+            wanted = of_own.T @ of_own + lacking
             if np.linalg.eigvalsh(wanted)[0] > _LEAST_SHARE:
-                root = np.linalg.cholesky(wanted).T
-                factor[:, start:end] = own @ solve_triangular(triangular_factor(own), root)
+                root = np.asarray(np.linalg.cholesky(wanted).T)
+                scale = solve_triangular(triangular_factor(of_own), root)
+                factor[:, own] = of_own @ scale
         return _Normal(self.mean, triangular_factor(factor))
-
-
-def _levels(width: int) -> Floats:
-    """Return the indicators of each level of a category, a row for each."""
-    return np.eye(width + 1)[:, 1:]
-
-
-def of_all_levels(indicators: Floats) -> Floats:
-    """Return indicators, or their means, (..., width), with those of the first level before."""
-    return np.concatenate([1 - indicators.sum(-1, keepdims=True), indicators], -1)
 
 
 class _Levels(NamedTuple):
@@ -130,23 +104,26 @@ class _Levels(NamedTuple):
 
     Parameters
     ----------
-    blocks : list of tuple of int
-        Where the indicators of each category start and end, in topological order.
-    shares, ratios : tuple of ndarray of shape (n, k) and (k, k)
-        Intercepts and slopes, by those of the categories before, of P(l_c | levels before), and of
-        the log density of numbers that were set relative to that with a category's first level.
+    blocks : list of slice
+        The indicators of each category, in topological order.
+    shares, slopes : ndarray of shape (n, k) and (k, k)
+        P(l_c | levels before), by intercepts and by slopes of the indicators before.
+    ratios, ratio_slopes : ndarray of shape (n, k) and (k, k)
+        The log density of numbers that were set, relative to that with a category's first level.
     linear, quadratic : ndarray of shape (n, k) and (k, k)
         e'(quadratic)e + e'(linear) is log N(e | x) - log N(e).
     """
 
-    blocks: list[Block]
-    shares: tuple[Floats, Floats]
-    ratios: tuple[Floats, Floats]
+    blocks: list[slice]
+    shares: Floats
+    slopes: Floats
+    ratios: Floats
+    ratio_slopes: Floats
     linear: Floats
     quadratic: Floats
 
     @classmethod
-    def of(cls, blocks: list[Block], shares: _Normal, held: _Normal, seen: _Normal) -> _Levels:
+    def of(cls, blocks: list[slice], shares: _Normal, held: _Normal, seen: _Normal) -> _Levels:
         """Return those of three Gaussians of the indicators.
 
         They are given the categories that were set or are exogenous, all nodes that were set or are
@@ -154,94 +131,87 @@ class _Levels(NamedTuple):
         """
         means, slopes, precisions = shares.in_order(blocks)
         held_means, held_slopes, held_precisions = held.in_order(blocks)
-        ratio = held_means @ held_precisions - means @ precisions
-        ratio += np.diag(precisions - held_precisions) / 2
+        ratios = held_means @ held_precisions - means @ precisions
+        ratios += np.diag(precisions - held_precisions) / 2
         ratio_slopes = held_slopes @ held_precisions - slopes @ precisions
         before, after = held.precision(), seen.precision()
-        linear = seen.mean @ after - held.mean @ before
-        of_shares, of_ratios = (means, slopes), (ratio, ratio_slopes)
-        return cls(blocks, of_shares, of_ratios, linear, (before - after) / 2)
-
-    def of_rows(self, some: slice) -> _Levels:
-        """Return the log weights in some of the rows."""
-        shares, ratios = ((each[some], slopes) for each, slopes in (self.shares, self.ratios))
-        return self._replace(shares=shares, ratios=ratios, linear=self.linear[some])
+        linear, quadratic = seen.mean @ after - held.mean @ before, (before - after) / 2
+        return cls(blocks, means, slopes, ratios, ratio_slopes, linear, quadratic)
 
     def log_weights(self, indicators: Floats) -> Floats:
         """Return log P(l | x) of levels, (n, s, k), up to a constant for each row; shape (n, s)."""
-        means, ratios = (
-            each[:, np.newaxis] + indicators @ slopes for each, slopes in (self.shares, self.ratios)
-        )
+        means = self.shares[:, np.newaxis] + indicators @ self.slopes
+        ratios = self.ratios[:, np.newaxis] + indicators @ self.ratio_slopes
         total = ((indicators @ self.quadratic + self.linear[:, np.newaxis]) * indicators).sum(-1)
-        for start, end in self.blocks:
-            own = slice(start, end)
+        for own in self.blocks:
             logs = np.log(np.maximum(of_all_levels(means[..., own]), _LEAST_SHARE))
             logs[..., 1:] += ratios[..., own]
-            chosen = (logs * of_all_levels(indicators[..., own])).sum(-1)
-            total += chosen - _log_sum(logs)[..., 0]
+            chosen = logs * of_all_levels(indicators[..., own])
+            total += (chosen - _log_sum(logs) / logs.shape[-1]).sum(-1)
         return np.asarray(np.clip(total, -_LARGEST, _LARGEST))
 
-    def listed(self, indicators: Floats, hidden: list[Block]) -> tuple[Floats, Floats]:
+    def listed(self, indicators: Floats, hidden: list[slice]) -> tuple[Floats, Floats]:
         """Return all levels of hidden categories, (1, s, k), and their probabilities, (n, s)."""
-        sizes = [end - start + 1 for start, end in hidden]
-        chosen = np.indices(sizes).reshape(len(sizes), -1)
-        parts = [_levels(size - 1)[own] for size, own in zip(sizes, chosen, strict=True)]
-        combinations = np.hstack(parts)
-        whole = np.repeat(indicators[:, np.newaxis], len(combinations), axis=1)
-        whole[..., _numbers(hidden)] = combinations
-        return combinations[np.newaxis], _probabilities(self.log_weights(whole))
+        each_level = [_levels(own) for own in hidden]
+        chosen = np.indices([*map(len, each_level)]).reshape(len(hidden), -1)
+        levels = np.hstack([own[at] for own, at in zip(each_level, chosen, strict=True)])
+        whole = np.repeat(indicators[:, np.newaxis], len(levels), axis=1)
+        whole[..., np.r_[tuple(hidden)]] = levels
+        return levels[np.newaxis], _probabilities(self.log_weights(whole))
 
-    def sampled(
-        self, indicators: Floats, hidden: list[Block], rng: Random
-    ) -> tuple[Floats, Floats]:
+    def sampled(self, indicators: Floats, hidden: list[slice]) -> tuple[Floats, Floats]:
         """Return levels of hidden categories by Gibbs steps, (n, s, k), and their weights."""
-        state, n, found = indicators.copy(), len(indicators), []
-        state[:, _numbers(hidden)] = 0.0
+        warn(_MANY)
+        rng, rows, found = np.random.default_rng(0), np.arange(len(indicators)), []
+        state = np.where(np.isnan(indicators), 0.0, indicators)
         for _ in range(_BURN_IN + _STEPS):
-            for start, end in hidden:
-                each = np.repeat(state[:, np.newaxis], end - start + 1, axis=1)
-                each[..., start:end] = _levels(end - start)
+            for own in hidden:
+                each = np.repeat(state[:, np.newaxis], own.stop - own.start + 1, axis=1)
+                each[..., own] = _levels(own)
                 probabilities = _probabilities(self.log_weights(each))
-                state = each[np.arange(n), _chosen(probabilities, rng.uniform(size=n))]
-            found.append(state[:, _numbers(hidden)])
-        return np.stack(found[_BURN_IN:], axis=1), np.full((n, _STEPS), 1 / _STEPS)
+                state = each[rows, _chosen(probabilities, rng.uniform(size=len(rows)))]
+            found.append(state[:, np.r_[tuple(hidden)]])
+        return np.stack(found[_BURN_IN:], axis=1), np.full((len(rows), _STEPS), 1 / _STEPS)
 
-    def answer(
-        self, indicators: Floats, hidden: list[Block], uniform: Floats | None, rng: Random | None
+    def moments(
+        self, indicators: Floats, hidden: list[slice], uniform: Floats | None
     ) -> tuple[Floats, Floats]:
-        """Return the means and covariances of hidden indicators, or drawn ones; by small steps."""
-        n_combinations = math.prod(end - start + 1 for start, end in hidden)
-        is_listed = n_combinations <= _MOST_COMBINATIONS
-        if not is_listed:
-            warn(_MANY)
-            rng = np.random.default_rng(0) if rng is None else rng
-        parts = []
-        step = max(
-            1, _MOST_NUMBERS // (indicators.shape[1] * max(n_combinations * is_listed, _STEPS))
-        )
+        """Return means of hidden indicators, or drawn ones, and their covariances."""
+        n_listed = math.prod(own.stop - own.start + 1 for own in hidden)
+        is_listed = n_listed <= _MOST_COMBINATIONS
+        step = max(1, _MOST_NUMBERS // indicators.shape[1] // (n_listed if is_listed else _STEPS))
+        means, covariances = [], []
         for start in range(0, len(indicators), step):
-            some = slice(start, start + step)
-            own = self.of_rows(some)
-            if is_listed:
-                each, weights = own.listed(indicators[some], hidden)
-            else:
-                each, weights = own.sampled(indicators[some], hidden, rng)
-            if uniform is None:
-                mean = (weights[:, np.newaxis] @ each)[:, 0]
-            else:
-                chosen = _chosen(weights, uniform[some])
-                mean = np.broadcast_to(each, (len(chosen), *each.shape[1:]))[
-                    np.arange(len(chosen)), chosen
-                ]
-            deviations = each - mean[:, np.newaxis]
-            squares = (deviations * weights[..., np.newaxis]).swapaxes(1, 2) @ deviations
-            parts.append((mean, squares))
-        means, covariances = zip(*parts, strict=True)
+            at = slice(start, start + step)
+            some = self._replace(
+                shares=self.shares[at], ratios=self.ratios[at], linear=self.linear[at]
+            )
+            each = some.listed if is_listed else some.sampled
+            levels, weights = each(indicators[at], hidden)
+            mean = (weights[:, np.newaxis] @ levels)[:, 0]
+            deviations = levels - mean[:, np.newaxis]
+            covariances.append((deviations * weights[..., np.newaxis]).swapaxes(1, 2) @ deviations)
+            if uniform is not None:
+                chosen = _chosen(weights, uniform[at])[:, np.newaxis, np.newaxis]
+                mean = np.take_along_axis(levels, chosen, axis=1)[:, 0]
+            means.append(mean)
         return np.concatenate(means), np.concatenate(covariances)
 
 
-def _numbers(blocks: list[Block]) -> list[int]:
-    return [i for start, end in blocks for i in range(start, end)]
+def of_all_levels(indicators: Floats) -> Floats:
+    """Return indicators, or their means, (..., width), with those of the first level before."""
+    return np.concatenate([1 - indicators.sum(-1, keepdims=True), indicators], -1)
+
+
+def _levels(block: slice) -> Floats:
+    """Return the indicators of each level of a category, a row for each."""
+    return np.eye(block.stop - block.start + 1)[:, 1:]
+
+
+def _clipped(means: Floats, blocks: list[slice]) -> Floats:
+    """Return linear probabilities without negative ones, scaled to sum to 1."""
+    levels = [np.maximum(of_all_levels(means[:, own]), 0.0) for own in blocks]
+    return np.hstack([(each / each.sum(axis=1, keepdims=True))[:, 1:] for each in levels])
 
 
 def _log_sum(logs: Floats) -> Floats:
@@ -262,7 +232,8 @@ def _chosen(probabilities: Floats, uniform: Floats) -> Integers:
 
 def _reached(model: LinearGaussianModel, nodes: list[int]) -> Booleans:
     """Return which columns directed paths from some lead to, these included."""
-    return propagate(np.eye(len(model.nodes))[nodes], model.coef != 0, model.parents).any(axis=0)
+    paths = propagate(np.eye(len(model.nodes))[nodes], model.coef != 0, model.parents)
+    return np.asarray(paths.any(axis=0))
 
 
 def missing_levels(
@@ -271,7 +242,6 @@ def missing_levels(
     nodes: Nodes,
     rows: Floats,
     noise: Floats | None = None,
-    rng: Random | None = None,
 ) -> tuple[list[int], Floats, Floats]:
     """Return what rows with the same holes say of the levels that they lack.
 
@@ -286,8 +256,6 @@ def missing_levels(
         NaN where values are missing.
     noise : ndarray of shape (n, m), optional
         Standard normal numbers, for draws in place of probabilities.
-    rng : RandomState or Generator, optional
-        For Gibbs steps.
 
     Returns
     -------
@@ -297,21 +265,27 @@ def missing_levels(
         The levels' probabilities, or drawn indicators.
     covariances : ndarray of shape (n, k, k)
     """
-    m = len(own.nodes)
+    n, m = rows.shape
     is_seen, is_outside = ~np.isnan(rows[0]), np.isin(np.arange(m), own.exogenous)
     is_held = is_outside | (own.noise_variance == 0)
-    categories = [nodes.columns_of([v]) for v, n in enumerate(nodes.names) if n in nodes.levels]
+    categories = [
+        nodes.columns_of([v]) for v, name in enumerate(nodes.names) if name in nodes.levels
+    ]
     is_number = ~np.isin(np.arange(m), [i for c in categories for i in c])
     rank = np.argsort(topological_order(before.parents))
     free = sorted((c for c in categories if not is_held[c[0]]), key=lambda c: rank[c[0]])
     columns = [i for c in free for i in c if not is_seen[i]]
-    k = len(columns)
-    values, covariances = np.zeros((len(rows), k)), np.zeros((len(rows), k, k))
+    values, covariances = np.zeros((n, len(columns))), np.zeros((n, len(columns), len(columns)))
     if not columns:
         return columns, values, covariances
-    known = np.where(is_seen, rows, own.mean)
-    given = is_held & ~is_number & (before.noise_variance > 0)
-    unset = replace(before, exogenous=()).given(np.flatnonzero(given).tolist())
+
+    def normal(model: LinearGaussianModel, given: Booleans, of: list[int]) -> _Normal:
+        at = np.flatnonzero(given)
+        known = np.where(is_seen, rows, own.mean)[:, at]
+        return _Normal(*model.conditional_factor(at.tolist(), known, of))
+
+    is_given = is_held & ~is_number & (before.noise_variance > 0)
+    unset = replace(before, exogenous=())
     follows = _reached(own, np.flatnonzero(is_held & is_number).tolist())
     outside = [v for v in before.exogenous if is_number[v]]
     lacks_correlations = _reached(before, outside if len(outside) > 1 else [])
@@ -321,32 +295,23 @@ def missing_levels(
         is_in = part_of == part
         inside = [c for c in free if is_in[c[0]]]
         ends = np.cumsum([len(c) for c in inside]).tolist()
-        blocks = [*zip([0, *ends[:-1]], ends, strict=True)]
-        hidden = [b for c, b in zip(inside, blocks, strict=True) if not is_seen[c[0]]]
+        blocks = [slice(end - len(c), end) for c, end in zip(inside, ends, strict=True)]
         every = [i for c in inside for i in c]
-        shares, held, seen = (
-            _Normal.of(each, np.flatnonzero(is_given).tolist(), known, every)
-            for each, is_given in [
-                (unset, given),
-                (own, is_outside),
-                (own, is_outside | (is_in & is_seen & is_number)),
-            ]
-        )
+        shares = normal(unset.given(np.flatnonzero(is_given).tolist()), is_given, every)
         lacking = [b for c, b in zip(inside, blocks, strict=True) if lacks_correlations[c[0]]]
         if lacking:
-            whole = _Normal.of(replace(before, exogenous=()), [], known[:1], every)
-            shares = shares.with_variances(whole, lacking)
-        if follows[every].all():  # numbers that were set are evidence like others
-            held = shares
-        levels = _Levels.of(blocks, shares, held, seen)
-        at = [columns.index(every[i]) for i in _numbers(hidden)]
+            shares = shares.with_variances(normal(unset, is_in & False, every), lacking)
+        at = [columns.index(i) for i in every if not is_seen[i]]
         if noise is None and not follows[every].any() and not (is_in & is_seen).any():
-            mean, covariance = shares.moments(hidden)
+            found = _clipped(shares.mean, blocks), shares.factor.T @ shares.factor
         else:
+            held = shares if follows[every].all() else normal(own, is_outside, every)
+            seen = normal(own, is_outside | (is_in & is_seen & is_number), every)
+            hidden = [b for c, b in zip(inside, blocks, strict=True) if not is_seen[c[0]]]
             uniform = None if noise is None else ndtr(noise[:, columns[at[0]]])
-            mean, covariance = levels.answer(rows[:, every], hidden, uniform, rng)
-        values[:, at] = mean
-        covariances[np.ix_(range(len(rows)), at, at)] = covariance
+            levels = _Levels.of(blocks, shares, held, seen)
+            found = levels.moments(rows[:, every], hidden, uniform)
+        values[:, at], covariances[np.ix_(range(n), at, at)] = found
     return columns, values, covariances
 
 
@@ -418,15 +383,13 @@ class LevelProbabilities(TableRepr, Mapping[Any, Any]):
         north         0.25
         south         0.75
         """
-        n, k = len(np.atleast_2d(self.probabilities)), len(self.levels)
-        scenario = {"scenario": np.repeat(np.arange(n), k)} if self.probabilities.ndim > 1 else {}
-        parts = {"level": self.levels * n, "probability": self.probabilities.ravel()}
-        return frame_of({**scenario, **parts})
+        of_all = self.probabilities
+        n = of_all.size // len(self.levels)
+        scenario = {"scenario": np.arange(n).repeat(len(self.levels))} if of_all.ndim > 1 else {}
+        return frame_of({**scenario, "level": self.levels * n, "probability": of_all.ravel()})
 
     def _caption(self) -> str:
-        n = len(np.atleast_2d(self.probabilities))
-        scenarios = f" in {n} scenario{'s' * (n != 1)}" if self.probabilities.ndim > 1 else ""
-        return f"Probabilities of {len(self.levels)} levels{scenarios}"
+        return f"Probabilities of {len(self.levels)} levels"
 
     def _rows(self) -> list[tuple[str, str]]:
         own = np.atleast_2d(self.probabilities).T
@@ -451,7 +414,7 @@ class Conditional(NamedTuple):
         Ascending.
     values : ndarray of shape (n, h)
         Means or, with noise, draws.
-    factor : ndarray of shape (r, h)
+    factor : ndarray of shape (h, h)
         F'F is the covariance given the levels of all categories.
     slopes : ndarray of shape (k, h)
         By how much the missing indicators change the means.
@@ -475,7 +438,7 @@ class Conditional(NamedTuple):
     def deviations(self) -> Floats:
         """Return the standard deviations in each row, (n, h)."""
         by_levels = ((self.of_levels @ self.slopes) * self.slopes).sum(axis=1)
-        return np.sqrt((self.factor**2).sum(axis=0) + by_levels)
+        return np.asarray(np.sqrt((self.factor**2).sum(axis=0) + by_levels))
 
 
 def conditional(
@@ -484,21 +447,20 @@ def conditional(
     nodes: Nodes,
     rows: Floats,
     noise: Floats | None = None,
-    rng: Random | None = None,
 ) -> Conditional:
     """Return what rows with the same holes say of what they lack; as `missing_levels`."""
-    n, hidden = len(rows), np.flatnonzero(np.isnan(rows[0])).tolist()
-    columns, values, of_levels = missing_levels(own, before, nodes, rows, noise, rng)
-    rows = rows.copy()
-    rows[:, columns] = values
-    seen, others = np.flatnonzero(~np.isnan(rows[0])), np.flatnonzero(np.isnan(rows[0])).tolist()
-    raised = np.repeat(own.mean[np.newaxis], len(columns), axis=0)
-    raised[range(len(columns)), columns] += 1.0
-    known = np.vstack([rows, raised])[:, seen]
-    means, of_others = own.conditional_factor(seen.tolist(), known, others)
-    slopes, factor = np.zeros((len(columns), rows.shape[1])), np.zeros((len(others), rows.shape[1]))
-    slopes[range(len(columns)), columns] = 1.0
-    slopes[:, others] = means[n:] - own.mean[others]
-    factor[:, others] = of_others
-    rows[:, others] = means[:n] if noise is None else means[:n] + noise[:, others] @ of_others
-    return Conditional(hidden, rows[:, hidden], factor[:, hidden], slopes[:, hidden], of_levels)
+    (n, m), hidden = rows.shape, np.flatnonzero(np.isnan(rows[0]))
+    columns, levels, of_levels = missing_levels(own, before, nodes, rows, noise)
+    rows = np.vstack([rows, np.tile(own.mean, (len(columns), 1)) + np.eye(m)[columns]])
+    rows[:n, columns] = levels
+    is_seen = ~np.isnan(rows[0])
+    seen, others = np.flatnonzero(is_seen).tolist(), np.flatnonzero(~is_seen).tolist()
+    factor = np.zeros((m, m))
+    rows[:, others], of_others = own.conditional_factor(seen, rows[:, seen], others)
+    factor[: len(of_others), others] = of_others
+    if noise is not None:
+        rows[:n, others] += noise[:, others] @ of_others
+    slopes = rows[n:] - own.mean
+    return Conditional(
+        hidden.tolist(), rows[:n, hidden], factor[:, hidden], slopes[:, hidden], of_levels
+    )

@@ -27,7 +27,6 @@ from skbn._data.table import REMEDY, Table, numbers_of
 from skbn._displays.notebook import TableRepr, frame_of
 from skbn._missing.incomplete_rows import rows_by_pattern
 from skbn._networks.categories import (
-    Conditional,
     LevelProbabilities,
     conditional,
     numbers_text,
@@ -214,25 +213,25 @@ def predict(
     rows = encoded_rows(nodes.select_nodes(inputs), table, columns, remedy, may_miss=True)
     seen = np.full((len(rows), len(model.nodes)), np.nan)
     seen[:, nodes.columns_of(inputs)] = rows
-    means, deviations = filled_with_deviations(model, nodes, seen)
+    deviations = np.zeros(seen.shape)
+    means = filled(model, nodes, seen, deviations=deviations)
     labels: list[Hashable] = []
-    parts = []
+    parts: list[tuple[Floats, Floats]] = []
     for v in outputs:
         own, node = nodes.columns_of([v]), names[v]
         if node in nodes.levels:
             levels, shares = shares_of_levels(nodes, v, means)
             labels += levels if is_single else [f"{node}={level}" for level in levels]
-            shares = np.clip(shares, 0.0, 1.0)  # sums are rounded
             parts.append((shares, np.sqrt(shares * (1 - shares))))
         else:
             labels += [nodes.columns[i].name for i in own]
             parts.append((means[:, own], deviations[:, own]))
-    is_vector = is_single and len(labels) == 1
-    both = [
-        like_pandas(np.column_stack(each), X, labels, is_vector)
+    is_single = is_single and len(labels) == 1
+    mean, std = (
+        like_pandas(np.column_stack(each), X, labels, is_single)
         for each in zip(*parts, strict=True)
-    ]
-    return tuple(both) if return_std else both[0]
+    )
+    return (mean, std) if return_std else mean
 
 
 def residuals(model: LinearGaussianModel, rows: Floats, X: Any) -> Any:
@@ -261,32 +260,22 @@ def like_pandas(values: Floats, X: Any, target: list[Hashable], is_single: bool)
     return pandas.DataFrame(values, index=X.index, columns=names)
 
 
+@one_blas_thread()
 def filled(
     model: LinearGaussianModel,
     nodes: Nodes,
     rows: Floats,
     rng: Random | None = None,
     is_set: Booleans | None = None,
+    deviations: Floats | None = None,
 ) -> Floats:
     """Return rows, (n, m), with values in place of NaN; what is observed is copied.
 
     They are conditional means, of indicators the probabilities of levels, or, with a generator,
     draws from the conditional distributions. `is_set`, of the same shape, says which values were
-    set: no arrow points to these.
+    set: no arrow points to these. Standard deviations are written into `deviations`.
     """
-    return filled_with_deviations(model, nodes, rows, rng, is_set)[0]
-
-
-@one_blas_thread()
-def filled_with_deviations(
-    model: LinearGaussianModel,
-    nodes: Nodes,
-    rows: Floats,
-    rng: Random | None = None,
-    is_set: Booleans | None = None,
-) -> tuple[Floats, Floats]:
-    """Return the same, and the standard deviations of what is filled in, (n, m)."""
-    result, deviations, noise = rows.copy(), np.zeros(rows.shape), None
+    result, noise = rows.copy(), None
     if rng is not None:  # as many numbers whatever the order of the patterns
         noise = np.asarray(rng.standard_normal(rows.shape))
     seen_and_set = ~np.isnan(rows)
@@ -297,10 +286,12 @@ def filled_with_deviations(
             continue
         own = model.given(np.flatnonzero(pattern[rows.shape[1] :]).tolist())
         of_rows = None if noise is None else noise[at]
-        found = conditional(own, model.before or model, nodes, rows[at], of_rows, rng)
-        result[at[:, np.newaxis], found.columns] = found.values
-        deviations[at[:, np.newaxis], found.columns] = found.deviations()
-    return result, deviations
+        found = conditional(own, model.before or model, nodes, rows[at], of_rows)
+        places = at[:, np.newaxis], found.columns
+        result[places] = found.values
+        if deviations is not None:
+            deviations[places] = found.deviations()
+    return result
 
 
 # Users' tables
@@ -322,7 +313,7 @@ def _users_columns(nodes: Nodes, rows: Floats, some: Container[int]) -> dict[int
 
 
 def with_levels(nodes: Nodes, rows: Floats) -> Any:
-    """Return the user's columns of some rows, as objects: the nearest levels of categories."""
+    """Return the user's columns of rows, as objects: the most probable levels of categories."""
     shown = np.empty((len(rows), len(nodes.labels)), dtype=object)
     for source, values in _users_columns(nodes, rows, range(len(nodes.columns))).items():
         shown[:, source] = values
@@ -330,8 +321,9 @@ def with_levels(nodes: Nodes, rows: Floats) -> Any:
 
 
 def shares_of_levels(nodes: Nodes, v: int, means: Floats) -> tuple[list[Any], Floats]:
-    """Return a category's levels, and their linear probabilities by the means of all columns."""
-    return nodes.levels_of(v), of_all_levels(means[:, nodes.columns_of([v])])
+    """Return a category's levels, and their probabilities by the means of all columns."""
+    shares = of_all_levels(means[:, nodes.columns_of([v])])
+    return nodes.levels_of(v), np.clip(shares, 0.0, 1.0)  # sums are rounded
 
 
 def with_values(
@@ -387,9 +379,12 @@ def condition(
     model: LinearGaussianModel, nodes: Nodes, values: Mapping[int, float | Floats]
 ) -> GaussianDistribution:
     """Return the distribution of all columns but those with values, given these."""
-    found = _given(model, model, nodes, values)
+    known = stacked(values.values())
+    rows = np.full((len(np.atleast_2d(known)), len(model.nodes)), np.nan)
+    rows[:, list(values)] = known
+    found = conditional(model, model.before or model, nodes, rows)
     mean, covariance = found.values, found.covariances()
-    if stacked(values.values()).ndim < 2:
+    if known.ndim < 2:
         mean, covariance = mean[0], covariance.reshape(covariance.shape[-2:])
     return _distribution(nodes, found.columns, mean, covariance)
 
@@ -400,56 +395,32 @@ def do(
     """Return the distribution of all columns in scenarios in which some are set to values."""
     after = model.do(values)
     mean, covariance = after.mean, after.covariance()
-    found = _given(model, model.given([*values]), nodes, values)
-    if len(found.slopes):
+    held = np.flatnonzero(after.noise_variance == 0)
+    if nodes.levels:
+        rows = np.full(mean.shape, np.nan)
+        rows[:, held] = mean[:, held]
+        found = conditional(after.before.given(held.tolist()), after.before, nodes, rows)
         mean[:, found.columns] = found.values
-        covariance = np.zeros((len(mean), *covariance.shape))
-        places = np.ix_(range(len(mean)), found.columns, found.columns)
-        covariance[places] = found.covariances()
+        if len(found.slopes):
+            covariance = np.zeros((len(mean), *covariance.shape))
+            covariance[np.ix_(range(len(mean)), found.columns, found.columns)] = found.covariances()
     return _distribution(nodes, [*range(len(after.nodes))], mean, covariance)
-
-
-def _given(
-    model: LinearGaussianModel,
-    own: LinearGaussianModel,
-    nodes: Nodes,
-    values: Mapping[int, float | Floats],
-) -> Conditional:
-    """Return what values of columns, single ones or arrays, say of the other columns."""
-    known = np.atleast_2d(stacked(values.values()))
-    rows = np.full((len(known), len(own.nodes)), np.nan)
-    rows[:, list(values)] = known
-    return conditional(own, model.before or model, nodes, rows)
 
 
 def _distribution(
     nodes: Nodes, columns: list[int], mean: Floats, covariance: Floats
 ) -> GaussianDistribution:
-    """Return the distribution of columns, and of the first levels of categories."""
-    names = [nodes.columns[i].name for i in columns]
-    require_finite(mean, names)
-    for each in covariance if covariance.ndim > 2 else [covariance]:
-        require_finite(each, names)
-    unit, labels = np.eye(len(columns)), {}
-    parts, offset = [unit[:, :0]], []
-    for v, node in enumerate(nodes.names):
-        own = [columns.index(i) for i in nodes.columns_of([v]) if i in columns]
-        if own and node in nodes.levels:
-            labels[node] = [f"{node}={level}" for level in nodes.levels_of(v)]
-            first = np.eye(1, len(own) + 1)  # 1 less the others
-            parts.append(of_all_levels(unit[:, own]) - first)
-            offset += first.ravel().tolist()
-        elif own:
-            labels[node] = [nodes.columns[columns[i]].name for i in own]
-            parts.append(unit[:, own])
-            offset += [0.0] * len(own)
-    every = np.hstack(parts)
-    mean, covariance = mean @ every + offset, every.T @ covariance @ every
-    levels = {
-        node: nodes.levels_of(v) for v, node in enumerate(nodes.names) if node in nodes.levels
+    names: list[Hashable] = [*nodes.column_names]
+    own, numbers = [names[i] for i in columns], range(len(nodes.names))
+    require_finite(mean, own)
+    require_finite(np.diagonal(covariance, axis1=-2, axis2=-1), own)
+    of_nodes: dict[Hashable, Any] = {
+        nodes.names[v]: [names[i] for i in nodes.columns_of([v])] for v in numbers
     }
-    names = [name for own in labels.values() for name in own]
-    return GaussianDistribution(names, mean, covariance, labels, levels)
+    levels: dict[Hashable, Any] = {
+        node: nodes.levels_of(v) for v, node in enumerate(of_nodes) if node in nodes.levels
+    }
+    return GaussianDistribution(own, mean, covariance, of_nodes, levels)
 
 
 class GaussianMarginal(NamedTuple):
@@ -483,10 +454,10 @@ class GaussianDistribution(TableRepr):
     covariance : ndarray of shape (m, m), or (k, m, m)
         The nodes' covariance, the same in each scenario unless categories are not known.
     columns : mapping of hashable to list of hashables, optional
-        If the distribution is of columns, the columns of each node, which are the indicators of all
-        levels for a category. A node can be looked up if all its columns are there.
+        If the distribution is of columns, the columns of each node. A node can be looked up if all
+        its columns are there.
     levels : mapping of hashable to list of hashables, optional
-        The levels of each category.
+        The levels of each category, whose columns are the indicators of all but the first.
 
     See Also
     --------
@@ -545,7 +516,8 @@ class GaussianDistribution(TableRepr):
         v = [self.nodes.index(each) for each in chosen]
         mean, covariance = self.mean[..., v], self.covariance[..., v, :][..., v]
         if is_single and node in self.levels:
-            return LevelProbabilities(list(self.levels[node]), np.clip(mean, 0.0, 1.0))
+            probabilities = np.clip(of_all_levels(mean), 0.0, 1.0)  # sums are rounded
+            return LevelProbabilities(list(self.levels[node]), probabilities)
         if is_single and len(v) == 1:
             one = mean[..., 0], self.standard_deviation[..., v[0]]
             return GaussianMarginal(*(each if each.ndim else float(each) for each in one))
@@ -570,31 +542,37 @@ class GaussianDistribution(TableRepr):
            node  mean  standard_deviation
         alcohol  13.5                 0.5
         """
-        n, m = len(np.atleast_2d(self.mean)), len(self.nodes)
+        names, means, deviations = self._of_all_levels()
+        n, m = means.shape
         scenario = {"scenario": np.repeat(np.arange(n), m)} if self.mean.ndim > 1 else {}
-        return frame_of(
-            {
-                **scenario,
-                "node": self.nodes * n,
-                "mean": self.mean.ravel(),
-                "standard_deviation": np.broadcast_to(self.standard_deviation, (n, m)).ravel(),
-            }
-        )
+        parts = {"node": names * n, "mean": means.ravel(), "standard_deviation": deviations.ravel()}
+        return frame_of({**scenario, **parts})
+
+    def _of_all_levels(self) -> tuple[list[Hashable], Floats, Floats]:
+        """Return the nodes with first levels too, and their means and deviations by scenario."""
+        names, means = list(self.nodes), np.atleast_2d(self.mean)
+        deviations = np.broadcast_to(self.standard_deviation, means.shape)
+        for node, levels in self.levels.items():
+            at = [names.index(column) for column in self.columns[node] if column in names]
+            if len(at) == len(levels) - 1:
+                first = np.clip(1 - means[:, at].sum(axis=1), 0.0, 1.0)
+                names.insert(at[0], f"{node}={levels[0]}")
+                means = np.insert(means, at[0], first, axis=1)
+                deviations = np.insert(deviations, at[0], np.sqrt(first * (1 - first)), axis=1)
+        return names, means, deviations
 
     def _caption(self) -> str:
-        of_nodes = f"{len(self.nodes)} node{'s' * (len(self.nodes) != 1)}"
+        node_of = {column: node for node, own in self.columns.items() for column in own}
+        n_nodes = len({node_of.get(column, column) for column in self.nodes})
+        of_nodes = f"{n_nodes} node{'s' * (n_nodes != 1)}"
         n = len(np.atleast_2d(self.mean))
         scenarios = f" in {n} scenario{'s' * (n != 1)}" if self.mean.ndim > 1 else ""
         return f"Distribution of {of_nodes}{scenarios}"
 
     def _rows(self) -> list[tuple[str, str, str]]:
-        indicators = {name for node in self.levels for name in self.columns[node]}
-        numbers = np.atleast_2d(self.mean).T, np.atleast_2d(self.standard_deviation).T
+        names, means, deviations = self._of_all_levels()
+        is_level = {f"{node}={level}" for node, own in self.levels.items() for level in own}
         return [
-            (
-                readable_name(node),
-                numbers_text(mean),
-                "" if node in indicators else numbers_text(sd),
-            )
-            for node, mean, sd in zip(self.nodes, *numbers, strict=True)
+            (readable_name(node), numbers_text(mean), "" if node in is_level else numbers_text(std))
+            for node, mean, std in zip(names, means.T, deviations.T, strict=True)
         ]

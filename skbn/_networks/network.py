@@ -115,8 +115,8 @@ class GaussianBayesianNetwork(NetworkState):
     Conditional distributions come from the QR decomposition of F's columns.
 
     Structure, the table of edges and pictures are about nodes, and arrays such as `coef_` about
-    columns. A category's indicators are taken for Gaussian. What is predicted of them are linear
-    probabilities, which may leave [0, 1].
+    columns. A category's indicators are taken for Gaussian; the probabilities of its levels follow
+    from that by Bayes's rule, as the guide says.
 
     Examples
     --------
@@ -683,6 +683,7 @@ class GaussianBayesianNetwork(NetworkState):
         Returns
         -------
         log_density : ndarray of shape (n_samples,), float64, nats
+            By the joint Gaussian of all columns: for categories, of their indicators.
 
         Raises
         ------
@@ -895,8 +896,8 @@ class GaussianBayesianNetwork(NetworkState):
             Its attributes are `nodes`, in their order, `mean`, `covariance` and
             `standard_deviation`. ``distribution["ash"]`` is the mean and the standard deviation
             of one node. It is displayed as a table, and has `to_frame`. For k scenarios the means
-            have a row for each. A node of several columns, such as a category, has the joint
-            distribution of these; the mean of a level's indicator is a linear probability.
+            have a row for each. A category has the `LevelProbabilities` of all its levels, another
+            node of several columns their joint distribution.
 
         Raises
         ------
@@ -943,7 +944,7 @@ class GaussianBayesianNetwork(NetworkState):
     def predict(
         self, X: Any, target: Any = None, given: Any = None, *, return_std: bool = False
     ) -> Any:
-        """Predict nodes from others, row by row, by their conditional means.
+        """Predict nodes from others, row by row, by conditional means and probabilities of levels.
 
         Parameters
         ----------
@@ -958,15 +959,19 @@ class GaussianBayesianNetwork(NetworkState):
             order, and the default is all except the targets; for fewer columns, name a node for
             each, which they are in the network's order. Nodes without variance, such as those that
             `do` has set, carry no information and are left out by default.
+        return_std : bool, default=False
+            Whether to return standard deviations too.
 
         Returns
         -------
         mean : ndarray of shape (n_samples, n_targets) or (n_samples,)
             A vector if `target` is a single node and not a list. For a pandas data frame, a
             data frame or a series with its index. For a category there is a column for each level,
-            the first included: linear probabilities, which add up to 1 and may leave [0, 1]. A data
-            frame names them ``"node=level"``, or by the levels alone if the category is the only
-            target.
+            the first included: probabilities, which add up to 1. A data frame names them
+            ``"node=level"``, or by the levels alone if the category is the only target.
+        std : the same, if `return_std`
+            The standard deviations of the values about these means, by the network's parameters,
+            whose errors they leave out. For a level of probability p, sqrt(p (1 - p)).
 
         Raises
         ------
@@ -1016,7 +1021,7 @@ class GaussianBayesianNetwork(NetworkState):
         filled : data frame or ndarray of the shape of X
             For a data frame of pandas or polars, one with the same columns; those that are no nodes
             are left as they are. Observed values keep every bit. A missing level of a category
-            becomes the one with the largest linear probability.
+            becomes the most probable one.
 
         Raises
         ------
@@ -1058,7 +1063,7 @@ class GaussianBayesianNetwork(NetworkState):
         Returns
         -------
         filled : data frame or ndarray of the shape of X
-            As `impute` returns. A category gets the level nearest to the drawn indicators.
+            As `impute` returns. A category gets a level drawn by the levels' probabilities.
 
         Raises
         ------
@@ -1293,7 +1298,7 @@ class GaussianBayesianNetwork(NetworkState):
             For a data frame of pandas or polars, one with the same columns; those that are no nodes
             are left as they are. Values that do not change keep every bit. In rows with missing
             values, changed values are expected values given the others; missing values that nothing
-            changes stay missing. A category has its most probable level.
+            changes stay missing. A category has the level nearest to what its linear equations say.
 
         Raises
         ------

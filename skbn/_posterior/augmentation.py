@@ -154,7 +154,7 @@ class AugmentedPosterior:
 
 
 def _shown(sample: Sample) -> Any:
-    """Return a completed table in the user's columns, with the nearest levels of categories."""
+    """Return a completed table in the user's columns, with the levels of categories."""
     nodes = sample.nodes
     return sample.rows if nodes is None or nodes.are_columns else with_levels(nodes, sample.rows)
 
