@@ -20,11 +20,13 @@ __all__ = [
     "DiscreteChildWarning",
     "DummyEdgeWarning",
     "MaxParentsWarning",
+    "MissingCodeWarning",
     "MissingValuesWarning",
     "NonstationaryWarning",
     "NumericTextWarning",
     "OrderPriorWarning",
     "PenaltyRangeWarning",
+    "RedundantColumnsWarning",
     "RepeatedRowsWarning",
     "SampleWeightWarning",
     "SamplingWarning",
@@ -154,6 +156,21 @@ class DummyEdgeWarning(DataWarning):
     """
 
 
+class MissingCodeWarning(DataWarning):
+    """A repeated value stands far from all others of its column, as -999 for missing does.
+
+    Values such as -9, 99, -999 and 0 may be nearer than others. The message has the column, the
+    value, its number of rows, and the call that makes holes of it, for ``missing="em"``. Nothing is
+    said of skewed residuals then: transforming the column would hide the code.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import skbn
+    >>> warnings.filterwarnings("ignore", category=skbn.exceptions.MissingCodeWarning)
+    """
+
+
 class MissingValuesWarning(DataWarning):
     """Missing values leave little to learn from.
 
@@ -203,13 +220,30 @@ class MaxParentsWarning(UserWarning):
     """
 
 
-class RepeatedRowsWarning(DataWarning):
-    """Resamples of a bootstrap make edges of chance from rows that are drawn more than once.
+class RedundantColumnsWarning(DataWarning):
+    """Columns are copies or sums of others up to rounding, or number the rows.
 
-    `BootstrapBNLearner.fit` warns from 50 columns on, and if the networks of resamples have more
-    than 1.5 times the edges of the network of all rows, and five more; not with fewer than four
-    rows for each column. Half-samples, by ``replace=False, sample_fraction=0.5``, draw no row
-    twice.
+    Two columns are copies if they are correlated by more than 0.999, and not only by a common
+    trend. A sum, such as percentages that add up to 99.9 to 100.1, leaves no more of a column than
+    the rounding of all, by the smallest difference of two values of each column. Leave out the
+    columns that the message names.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import skbn
+    >>> warnings.filterwarnings("ignore", category=skbn.exceptions.RedundantColumnsWarning)
+    """
+
+
+class RepeatedRowsWarning(DataWarning):
+    """Rows come several times, in a table or in the resamples of a bootstrap.
+
+    Learners warn if each row of a table comes as often, or most rows come several times, as after a
+    merge of tables. Resamples make edges of chance: `BootstrapBNLearner.fit` warns from 50 columns
+    on, and if the networks of resamples have more than 1.5 times the edges of the network of all
+    rows, and five more; not with fewer than four rows for each column. Half-samples, by
+    ``replace=False, sample_fraction=0.5``, draw no row twice.
 
     Examples
     --------

@@ -96,22 +96,6 @@ def graph_contents(dag: nx.DiGraph) -> tuple[list[Any], list[Any]]:
     return nodes, sorted(edges, key=lambda edge: edge[:2])
 
 
-def in_column_order(dag: nx.DiGraph) -> nx.DiGraph:
-    """Return a graph with its nodes in order if they are the columns' numbers, 0 to m - 1.
-
-    Examples
-    --------
-    >>> list(in_column_order(nx.DiGraph([(2, 0), (0, 1)])))
-    [0, 1, 2]
-    """
-    if {*dag} != {*range(len(dag))} or (nodes := sorted(dag)) == [*dag]:
-        return dag
-    ordered = nx.DiGraph(**dag.graph)
-    ordered.add_nodes_from((node, dag.nodes[node]) for node in nodes)
-    ordered.add_edges_from(dag.edges(data=True))
-    return ordered
-
-
 def parent_masks(dag: nx.DiGraph, nodes: Names | None = None) -> list[int]:
     """Return the masks of each node's parents; bit v stands for the v-th of the nodes.
 

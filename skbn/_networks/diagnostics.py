@@ -1,5 +1,9 @@
 """Warnings about a network that was found: the model may not suit the rows, or the limit is low.
 
+The table may not be what it should be: codes for missing values, columns that are copies or sums of
+others, or number the rows, and repeated rows. Quick tests find suspects; `skbn._data.suspicions`
+looks closely.
+
 Three things contradict linear effects with Gaussian noise: children with few different values,
 strongly skewed residuals, and edges between the dummies of one category.
 
@@ -21,6 +25,7 @@ from skbn._core.graphs import dag_of
 from skbn._core.resources import one_blas_thread
 from skbn._core.subsets import bits_of, members_of
 from skbn._core.text import warn
+from skbn._data import suspicions
 from skbn._data.sample import Sample
 from skbn._networks.gaussian import LinearGaussianModel
 from skbn._regressions.least_squares import neighbours
@@ -56,6 +61,15 @@ _SMALLEST_RESIDUAL = 1e-12
 # long as everything else here for such a table.
 _LARGEST_IN_ONE_THREAD = 1 << 16
 _ROWS_PER_BLOCK = 1024  # temporary arrays stay small
+# Copies and sums are looked for in at most so many columns, and in rows that take at most so many
+# multiplications, but not in fewer rows than these.
+_MOST_COLUMNS, _MOST_PRODUCTS, _FEWEST_OF_MANY = 2000, 2 * 10**7, 500
+_N_PROBES = 4  # rows of which one comes again if most do
+_OF_TABLES: tuple[type[exceptions.DataWarning], ...] = (
+    exceptions.MissingCodeWarning,
+    exceptions.RedundantColumnsWarning,
+    exceptions.RepeatedRowsWarning,
+)
 _FIRST_ROWS = 64  # most columns of many values show more than four of them in these
 
 _FITS_FOLDS = "sklearn.model_selection._validation"  # the module that fits a search's folds
@@ -89,6 +103,8 @@ def warn_about_data(
         n_samples = share.sum() ** 2 / (share**2).sum()  # Kish's (1965) effective number
     n_levels = _n_levels(rows, int(min(_MOST_LEVELS, n_samples // _FEWEST_ROWS_PER_LEVEL)))
     is_number = scorer.nodes.are_numbers
+    of_table = rows, is_number, scorer.families.max_parents
+    has_codes = _warn_about_table(model, _never_set(rows, sample, scorer), *of_table)
     is_number[list(model.exogenous)] = False
     n_levels = {v: n for v, n in n_levels.items() if is_number[v]}
     groups = _joined_dummies(model.parents, rows, [v for v, n in n_levels.items() if n == 2])
@@ -102,7 +118,7 @@ def warn_about_data(
     }
     if children:
         _warn(model, exceptions.DiscreteChildWarning, _about_discrete(model, children, n_levels))
-    if n_samples < _FEWEST_ROWS:
+    if n_samples < _FEWEST_ROWS or has_codes:  # which make residuals skewed
         return
     skewness = _residual_skewness(model, rows, weight)
     if sample.is_set is not None:  # residuals of values that were set say nothing
@@ -138,6 +154,84 @@ def _warn(model: LinearGaussianModel, category: type[exceptions.DataWarning], me
         first, _, _ = message.partition(":")
         message = f"{first}, in a fold of a search. Fit the learner to the table to see which."
     warn(message, category)
+
+
+# The table
+
+
+def _warn_about_table(
+    model: LinearGaussianModel,
+    own: Floats,
+    rows: Floats,
+    is_number: Booleans,
+    max_parents: int,
+) -> bool:
+    """Warn if the table is not what it should be; return whether it has codes for missing values.
+
+    `own` are the rows without the values that were set; `is_number` says which columns are nodes by
+    themselves.
+    """
+    names, n = model.nodes, len(rows)
+    lowest, highest = np.fmin.reduce(own), np.fmax.reduce(own)
+    repeats = ((own == lowest).sum(axis=0) > 1) | ((own == highest).sum(axis=0) > 1)
+    told = dict.fromkeys(_OF_TABLES, "")
+    if (repeats & is_number).any():
+        told[exceptions.MissingCodeWarning] = suspicions.about_codes(
+            names, own, np.flatnonzero(repeats & is_number)
+        )
+    numbering: list[int] = []
+    if any(str(name).startswith("Unnamed") for name in names) or (highest - lowest == n - 1).any():
+        numbering = suspicions.row_numbers(names, rows)
+    if not {*numbering} <= {*model.exogenous}:
+        told[exceptions.RedundantColumnsWarning] = suspicions.about_row_numbers(names, numbering)
+    others = [v for v in range(len(names)) if v not in numbering]
+    numbers = [v for v in others if is_number[v]]
+    most = max(_FEWEST_OF_MANY, _MOST_PRODUCTS // max(len(numbers), 1) ** 2)
+    some = rows[:: -(-n // most)][:, numbers]
+    if not told[exceptions.MissingCodeWarning] and _may_be_redundant(some):
+        modelled = {i for i, v in enumerate(numbers) if v not in model.exogenous}
+        told[exceptions.RedundantColumnsWarning] += suspicions.about_redundance(
+            [names[v] for v in numbers], some, modelled, max_parents
+        )
+    if others and any(_comes_again(row, rows, others) for row in rows[:: 1 + n // _N_PROBES]):
+        told[exceptions.RepeatedRowsWarning] = suspicions.about_repeated_rows(rows[:, others])
+    for category, text in told.items():
+        if text:
+            _warn(model, category, text.strip())
+    return bool(told[exceptions.MissingCodeWarning])
+
+
+def _comes_again(row: Floats, rows: Floats, columns: list[int]) -> bool:
+    """Whether a row comes more than once in a table, by some columns."""
+    first, *others = columns
+    same = rows[rows[:, first] == row[first]]
+    return bool((same[:, others] == row[others]).all(axis=1).sum() > 1)
+
+
+def _never_set(rows: Floats, sample: Sample, scorer: FamilyScorer) -> Floats:
+    """Return these rows, those of a positive weight, with NaN for values that were set."""
+    if sample.is_set is None:
+        return rows
+    counts = slice(None) if sample.weight is None else sample.weight > 0
+    return np.where(scorer.nodes.by_column(sample.is_set[counts]), np.nan, rows)
+
+
+def _may_be_redundant(rows: Floats) -> bool:
+    """Whether a column may be a copy of another or, with enough rows, a sum of others."""
+    rows = rows[~np.isnan(rows).any(axis=1)]
+    n, m = rows.shape
+    if not 1 < m <= _MOST_COLUMNS or n < 3:
+        return False
+    centred = rows - rows.mean(axis=0)
+    norms = np.linalg.norm(centred, axis=0)
+    unit = centred[:, norms > 0] / norms[norms > 0]
+    if n <= m + 1:
+        return bool(np.triu(np.abs(unit.T @ unit), 1).max() > suspicions.LEAST_CORRELATION)
+    try:
+        inverse = np.linalg.inv(np.linalg.qr(unit, mode="r"))
+    except np.linalg.LinAlgError:
+        return True
+    return bool(np.linalg.norm(inverse, axis=1).max() * suspicions.LARGEST_RESIDUAL > 1)
 
 
 # Few values

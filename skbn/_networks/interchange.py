@@ -22,10 +22,11 @@ import numpy as np
 
 from skbn._core.arrays import Floats, finite_number
 from skbn._core.files import replaced_file
-from skbn._core.graphs import check_dag, in_column_order, parameter_graph
+from skbn._core.graphs import check_dag, parameter_graph
 from skbn._core.text import must_be, readable_value
 from skbn._data.nodes import NodeColumn, Nodes
 from skbn._networks.gaussian import LinearGaussianModel
+from skbn._networks.state import in_column_order
 
 # JSON
 

@@ -126,7 +126,7 @@ class NetworkState(
     @property
     def _graph(self) -> nx.DiGraph:
         """The graph, its nodes in the order of the columns."""
-        return graphs.in_column_order(self.dag)
+        return in_column_order(self.dag)
 
     def _structure(self) -> nx.DiGraph:
         """Return the graph without attributes, after checking it."""
@@ -331,6 +331,22 @@ class NetworkState(
             return self.cpdag()
         model = self._parameters() if self._blocks.are_columns else None
         return self._structure() if model is None else model.to_dag()
+
+
+def in_column_order(dag: nx.DiGraph) -> nx.DiGraph:
+    """Return a graph with its nodes in order if they are the columns' numbers, 0 to m - 1.
+
+    Examples
+    --------
+    >>> list(in_column_order(nx.DiGraph([(2, 0), (0, 1)])))
+    [0, 1, 2]
+    """
+    if {*dag} != {*range(len(dag))} or (nodes := sorted(dag)) == [*dag]:
+        return dag
+    ordered = nx.DiGraph(**dag.graph)
+    ordered.add_nodes_from((node, dag.nodes[node]) for node in nodes)
+    ordered.add_edges_from(dag.edges(data=True))
+    return ordered
 
 
 def sets_in(sample: Sample) -> Booleans | None:
