@@ -413,10 +413,15 @@ class GaussianBNImputer(DocLinkMixin, OneToOneFeatureMixin, TransformerMixin, Ba
         Raises
         ------
         ValueError, TypeError
-            As `GaussianBNLearner.fit`.
+            As `GaussianBNLearner.fit`; if X is scores that a network gets no parameters from.
         """
         learner = GaussianBNLearner(missing="em") if self.estimator is None else self.estimator
         fitted = clone(learner).fit(X, sample_weight=sample_weight)
+        if isinstance(X, BaseScores) and not fitted.network_.__sklearn_is_fitted__():
+            raise ValueError(
+                f"X is {type(X).__name__}, so that the network has no parameters, and there is "
+                "nothing to impute with. Fit the imputer to one table."
+            )
         for name in ("feature_names_in_", "n_features_in_"):
             if hasattr(fitted, name):
                 setattr(self, name, getattr(fitted, name))

@@ -18,7 +18,13 @@ from skbn._networks.interchange import own_texts, written
 _NOT_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def to_graphml(network: Any, path: str | os.PathLike[str] | None = None) -> str | None:
+# The layout of larger networks takes longer than all else, and Cytoscape and Gephi have their own.
+_MOST_PLACED = 299
+
+
+def to_graphml(
+    network: Any, path: str | os.PathLike[str] | None = None, *, positions: bool | None = None
+) -> str | None:
     """Return a network as GraphML, or write it to a file for Cytoscape, Gephi, yEd or igraph.
 
     Parameters
@@ -26,15 +32,17 @@ def to_graphml(network: Any, path: str | os.PathLike[str] | None = None) -> str 
     network : GaussianBayesianNetwork
     path : str or path, optional
         The file. An existing file is replaced once everything is written.
+    positions : bool or None, default=None
+        Whether nodes have places, as `plot` would draw them; by default up to 299 nodes have.
 
     Returns
     -------
     text : str, or None with a path
         Edges have the columns of `GaussianBayesianNetwork.to_frame` as attributes, such as
         `weight`, `score_loss`, `reversible`, `probability` and `p_value`, but for those that are
-        not finite, or of which an edge has several. Nodes have `label`, `x` and `y`, where y grows
-        upwards; and, if the network has parameters of single columns, none of them exogenous,
-        `intercept`, `noise_variance`, `mean` and `std`.
+        not finite, or of which an edge has several. Nodes have `label`; `x` and `y`, where y
+        grows upwards, if `positions`; and, if the network has parameters of single columns, none of
+        them exogenous, `intercept`, `noise_variance`, `mean` and `std`.
 
     Raises
     ------
@@ -58,7 +66,7 @@ def to_graphml(network: Any, path: str | os.PathLike[str] | None = None) -> str 
     >>> nx.parse_graphml(text).edges["ash", "hue"]
     {'reversible': True}
     """
-    graph = _described(network)
+    graph = _described(network, positions)
     for name in graph:
         if _NOT_XML.search(name):
             raise ValueError(
@@ -68,13 +76,16 @@ def to_graphml(network: Any, path: str | os.PathLike[str] | None = None) -> str 
     return written("\n".join(nx.generate_graphml(graph)), path)
 
 
-def to_gml(network: Any, path: str | os.PathLike[str] | None = None) -> str | None:
+def to_gml(
+    network: Any, path: str | os.PathLike[str] | None = None, *, positions: bool | None = None
+) -> str | None:
     """Return a network as GML, or write it to a file for Cytoscape, Gephi, yEd or igraph.
 
     Parameters
     ----------
     network : GaussianBayesianNetwork
     path : str or path, optional
+    positions : bool or None, default=None
         As for `to_graphml`.
 
     Returns
@@ -103,23 +114,25 @@ def to_gml(network: Any, path: str | os.PathLike[str] | None = None) -> str | No
     >>> nx.parse_gml(text).edges["ash", "hue"]
     {'reversible': 1}
     """
-    graph = _described(network)
+    graph = _described(network, positions)
     for _, data in graph.nodes(data=True):
-        data["graphics"] = {"x": data.pop("x"), "y": -data.pop("y")}
+        if "x" in data:
+            data["graphics"] = {"x": data.pop("x"), "y": -data.pop("y")}
         _rename(data)
     for _, _, data in graph.edges(data=True):
         _rename(data)
     return written("\n".join(nx.generate_gml(graph)), path)
 
 
-def _described(network: Any) -> nx.DiGraph:
+def _described(network: Any, positions: bool | None) -> nx.DiGraph:
     """Return a new graph with texts as nodes, and with numbers, texts and bools as attributes."""
     check_network(network)
     names = own_texts(network.nodes, str)
     graph = nx.DiGraph()
-    places = picture_positions(network.dag, 1.0)
+    is_placed = len(names) <= _MOST_PLACED if positions is None else positions
+    places = picture_positions(network.dag, 1.0) if is_placed else {}
     for node, name in names.items():
-        graph.add_node(name, label=name, x=places[node][0], y=places[node][1])
+        graph.add_node(name, label=name, **dict(zip("xy", places.get(node, ()), strict=False)))
     table, edges = network._edge_columns()
     columns = {k: np.asarray(table[k]).tolist() for k in table if k not in ("parent", "child")}
     times = Counter(edges)
@@ -178,7 +191,7 @@ def to_dagitty(
         What dagitty is to find adjustment sets for.
     pos : mapping of node to (x, y), optional
         Where to draw each node; y grows upwards, as in a picture of matplotlib. By default in
-        layers, as `plot` does.
+        layers, as `plot` does; from 300 nodes on dagitty places them.
 
     Returns
     -------
@@ -214,16 +227,18 @@ def to_dagitty(
     roles = {"exposure": _listed(exposure, nodes), "outcome": _listed(outcome, nodes)}
     for name, own in roles.items():
         _check_known(own, nodes, name)
-    if pos is None:
+    if pos is None and len(nodes) <= _MOST_PLACED:
         pos = picture_positions(network.dag, _POINTS)
-    _check_known(pos, nodes, "pos")
-    _check_known(nodes, list(pos), "network", "pos")
+    if pos is not None:
+        _check_known(pos, nodes, "pos")
+        _check_known(nodes, list(pos), "network", "pos")
     lines = []
     for node in nodes:
-        x, y = pos[node]
         options = [name for name, own in roles.items() if node in own]
-        options.append(f'pos="{x:.3f},{0.0 - y:.3f}"')  # dagitty's y grows downwards
-        lines.append(f"{quoted[node]} [{', '.join(options)}]")
+        if pos is not None:
+            x, y = pos[node]
+            options.append(f'pos="{x:.3f},{0.0 - y:.3f}"')  # dagitty's y grows downwards
+        lines.append(quoted[node] + f" [{', '.join(options)}]" * bool(options))
     graph = network.cpdag() if cpdag else network.dag
     weights = {} if cpdag else _standardised(network)
     for a, b, data in graph.edges(data=True):

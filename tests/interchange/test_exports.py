@@ -196,6 +196,18 @@ def test_graph_files_have_all_figures(network, kind, tmp_path):
         assert (data["mean"], data["std"]) == pytest.approx([*network[node]])
 
 
+def test_large_networks_have_no_places():
+    path = GaussianBayesianNetwork(nx.path_graph(300, nx.DiGraph))
+    assert {*nx.parse_graphml(to_graphml(path)).nodes["7"]} == {"label"}
+    assert "graphics" not in to_gml(path)
+    assert "pos=" not in to_dagitty(path)
+    placed = nx.parse_graphml(to_graphml(path, positions=True)).nodes["7"]
+    assert {*placed} == {"label", "x", "y"}
+    small = GaussianBayesianNetwork(nx.DiGraph(["ab"]))
+    assert "graphics" in to_gml(small)
+    assert {*nx.parse_graphml(to_graphml(small, positions=False)).nodes["a"]} == {"label"}
+
+
 def test_graph_files_of_a_posterior_have_probabilities(wine):
     posterior = GaussianBNPosterior().fit(StandardScaler().fit_transform(wine.iloc[:, 8:]))
     graph = nx.parse_graphml(to_graphml(posterior.median_network_))

@@ -75,6 +75,14 @@ def test_means_are_of_rows_in_which_something_counts():
     assert posterior.score(rows[[*range(40, 45), 55]]) == pytest.approx(expected)
 
 
+def test_an_imputer_needs_parameters():
+    rows = correlated_rows(3, 60, np.random.default_rng(0))
+    scores = LocalScoreTransformer().fit_transform(rows)
+    raises("Fit the imputer to one table", GaussianBNImputer().fit, scores[:30] + scores[30:])
+    rows[0, 1] = np.nan
+    assert not np.isnan(GaussianBNImputer().fit(scores).transform(rows)).any()
+
+
 def test_units_do_not_cost_digits():
     scale = np.array([1e-8, 1e8, 1.0, 1e-3, 1e5])
     network, rows = fitted(1)
