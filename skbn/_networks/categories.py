@@ -10,17 +10,19 @@ the indicators e(l),
 
 N(x | e) is the Gaussian of the numbers given the indicators, and P(l_c | ...) the regression of a
 category's indicators on those of the categories before it, its negative shares set to 0 and scaled
-to sum to 1; for the first one, its shares. Members of an equivalence class have the same N, and the
-same P(l) unless more than two categories are joined. With one category and all edges this is linear
-discriminant analysis with the covariance of maximum likelihood.
+to sum to 1; for the first one, its shares. Members of an equivalence class have the same N and, of
+one or two categories, the same P(l). With one category and all edges this is linear discriminant
+analysis with the covariance of maximum likelihood.
 
 As N(x | e) = N(e | x) N(x) / N(e), all that is needed are Gaussians of the indicators:
 
     P(l | x) is proportional to P(l) N(e(l) | x) / N(e(l)).
 
-Nodes that an experimenter set, and exogenous ones, come before all categories: in P(l), given
-categories are conditions of the regressions, and given numbers h multiply each factor by
-N(e_c | levels before, h) / N(e_c | levels before), which is scaled to sum to 1 again.
+Nodes that an experimenter set, and exogenous ones, come before all categories. Categories among
+them are conditions of all these regressions and densities. Numbers h are evidence like x if all
+other categories follow them. Otherwise each factor of P(l) is multiplied by
+N(e_c | levels before, h) / N(e_c | levels before) and scaled again, so that what is set changes
+nothing but what follows it.
 """
 
 from __future__ import annotations
@@ -31,6 +33,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.linalg import eigh
 from scipy.sparse.csgraph import connected_components
 from scipy.special import ndtr
 
@@ -82,20 +85,19 @@ class _Normal(NamedTuple):
         return self.mean - self.mean @ slopes, slopes, precisions
 
     def with_variances(self, whole: _Normal, blocks: list[slice]) -> _Normal:
-        """Return the same, with the variances that indicators of some blocks have by their shares.
+        """Return the same, with the variances that indicators of some categories have by shares.
 
-        They lack the correlations of exogenous numbers. `whole` has the shares, and the variances
-        that the model has without conditions.
+        `whole` has the shares, and the variances that the network has without conditions.
         """
         factor = self.factor.copy()
         for own in blocks:
             of_own, shares, of_whole = factor[:, own], whole.mean[0, own], whole.factor[:, own]
+            covariance = of_own.T @ of_own
             lacking = np.diag(shares) - np.outer(shares, shares) - of_whole.T @ of_whole
-            wanted = of_own.T @ of_own + lacking
-            if np.linalg.eigvalsh(wanted)[0] > _LEAST_SHARE:
-                root = np.asarray(np.linalg.cholesky(wanted).T)
-                scale = solve_triangular(triangular_factor(of_own), root)
-                factor[:, own] = of_own @ scale
+            wanted = covariance + lacking
+            if np.linalg.eigvalsh(wanted)[0] > _LEAST_SHARE:  # the map is that of any coding
+                values, vectors = eigh(covariance, wanted)
+                factor[:, own] = of_own @ (vectors / np.sqrt(values)) @ vectors.T @ wanted
         return _Normal(self.mean, triangular_factor(factor))
 
 
@@ -123,17 +125,20 @@ class _Levels(NamedTuple):
     quadratic: Floats
 
     @classmethod
-    def of(cls, blocks: list[slice], shares: _Normal, held: _Normal, seen: _Normal) -> _Levels:
-        """Return those of three Gaussians of the indicators.
+    def of(
+        cls, blocks: list[slice], shares: _Normal, unset: _Normal, held: _Normal, seen: _Normal
+    ) -> _Levels:
+        """Return those of four Gaussians of the indicators.
 
-        They are given the categories that were set or are exogenous, all nodes that were set or are
-        exogenous, and these with the numbers that are observed.
+        They are the one that shares follow from, and those given the categories that were set or
+        are exogenous, all such nodes, and these with the numbers that are observed.
         """
-        means, slopes, precisions = shares.in_order(blocks)
+        means, slopes, _ = shares.in_order(blocks)
+        unset_means, unset_slopes, precisions = unset.in_order(blocks)
         held_means, held_slopes, held_precisions = held.in_order(blocks)
-        ratios = held_means @ held_precisions - means @ precisions
+        ratios = held_means @ held_precisions - unset_means @ precisions
         ratios += np.diag(precisions - held_precisions) / 2
-        ratio_slopes = held_slopes @ held_precisions - slopes @ precisions
+        ratio_slopes = held_slopes @ held_precisions - unset_slopes @ precisions
         before, after = held.precision(), seen.precision()
         linear, quadratic = seen.mean @ after - held.mean @ before, (before - after) / 2
         return cls(blocks, means, slopes, ratios, ratio_slopes, linear, quadratic)
@@ -221,7 +226,8 @@ def _log_sum(logs: Floats) -> Floats:
 
 
 def _probabilities(log_weights: Floats) -> Floats:
-    return np.asarray(np.exp(log_weights - _log_sum(log_weights)))
+    weights = np.exp(log_weights - log_weights.max(axis=1, keepdims=True))
+    return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
 
 def _chosen(probabilities: Floats, uniform: Floats) -> Integers:
@@ -285,7 +291,7 @@ def missing_levels(
         return _Normal(*model.conditional_factor(at.tolist(), known, of))
 
     is_given = is_held & ~is_number & (before.noise_variance > 0)
-    unset = replace(before, exogenous=())
+    free_model = replace(before, exogenous=())
     follows = _reached(own, np.flatnonzero(is_held & is_number).tolist())
     outside = [v for v in before.exogenous if is_number[v]]
     lacks_correlations = _reached(before, outside if len(outside) > 1 else [])
@@ -297,19 +303,20 @@ def missing_levels(
         ends = np.cumsum([len(c) for c in inside]).tolist()
         blocks = [slice(end - len(c), end) for c, end in zip(inside, ends, strict=True)]
         every = [i for c in inside for i in c]
-        shares = normal(unset.given(np.flatnonzero(is_given).tolist()), is_given, every)
+        whole = normal(free_model, is_in & False, every)
+        unset = normal(free_model.given(np.flatnonzero(is_given).tolist()), is_given, every)
+        shares = unset.with_variances(whole, blocks)
         lacking = [b for c, b in zip(inside, blocks, strict=True) if lacks_correlations[c[0]]]
-        if lacking:
-            shares = shares.with_variances(normal(unset, is_in & False, every), lacking)
+        unset = unset.with_variances(whole, lacking)
         at = [columns.index(i) for i in every if not is_seen[i]]
         if noise is None and not follows[every].any() and not (is_in & is_seen).any():
-            found = _clipped(shares.mean, blocks), shares.factor.T @ shares.factor
+            found = _clipped(unset.mean, blocks), unset.factor.T @ unset.factor
         else:
-            held = shares if follows[every].all() else normal(own, is_outside, every)
+            held = unset if follows[every].all() else normal(own, is_outside, every)
             seen = normal(own, is_outside | (is_in & is_seen & is_number), every)
             hidden = [b for c, b in zip(inside, blocks, strict=True) if not is_seen[c[0]]]
             uniform = None if noise is None else ndtr(noise[:, columns[at[0]]])
-            levels = _Levels.of(blocks, shares, held, seen)
+            levels = _Levels.of(blocks, shares, unset, held, seen)
             found = levels.moments(rows[:, every], hidden, uniform)
         values[:, at], covariances[np.ix_(range(n), at, at)] = found
     return columns, values, covariances

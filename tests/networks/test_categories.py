@@ -145,6 +145,22 @@ def test_holes_of_any_kind_are_mixtures_over_all_levels():
                 assert_allclose(filled[node].iloc[i], mean[at], rtol=1e-8)
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_equivalent_networks_answer_alike(seed):
+    rng = np.random.default_rng(seed)
+    X = table().assign(x=rng.normal(size=150))
+    dag = nx.DiGraph()
+    dag.add_nodes_from(X.columns)
+    order = [X.columns[i] for i in rng.permutation(5)]
+    dag.add_edges_from(edge for edge in itertools.combinations(order, 2) if rng.random() < 0.6)
+    network = GaussianBayesianNetwork(dag).fit(X)
+    other = GaussianBayesianNetwork.from_cpdag(network.cpdag()).fit(X[X.columns[::-1]])
+    for given in (["y", "z", "x"], ["y", "x"]):
+        expected = network.predict(X, ["g", "h"], given=given)
+        found = other.predict(X, ["g", "h"], given=given)
+        assert_allclose(found[expected.columns], expected, atol=1e-6)
+
+
 def test_predictions_have_standard_deviations():
     network, X = sparse()
     names, given = network.columns_.nodes, ["y", "x"]
