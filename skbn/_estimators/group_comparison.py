@@ -14,9 +14,11 @@ variances (Hsu 1938, "Contribution to the theory of Student's t-test as applied 
 two samples").
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, permutations
 from typing import Any
 
 import numpy as np
@@ -37,8 +39,10 @@ from skbn._estimators.fitting import constraints_of, read_scores
 from skbn._estimators.learner import GaussianBNLearner
 from skbn._estimators.posterior import GaussianBNPosterior
 from skbn._networks.descriptions import standard_errors
+from skbn._networks.estimation import errors_by_em
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._posterior.network_posterior import NetworkPosterior
+from skbn._regressions.set_function import SCORE_ACCURACY
 from skbn._scores.criteria import BIC, BGe
 from skbn._scores.local_scores import LocalScores
 from skbn._solver.certificate import descendants_of
@@ -194,7 +198,12 @@ class GroupComparison(TableRepr):
 
 
 def compare_groups(
-    X: Any, groups: Any, estimator: Any = None, *, level: float = 0.95
+    X: Any,
+    groups: Any,
+    estimator: Any = None,
+    *,
+    interventions: Any = None,
+    level: float = 0.95,
 ) -> GroupComparison:
     """Ask whether groups of rows share a network, and which coefficients differ.
 
@@ -205,7 +214,7 @@ def compare_groups(
     Parameters
     ----------
     X : array-like or data frame of shape (n_samples, n_features), or LocalScores
-        The rows of all groups, without missing values.
+        The rows of all groups. Values may be missing for a learner with ``missing="em"``.
     groups : array-like of shape (n_samples,) or str
         The label of each row, or the name of a data frame's column that has them, which is then not
         compared. The labels of a pandas Series go to the rows of the same labels; categories keep
@@ -215,6 +224,8 @@ def compare_groups(
         scores of the best networks, for more columns. Its settings hold for all answers. By default
         ``GaussianBNPosterior("bge")``. For `BGe` with ``nu=None`` the columns of a table are
         standardised, and the prior means of each group are the means of all rows.
+    interventions : data frame or array-like of bool, or sequence of length n_samples, optional
+        Which columns an experimenter set in each row, as in `GaussianBNLearner.fit`.
     level : float, default=0.95
         The probability with which the intervals of all differences hold together, from 0 to 1.
 
@@ -245,6 +256,10 @@ def compare_groups(
     labels, so that the choice does not favour edges that differ by chance. Each edge
     that it lacks is tested as well, added to the child's parents, unless it would close a cycle.
     Bonferroni's correction is for all edges that there might be.
+
+    With missing values, the one structure is found by structural EM over all groups, and only its
+    edges are tested, by the observed information of each group. With interventions, the structure
+    is chosen from deviations from the means of rows in which nothing was set, if a group has some.
 
     Examples
     --------
@@ -279,17 +294,14 @@ def compare_groups(
     if labels is not None:
         check_labels(labels, X)
         X, groups = without_groups(X, labels, groups)
-    table = read_scores(given, X, needs_rows=True)
-    if not isinstance(table, LocalScores) or not table.sample.is_complete:
+    table = read_scores(given, X, interventions=interventions, needs_rows=True)
+    takes_holes = isinstance(given, GaussianBNLearner)
+    if not isinstance(table, LocalScores) or not (table.sample.is_complete or takes_holes):
         raise ValueError(
-            "compare_groups needs the rows of one table without missing values. Complete the table "
-            "first, by GaussianBNImputer for example."
+            "compare_groups needs the rows of one table, without missing values. Complete it "
+            'first, by GaussianBNImputer for example, or pass GaussianBNLearner(missing="em").'
         )
-    if table.sample.is_set is not None:
-        raise ValueError(
-            "compare_groups takes no interventions. Add the LocalScores of the groups, and compare "
-            "the evidence or scores of their sum."
-        )
+    has_holes = not table.sample.is_complete
     rows = _rows_of_groups(groups, table.sample)
     scores = table
     if X is not table and isinstance(table.criterion, BGe) and table.criterion.nu is None:
@@ -297,7 +309,7 @@ def compare_groups(
     scores = _with_one_prior(scores)
     given.set_params(nodes=None, criterion=None)
     of_groups = {label: scores._with_sample(scores.sample[at]) for label, at in rows.items()}
-    added: Any = sum(of_groups.values())
+    added: Any = None if has_holes else sum(of_groups.values())
 
     def fitted(estimator: Any) -> tuple[Any, Any, list[Any]]:
         """Return the fits to all rows, to one structure of all groups, and to each group."""
@@ -305,7 +317,9 @@ def compare_groups(
             _of_group(label, lambda: clone(estimator).fit(of_groups[label]))  # noqa: B023
             for label in rows
         ]
-        return clone(estimator).fit(scores), clone(estimator).fit(added), own
+        one = clone(estimator).fit(scores)
+        shared = None if has_holes else clone(estimator).fit(added)
+        return one, shared, own
 
     fits = fitted(given)
     searched = fits if isinstance(given, GaussianBNLearner) else None
@@ -314,16 +328,20 @@ def compare_groups(
         searched = fitted(_learner_like(given))
     one, shared, own = fits if searched is None else searched
     value = "log_evidence_" if has_evidence else "network_score_"
-    answers = [getattr(each, value) for each in (one, shared)]
-    answers.append(sum(getattr(each, value) for each in own))
+    of_shared = _by_em(given, [*of_groups.values()], own) if has_holes else getattr(shared, value)
+    answers = [getattr(one, value), of_shared, sum(getattr(each, value) for each in own)]
     learner = given if isinstance(given, GaussianBNLearner) else _learner_like(given)
-    deviations = _with_one_prior(scores._with_sample(_deviations(scores.sample, rows.values())))
+    centred = _deviations(scores.sample, rows.values(), own if has_holes else None)
+    deviations = _with_one_prior(scores._with_sample(centred))
     structure = clone(learner).fit(deviations).network_
 
     parents = [mask_of(each) for each in parents_in(structure.dag, table.columns)]
     constraints = constraints_of(given, table)
-    problems = {
-        label: _least_squares(table, at, constraints, parents) for label, at in rows.items()
+    problems: dict[Hashable, TableProblem | _ByEM | None] = {
+        label: _ByEM.of(structure, table._with_sample(table.sample[at]))
+        if has_holes
+        else _least_squares(table, at, constraints, parents)
+        for label, at in rows.items()
     }
     known = {label: problem for label, problem in problems.items() if problem is not None}
     n_edges = sum(mask.bit_count() for mask in constraints.allowed)
@@ -331,6 +349,8 @@ def compare_groups(
     joined = None
     if isinstance(given, GaussianBNPosterior):
         joined = [each.edge_probabilities_ for each in (fits[1], *fits[2])]
+    if has_holes:  # no other edge is tested
+        constraints = constraints._replace(allowed=parents)
     columns, units = _differences(table, problems, constraints, parents, joined, level, n_tests)
     return GroupComparison(
         [*rows],
@@ -370,7 +390,7 @@ def _standardised(sample: Sample) -> Sample:
     summary = sample.summary
     scale = np.ldexp(np.linalg.norm(summary.factor, axis=0), summary.exponent)
     unit = np.where(scale > 0, scale / np.sqrt(summary.n_samples), 1.0)
-    return Sample(sample.rows / unit, sample.weight, sample.labels, sample.nodes)
+    return Sample(sample.rows / unit, sample.weight, sample.labels, sample.nodes, sample.is_set)
 
 
 def _with_one_prior(scores: LocalScores) -> LocalScores:
@@ -391,12 +411,62 @@ def _learner_like(posterior: GaussianBNPosterior) -> GaussianBNLearner:
     return learner.set_params(search="exact" if is_exact else "order", missing="error")
 
 
-def _deviations(sample: Sample, groups: Iterable[Integers]) -> Sample:
-    """Return the rows as deviations from the means of their groups."""
+def _deviations(sample: Sample, groups: Iterable[Integers], own: Sequence[Any] | None) -> Sample:
+    """Return the rows as deviations from the means of their groups, or of their own networks."""
     rows = sample.rows.copy()
-    for at in groups:
-        rows[at] -= sample[at].summary.column_means
-    return Sample(rows, sample.weight, sample.labels, sample.nodes)
+    for i, at in enumerate(groups):
+        if own is not None:
+            model = own[i].network_._model()
+            known = dict(zip(model.nodes, model.mean, strict=True))
+            rows[at] -= [known.get(name, 0.0) for name in own[i]._searched_.nodes.column_names]
+            continue
+        free = at if sample.is_set is None else at[~sample.is_set[at].any(axis=1)]
+        rows[at] -= sample[free if len(free) else at].summary.column_means
+    return Sample(
+        *(rows, sample.weight, sample.labels, sample.nodes, sample.is_set),
+        may_miss=own is not None,
+    )
+
+
+def _by_em(learner: Any, of_groups: Sequence[LocalScores], fits: Sequence[Any]) -> float:
+    """Return the score of the best structure that structural EM finds for all groups together.
+
+    Each step searches the sum of the rows that EM expects, and scores what it finds by an EM of
+    each group.
+    """
+    best = -np.inf
+    while True:
+        expected: Any = sum(each._searched_.scores for each in fits)
+        found = clone(learner).fit(expected).dag_
+        others = [pair for pair in permutations(found, 2) if not found.has_edge(*pair)]
+        fixed = {"required_edges": [*found.edges], "forbidden_edges": others}
+        fits = [clone(learner).set_params(**fixed).fit(each) for each in of_groups]
+        score = sum(each.network_score_ for each in fits)
+        if score <= best + SCORE_ACCURACY:
+            return best
+        best = score
+
+
+@dataclass(frozen=True)
+class _ByEM:
+    """The parameters of a group's rows with holes, with their errors."""
+
+    fitted: GaussianBayesianNetwork
+    errors: Floats
+    freedom: Floats
+
+    @classmethod
+    def of(cls, structure: GaussianBayesianNetwork, scores: LocalScores) -> _ByEM | None:
+        """Fit a structure to the rows; None if they do not determine its parameters."""
+        try:
+            fitted = clone(structure).fit(scores)
+        except ValueError:
+            return None
+        sample, is_set = fitted._rows_and_set(scores, None, None)
+        return cls(fitted, *errors_by_em(sample, is_set, fitted._graph_of_columns()))
+
+    def network(self, _: list[int]) -> GaussianBayesianNetwork:
+        return self.fitted
 
 
 def _least_squares(
@@ -418,7 +488,7 @@ def _least_squares(
 
 def _differences(
     table: LocalScores,
-    problems: dict[Hashable, TableProblem | None],
+    problems: dict[Hashable, TableProblem | _ByEM | None],
     constraints: Constraints,
     parents: list[int],
     joined: list[Floats] | None,
@@ -472,7 +542,7 @@ def _differences(
 
 
 def _coefficients(
-    problems: Sequence[TableProblem | None], constraints: Constraints, parents: list[int]
+    problems: Sequence[TableProblem | _ByEM | None], constraints: Constraints, parents: list[int]
 ) -> tuple[list[tuple[int, int]], Floats]:
     """Return pairs of columns, and in each group their coefficients, errors and freedom.
 
@@ -502,17 +572,21 @@ def _coefficients(
 
 
 def _of_pairs(
-    problem: TableProblem | None, parents: list[int], pairs: list[tuple[int, int]]
+    problem: TableProblem | _ByEM | None, parents: list[int], pairs: list[tuple[int, int]]
 ) -> Floats:
     """Return the coefficients of edges, their standard errors and degrees of freedom, (3, k)."""
     found = np.full((3, len(pairs)), np.nan)
     if problem is None:
         return found
-    scorer, coef = problem.scorer, problem.model(parents).coef
-    of_columns = scorer.nodes.parents_of_columns(parents)
-    errors, freedom = standard_errors(scorer.group_statistics, of_columns)
+    if isinstance(problem, _ByEM):
+        nodes, coef = problem.fitted._blocks, problem.fitted.coef_
+        errors, freedom = problem.errors, problem.freedom
+    else:
+        nodes, coef = problem.scorer.nodes, problem.model(parents).coef
+        of_columns = nodes.parents_of_columns(parents)
+        errors, freedom = standard_errors(problem.scorer.group_statistics, of_columns)
     for i, (p, x) in enumerate(pairs):
-        ends = scorer.nodes.columns_of([p]), scorer.nodes.columns_of([x])
+        ends = nodes.columns_of([p]), nodes.columns_of([x])
         if [len(each) for each in ends] == [1, 1]:
             (a,), (b,) = ends
             found[:, i] = coef[a, b], errors[a, b], freedom[b]

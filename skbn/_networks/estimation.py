@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skbn._core.arrays import Booleans
+from skbn._core.arrays import Booleans, Floats
 from skbn._core.graphs import propagate
 from skbn._core.resources import one_blas_thread
-from skbn._core.subsets import members_of
+from skbn._core.subsets import bits_of, members_of
 from skbn._core.text import readable_value
 from skbn._data.nodes import Nodes
 from skbn._data.sample import Sample
@@ -205,3 +205,79 @@ def model_of(found: Estimate, rows: IncompleteRows, graph: GraphOfColumns) -> Li
     mean = propagate(intercept, coef, graph.parents)
     rest = coef, intercept, mean, noise, graph.fixed, tuple(graph.exogenous)
     return LinearGaussianModel([*graph.blocks.column_names], graph.parents, *rest)
+
+
+_STEP = 1e-4  # of differences, in units in which columns have variance 1
+
+
+@one_blas_thread()
+def errors_by_em(
+    sample: Sample, is_set: Booleans | None, graph: GraphOfColumns
+) -> tuple[Floats, Floats]:
+    """Return standard errors of the coefficients that EM finds, and degrees of freedom.
+
+    They are those of the observed information. Its score is that of the complete rows that EM
+    expects (Fisher's identity); differences of it are taken as by Jamshidian & Jennrich (2000),
+    "Standard errors for EM estimation". Without holes they are those of least squares. A child has
+    as many degrees of freedom as rows in which it and any of its parents are both observed, less
+    its coefficients.
+
+    Returns
+    -------
+    std_err : ndarray of shape (m, m)
+        NaN without an edge, and if the parameters are not identified.
+    freedom : ndarray of shape (m,)
+    """
+    masks, rows = (
+        joined_outside(graph.parents, graph.exogenous),
+        rows_with_holes(sample, graph, is_set),
+    )
+    found = em_of_network(rows, graph, saturated_em(rows))
+    m, n, group_of = len(masks), rows.n_of_groups, rows.patterned.group_of
+    parent, child = np.nonzero(bits_of(masks, m).T)
+    k, every = len(parent), np.arange(m)
+    scatter = found.scatter / n[:, np.newaxis, np.newaxis]
+    start = np.zeros(k + 2 * m)  # coefficients, intercepts, logarithms of noise variances
+    for x, mask in enumerate(masks):
+        own, moments = members_of(mask), scatter[group_of[x]]
+        coef = np.linalg.solve(moments[np.ix_(own, own)], moments[own, x])
+        mean = found.expected_mean[group_of[x]]
+        start[:k][child == x] = coef
+        start[k + x] = mean[x] - coef @ mean[own]
+        start[k + m + x] = np.log(moments[x, x] - coef @ moments[own, x])
+
+    def score(parameters: Floats) -> Floats:
+        contrast = np.eye(m)  # column x times the columns is x less what its parents explain
+        contrast[parent, child] = -parameters[:k]
+        intercept, noise = parameters[k : k + m], np.exp(parameters[k + m :])
+        paths = np.linalg.inv(contrast)
+        mean, covariance = intercept @ paths, paths.T @ (noise[:, np.newaxis] * paths)
+        begin = Estimate(
+            *(mean, covariance, -np.inf, np.tile(mean, (len(n), 1))),
+            *(n[:, np.newaxis, np.newaxis] * covariance, 0),
+        )
+        expected = estimate(rows, masks, begin, tolerance=np.inf)
+        means = expected.expected_mean
+        left = (means @ contrast)[group_of, every] - intercept
+        own_n = n[group_of]
+        products = (expected.scatter @ contrast)[group_of, :, every].T  # columns by residuals
+        of_columns = products + own_n * left * means[group_of].T
+        squares = (contrast * products).sum(axis=0) + own_n * left**2
+        return np.concatenate(
+            [of_columns[parent, child] / noise[child], own_n * left / noise, squares / noise / 2]
+        )
+
+    steps = _STEP * np.eye(len(start))
+    information = [(score(start - step) - score(start + step)) / (2 * _STEP) for step in steps]
+    std_err, freedom = np.full((m, m), np.nan), np.zeros(m)
+    for x, mask in enumerate(masks):
+        family = [*members_of(mask), x]
+        together = rows.of_group(int(group_of[x])).pair_weights()[family, x]
+        freedom[x] = together.min() - len(family)
+    symmetric = (np.array(information) + np.array(information).T) / 2
+    if np.linalg.eigvalsh(symmetric)[0] > 0:
+        variance = np.diag(np.linalg.inv(symmetric))[:k]
+        own_n = n[group_of[child]]
+        variance = variance * own_n / (own_n - bits_of(masks, m).sum(axis=1)[child] - 1)
+        std_err[parent, child] = np.sqrt(variance) * rows.scale[child] / rows.scale[parent]
+    return std_err, freedom

@@ -1,5 +1,7 @@
 """compare_groups: against single fits, enumeration, and regressions of statsmodels' kind."""
 
+from itertools import permutations
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -10,7 +12,14 @@ from scipy.special import logsumexp
 from scipy.stats import t
 from sklearn.datasets import load_wine
 
-from skbn import BGe, GaussianBNLearner, GaussianBNPosterior, LocalScoreTransformer, compare_groups
+from skbn import (
+    BGe,
+    GaussianBayesianNetwork,
+    GaussianBNLearner,
+    GaussianBNPosterior,
+    LocalScoreTransformer,
+    compare_groups,
+)
 from skbn.exceptions import ApproximateEvidenceWarning
 
 COLUMNS = ["alcohol", "color_intensity", "flavanoids", "hue"]
@@ -150,8 +159,70 @@ def test_groups_of_categories(wines):
     assert not frame["differs"][with_hue].any()
 
 
+def experiment(seed, holes=0.0):
+    """Rows of two groups, in some of which column 1 was set; means and one weight differ."""
+    rng = np.random.default_rng(seed)
+    is_set, groups = np.zeros((300, 3), dtype=bool), np.arange(300) % 2
+    is_set[:, 1] = rng.random(300) < 0.3
+    a = rng.normal(size=300) + groups
+    b = np.where(is_set[:, 1], 2 * rng.normal(size=300), a * (0.3 + groups) + rng.normal(size=300))
+    rows = np.column_stack([a, b, 0.8 * b + rng.normal(size=300) - groups])
+    rows[(rng.random(rows.shape) < holes) & ~is_set] = np.nan
+    return rows, is_set, groups
+
+
+@pytest.mark.filterwarnings("ignore::skbn.exceptions.MissingValuesWarning")
+@pytest.mark.parametrize("holes", [0.0, 0.15])
+def test_experiments_are_compared_by_the_rows_that_count(holes):
+    rows, is_set, groups = experiment(0, holes)
+    learner = GaussianBNLearner(missing="em" if holes else "error")
+    found = compare_groups(rows, groups, learner, interventions=is_set)
+    assert {*found.structure.dag.edges} == {(0, 1), (1, 2)}
+    frame = found.to_frame()
+    differing = frame[frame["differs"]]
+    assert differing[["parent", "child"]].values.tolist() == [[0, 1]]
+    assert -1.5 < differing["difference"].item() < -0.5
+    for label in (0, 1):
+        own = GaussianBayesianNetwork(found.structure.dag)
+        own.fit(rows[groups == label], interventions=is_set[groups == label])
+        np.testing.assert_allclose(found.networks[label].coef_, own.coef_)
+
+
+@pytest.mark.filterwarnings("ignore::skbn.exceptions.MissingValuesWarning")
+def test_one_structure_with_holes_is_the_best_of_all():
+    rows, _, groups = experiment(1)
+    rows[np.random.default_rng(0).random(rows.shape) < 0.2] = np.nan
+    found = compare_groups(rows, groups, GaussianBNLearner(missing="em"))
+    totals = []
+    for parents in all_dags(3):
+        edges = {(p, c) for c, own in enumerate(parents) for p in own}
+        others = [pair for pair in permutations(range(3), 2) if pair not in edges]
+        fixed = GaussianBNLearner(missing="em", required_edges=[*edges], forbidden_edges=others)
+        totals.append(sum(fixed.fit(rows[groups == k]).network_score_ for k in (0, 1)))
+    assert found.answers["one structure"] == pytest.approx(max(totals), abs=1e-4)
+    own = [GaussianBNLearner(missing="em").fit(rows[groups == k]).network_score_ for k in (0, 1)]
+    assert found.answers["own structures"] == pytest.approx(sum(own))
+
+
+def test_holes_that_say_nothing_change_no_difference():
+    rows, _, groups = experiment(2)
+    alone = np.array([[0.5, np.nan, np.nan], [1.0, np.nan, np.nan]])  # of a column without parents
+    found = compare_groups(
+        np.vstack([rows, alone]), [*groups, 0, 1], GaussianBNLearner(missing="em")
+    )
+    expected = compare_groups(rows, groups, GaussianBNLearner())
+    names = ["parent", "child", "difference", "low", "high", "p_value"]
+    edges = expected.to_frame().query("is_edge")[names]
+    assert {*found.structure.dag.edges} == {(0, 1), (1, 2)}
+    pd.testing.assert_frame_equal(found.to_frame()[names], edges.reset_index(drop=True), rtol=0.02)
+
+
 def test_what_cannot_be_compared_is_refused(wines):
     table, target = wines
+    holes = table.mask(np.eye(*table.shape, dtype=bool))
+    augmented = GaussianBNPosterior(missing="augment")
+    advice = r'or pass GaussianBNLearner\(missing="em"\)'
+    raises(advice, compare_groups, holes, target, augmented)
     raises("value for each of the 178 rows", compare_groups, table, [0, 1])
     raises("two groups or more", compare_groups, table, np.zeros(178))
     raises("missing value for row 0", compare_groups, table, [None, *target[1:]])

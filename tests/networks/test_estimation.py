@@ -11,6 +11,7 @@ from scipy.stats import chi2, multivariate_normal
 from sklearn.exceptions import ConvergenceWarning
 
 from skbn import GaussianBayesianNetwork, GaussianBNLearner, LocalScoreTransformer
+from skbn._networks.estimation import errors_by_em
 from skbn.exceptions import MissingValuesWarning
 
 pytestmark = pytest.mark.filterwarnings("ignore::skbn.exceptions.DataWarning")
@@ -169,6 +170,49 @@ def never_together():
     X = pd.DataFrame({"a": a, "b": b, "c": c, "d": d})
     X.loc[:199, "a"] = X.loc[200:, ["b", "d"]] = np.nan
     return X
+
+
+@pytest.mark.parametrize("with_targets", [False, True])
+def test_errors_after_em_are_those_of_least_squares_without_holes(with_targets):
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(80, 4)) @ np.triu(rng.normal(size=(4, 4))) * [1.0, 10.0, 100.0, 0.01]
+    dag = nx.DiGraph([(0, 1), (0, 2), (1, 2), (2, 3)])
+    is_set = np.zeros((80, 4), dtype=bool)
+    is_set[::3, 1] = with_targets
+    network = GaussianBayesianNetwork(dag).fit(rows, interventions=is_set)
+    sample, targets = network._rows_and_set(rows, None, is_set)
+    errors, freedom = errors_by_em(sample, targets, network._graph_of_columns())
+    frame = network.to_frame()
+    at = frame["parent"], frame["child"]
+    assert_allclose(errors[at], frame["std_err"], rtol=1e-6)
+    assert_allclose(freedom[at[1]], [(~is_set[:, c]).sum() - dag.in_degree(c) - 1 for c in at[1]])
+    assert np.isnan(errors).sum() == 16 - 4
+
+
+def test_errors_with_holes_are_those_of_the_likelihood():
+    """By second differences of the log-likelihood, with few holes and many."""
+    X = table(60, seed=3, share=0.2)[["a", "b", "c"]]
+    network = GaussianBayesianNetwork(nx.DiGraph([("a", "b"), ("b", "c")])).fit(X)
+    sample, _ = network._rows_and_set(X, None, None)
+    errors, _ = errors_by_em(sample, None, network._graph_of_columns())
+    start = np.r_[network.coef_[[0, 1], [1, 2]], network.intercept_, network.noise_variance_]
+    dag = network.dag_
+
+    def minus(parameters):
+        for (a, b), weight in zip([("a", "b"), ("b", "c")], parameters, strict=False):
+            dag.edges[a, b]["weight"] = weight
+        for v, node in enumerate("abc"):
+            dag.nodes[node].update(intercept=parameters[2 + v], noise_variance=parameters[5 + v])
+        return -GaussianBayesianNetwork(dag).logpdf(X).sum()
+
+    information, steps = np.empty((8, 8)), 1e-3 * np.eye(8)
+    for i, j in np.ndindex(8, 8):
+        corners = [(1, 1), (1, -1), (-1, 1), (-1, -1)]
+        terms = [s * t * minus(start + s * steps[i] + t * steps[j]) for s, t in corners]
+        information[i, j] = sum(terms) / 4e-6
+    expected = np.sqrt(np.diag(np.linalg.inv(information))[:2])
+    expected *= np.sqrt(60 / (60 - 2))  # as least squares divide by the degrees of freedom
+    assert_allclose(errors[[0, 1], [1, 2]], expected, rtol=1e-3)
 
 
 APART = [("a", "b"), ("a", "d")]
