@@ -12,7 +12,7 @@ A wrong value also makes the residuals of its column's children large. To find t
 each value given *all* others of its row: there the wrong one stands out.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,11 +22,16 @@ from scipy.special import chdtrc, ndtr, ndtri, stdtr
 from skbn._core.arrays import Floats
 from skbn._core.subsets import members_of
 from skbn._core.text import readable_value
+from skbn._data.nodes import Nodes
 from skbn._data.statistics import Groups
 from skbn._displays.notebook import frame_of
+from skbn._networks.categories import levels_given_parents, of_all_levels
 from skbn._networks.gaussian import LinearGaussianModel
-from skbn._networks.inference import like_pandas
+from skbn._networks.inference import like_pandas, shares_of_levels
 from skbn._regressions.least_squares import solve_triangular, triangular_factor
+
+# Probabilities that differ by less are equal, and p-values are not smaller than the second.
+_ROUNDING, _LEAST = 1e-9, 1e-300
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -34,9 +39,10 @@ class Anomalies:
     """How well rows and their values follow a network, as its method `anomalies` returns it.
 
     Values are *cells*: (n, m) arrays, or data frames with the index of a pandas table, with a
-    column for each node, or for each column of a node of several. They are NaN where a value or one
-    of its parents is missing, and in exogenous columns and categories, whose noise is not
-    Gaussian.
+    column for each node, or for each column of a node of numbers. They are NaN where a value or one
+    of its parents is missing, and in exogenous columns. The p-value of a category is the
+    probability, given its parents, of all levels that are no more probable than its own; residuals
+    and `given_others` it has none.
 
     Parameters
     ----------
@@ -55,7 +61,7 @@ class Anomalies:
     log_density : ndarray or pandas.Series of shape (n,)
         As `logpdf`, in nats.
     values, expected : of shape (n, m)
-        The table, and what the parents predict.
+        The table, and what the parents predict: of a category, the most probable level.
 
     See Also
     --------
@@ -129,7 +135,7 @@ def anomalies(
     groups: Groups | None,
     *,
     in_fit: bool,
-    left_out: Collection[int],
+    nodes: Nodes,
 ) -> Anomalies:
     """Return how well the rows of a table follow a network, or several of the same nodes.
 
@@ -144,15 +150,14 @@ def anomalies(
         The statistics from which least squares estimated the model, if known.
     in_fit : bool
         Whether it was estimated from these rows.
-    left_out : collection of int
-        The columns that have no p-values.
+    nodes : Nodes
     """
     log_density = np.full(len(rows), -np.inf)
     totals: list[Any] = [0.0] * 6
     counts: list[Any] = [0] * 6
     for model in models:
         log_density = np.logaddexp(log_density, model.log_density(rows))
-        for i, part in enumerate(_by_model(model, rows, groups, in_fit, left_out)):
+        for i, part in enumerate(_by_model(model, rows, groups, in_fit, nodes)):
             totals[i] = totals[i] + np.where(np.isnan(part), 0.0, part)
             counts[i] = counts[i] + ~np.isnan(part)
     with np.errstate(invalid="ignore"):
@@ -160,8 +165,22 @@ def anomalies(
         lower, upper, of_rows, residuals, given_others, expected = means
     p_values = 2 * np.minimum(lower, upper)
 
-    def cells(values: Floats) -> Any:
-        return like_pandas(values, X, models[0].nodes, is_single=False)
+    names, kept = [*models[0].nodes], [*range(rows.shape[1])]
+    categories = {nodes.columns_of([v])[0]: v for v in _categories(nodes)}
+    for i, v in categories.items():  # a category's cell is in its first column
+        names[i] = nodes.names[v]
+        kept = [k for k in kept if k not in nodes.columns_of([v])[1:]]
+
+    def cells(values: Any) -> Any:
+        return like_pandas(values[:, kept], X, [names[k] for k in kept], is_single=False)
+
+    def shown(values: Floats) -> Any:
+        result = values.astype(object) if categories else values
+        for i, v in categories.items():
+            levels, shares = shares_of_levels(nodes, v, values)
+            result[:, i] = [None if np.isnan(s[0]) else levels[s.argmax()] for s in shares]
+        result = cells(result)
+        return result.infer_objects() if hasattr(result, "infer_objects") else result
 
     def by_row(values: Floats, name: str) -> Any:
         return like_pandas(values[:, np.newaxis], X, [name], is_single=True)
@@ -173,8 +192,8 @@ def anomalies(
         cells(given_others),
         by_row(_adjusted(of_rows), "p_value"),
         by_row(log_density - np.log(len(models)), "log_density"),
-        cells(rows),
-        cells(expected),
+        shown(rows),
+        shown(expected),
     )
 
 
@@ -183,7 +202,7 @@ def _by_model(
     rows: Floats,
     groups: Groups | None,
     in_fit: bool,
-    left_out: Collection[int],
+    nodes: Nodes,
 ) -> tuple[Floats, ...]:
     """Return both tails' probabilities, rows' p-values, residuals, given others, and expected."""
     differences, outside = model.residuals(rows), [*model.exogenous]
@@ -198,16 +217,31 @@ def _by_model(
     else:
         residuals = differences / np.sqrt(model.noise_variance)
         freedom = np.full(rows.shape[1], np.inf)
-    residuals[:, [*{*left_out, *model.exogenous}]] = np.nan
+    categories, expected = _categories(nodes), rows - differences
+    residuals[:, [*nodes.columns_of(categories), *model.exogenous]] = np.nan
     lower, upper = (
         np.where(np.isinf(freedom), ndtr(each), stdtr(np.minimum(freedom, 1e9), each))
         for each in (residuals, -residuals)
     )
+    for v in categories:
+        own = nodes.columns_of([v])
+        if own[0] not in model.exogenous:  # the levels that are no more probable than the own one
+            shares = levels_given_parents(model, nodes, v, rows)
+            probability = (shares * of_all_levels(rows[:, own])).sum(axis=1, keepdims=True)
+            tail = (shares * (shares <= probability * (1 + _ROUNDING))).sum(axis=1)
+            lower[:, own[0]] = upper[:, own[0]] = np.clip(tail, _LEAST, 1.0) / 2
+            expected[:, own] = shares[:, 1:]
     p_values = 2 * np.minimum(lower, upper)
     counts = np.count_nonzero(~np.isnan(p_values), axis=1)
     sums = np.nansum(ndtri(p_values / 2) ** 2, axis=1)
     of_rows = np.where(counts, chdtrc(np.maximum(counts, 1), sums), np.nan)
-    return lower, upper, of_rows, residuals, _given_others(model, differences), rows - differences
+    given_others = _given_others(model, differences)
+    given_others[:, nodes.columns_of(categories)] = np.nan
+    return lower, upper, of_rows, residuals, given_others, expected
+
+
+def _categories(nodes: Nodes) -> list[int]:
+    return [v for v, node in enumerate(nodes.names) if node in nodes.levels]
 
 
 def _adjusted(p_values: Floats) -> Floats:

@@ -39,7 +39,7 @@ from scipy.special import ndtr
 
 from skbn._core.arrays import Booleans, Floats, Integers
 from skbn._core.graphs import propagate, topological_order
-from skbn._core.subsets import bits_of
+from skbn._core.subsets import bits_of, members_of
 from skbn._core.text import readable_name, readable_value, warn
 from skbn._data.nodes import Nodes
 from skbn._displays.notebook import TableRepr, frame_of
@@ -320,6 +320,24 @@ def missing_levels(
             found = levels.moments(rows[:, every], hidden, uniform)
         values[:, at], covariances[np.ix_(range(n), at, at)] = found
     return columns, values, covariances
+
+
+def levels_given_parents(model: LinearGaussianModel, nodes: Nodes, v: int, rows: Floats) -> Floats:
+    """Return the probabilities of a category's levels, (n, n_levels), given its parents alone.
+
+    They are NaN where the level or a parent is missing. Other categories count as Gaussian.
+    """
+    own = nodes.columns_of([v])
+    parents = members_of(model.parents[own[0]])
+    first = {name: nodes.columns_of([u])[0] for u, name in enumerate(nodes.names)}
+    near = {k: each for k, each in nodes.levels.items() if first[k] in [own[0], *parents]}
+    known, found = np.full(rows.shape, np.nan), np.full((len(rows), len(own)), np.nan)
+    known[:, parents] = rows[:, parents]
+    at = ~np.isnan(rows[:, [*own, *parents]]).any(axis=1)
+    if at.any():
+        of_near = replace(nodes, levels=near)
+        _, found[at], _ = missing_levels(model, model.before or model, of_near, known[at])
+    return np.clip(of_all_levels(found), 0.0, 1.0)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -1206,10 +1206,8 @@ class GaussianBayesianNetwork(NetworkState):
         in_fit: bool = False,
     ) -> Anomalies:
         """Return what does not follow these models of the network's nodes."""
-        blocks = self._blocks
-        categories = [v for v, node in enumerate(blocks.names) if node in blocks.levels]
-        rows, left_out = self._rows_of(X), blocks.columns_of(categories)
-        return anomalies.anomalies(models, rows, X, groups, in_fit=in_fit, left_out=left_out)
+        nodes, rows = self._blocks, self._rows_of(X)
+        return anomalies.anomalies(models, rows, X, groups, in_fit=in_fit, nodes=nodes)
 
     @overload
     def do(self, interventions: Mapping[Hashable, float | str | bool]) -> Self: ...

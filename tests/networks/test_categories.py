@@ -300,3 +300,36 @@ def test_augmented_tables_have_levels():
     ).fit(holes)
     for complete in posterior.imputed_tables_:
         assert {*complete[:, 1]} == {*"abc"}
+
+
+def test_a_level_is_an_anomaly_if_those_as_improbable_are():
+    X = table()
+    network = GaussianBayesianNetwork(nx.DiGraph([("g", "h"), ("y", "g"), ("g", "z")])).fit(X)
+    holes = X.copy()
+    holes.loc[0, "y"], holes.loc[1, "h"] = np.nan, None
+    found = network.anomalies(holes)
+    rows = X[["y"]].to_numpy()
+    of_g = reference.linear_discriminant(rows, X["g"].to_numpy(), np.ones(len(X)), rows)
+    shares = pd.crosstab(X["g"], X["h"], normalize="index")
+    assert list(found.p_values.columns) == network.nodes
+    for i in range(2, 40):
+        own = of_g[i]["abc".index(X["g"][i])]
+        expected = of_g[i][of_g[i] <= own + 1e-9].sum()
+        assert found.unadjusted_p_values["g"][i] == pytest.approx(expected)
+        own = shares.loc[X["g"][i]]
+        own_sum = own[own <= own[X["h"][i]] + 1e-9].sum()
+        assert found.unadjusted_p_values["h"][i] == pytest.approx(own_sum)
+        assert found.expected["g"][i] == "abc"[of_g[i].argmax()]
+        assert found.values["g"][i] == X["g"][i]
+    assert np.isnan(found.p_values["g"][0])
+    assert np.isnan(found.p_values["h"][1])
+    assert pd.isna(found.values["h"][1])
+    assert found.values["y"].dtype == float
+    wrong = X.assign(y=X["y"].where(X.index != 3, 60 - 1e3))
+    wrong["g"] = X["g"].where(X.index != 3, "c")
+    listed = network.anomalies(wrong).to_frame()
+    assert ("g", 3) in {*zip(listed["column"], listed["row"], strict=True)}
+    assert listed["row_p_value"].min() < 1e-6
+    posterior = GaussianBNPosterior(nodes="auto").fit(X)
+    of_networks = posterior.anomalies(wrong, n_samples=10, random_state=0)
+    assert list(of_networks.p_values.columns) == [*X.columns]

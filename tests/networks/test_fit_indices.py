@@ -337,19 +337,3 @@ def test_missing_and_exogenous_values():
     ]
     assert found.row_p_values.isna().tolist() == [True, False, False]
     assert np.isfinite(found.given_others["a"][1])
-
-
-def test_categories_have_no_p_values():
-    rng = np.random.default_rng(0)
-    s = rng.choice([*"uv"], 80)
-    table = pd.DataFrame({"s": pd.Categorical(s), "x": rng.normal(size=80) + 3 * (s == "v")})
-    network = GaussianBNLearner(nodes="auto").fit(table).network_
-    found = network.anomalies(table)
-    assert found.p_values.notna().sum().tolist() == [0, 80]
-
-
-def test_refused(drawn):
-    with pytest.raises(ValueError, match="in_fit=True takes a network that knows the rows"):
-        drawn.anomalies(drawn.sample(3), in_fit=True)
-    raises("has no noise", drawn.do({0: 1}).anomalies, drawn.sample(3))
-    raises("level must be above 0", drawn.anomalies(drawn.sample(3)).to_frame, level=0)
