@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from skbn._core.arrays import Floats, Random
 from skbn._core.estimator import Interval, check_parameters, fit_method, listeners_of
 from skbn._core.graphs import fixed_parent_masks, parent_masks
+from skbn._core.other_names import answers_other_names
 from skbn._core.resources import one_blas_thread, say
 from skbn._core.subsets import members_of
 from skbn._core.text import must_be, warn
@@ -53,6 +54,7 @@ _MANY = 50
 _FROM_0_TO_1 = Interval(Real, 0, 1, closed="both")
 
 
+@answers_other_names
 @dataclass(eq=False, repr=False)
 class BootstrapBNLearner(EnsembleMixin, OneNetworkEstimator):
     """Learn a network from each of many resamples of the rows, and average these networks.

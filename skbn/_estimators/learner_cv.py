@@ -13,6 +13,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 
 from skbn._core.arrays import Floats, Integers, is_listed
 from skbn._core.estimator import StrOptions, fit_method
+from skbn._core.other_names import answers_other_names
 from skbn._core.resources import FEWEST_COLUMNS, Resources, explained, run_all, say
 from skbn._core.text import must_be, readable_value, warn
 from skbn._data.encoding import require_levels
@@ -28,6 +29,7 @@ from skbn._solver.solve import problem_of, solve, work_of
 from skbn.exceptions import DegenerateColumnsError, PenaltyRangeWarning
 
 
+@answers_other_names
 @dataclass(eq=False, repr=False)
 class GaussianBNLearnerCV(NetworkLearner):
     """Find the best Gaussian Bayesian network, with a penalty chosen by cross-validation.

@@ -16,6 +16,7 @@ from skbn._core.arrays import Floats, Integers, Random, as_integer, random_seeds
 from skbn._core.columns import column_number
 from skbn._core.estimator import Interval, StrOptions, fit_method, random_generator
 from skbn._core.graphs import dag_of
+from skbn._core.other_names import answers_other_names
 from skbn._core.resources import Resources
 from skbn._core.text import readable_value, warn
 from skbn._data.nodes import Nodes
@@ -59,6 +60,7 @@ from skbn.exceptions import OrderPriorWarning, SamplingWarning
 _DENSITY_DRAWS = 1000
 
 
+@answers_other_names
 @dataclass(eq=False, repr=False)
 class GaussianBNPosterior(EnsembleMixin, SearchParameters, NetworkEstimator):
     """Find the exact posterior probability of every edge, path and parent set.

@@ -17,6 +17,7 @@ from skbn._core.estimator import (
     check_parameters,
     fit_method,
 )
+from skbn._core.other_names import answers_other_names
 from skbn._core.resources import one_blas_thread
 from skbn._data.nodes import Nodes
 from skbn._data.sample import Sample, summarise
@@ -30,6 +31,7 @@ from skbn._scores.local_scores import LocalScores
 from skbn._solver.incomplete_problem import expected_sample
 
 
+@answers_other_names
 @dataclass(eq=False, repr=False)
 class LocalScoreTransformer(
     DocLinkMixin,

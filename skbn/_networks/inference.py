@@ -6,15 +6,23 @@ Each function takes the network's model, and what users give to the method of th
 from __future__ import annotations
 
 import sys
-from collections.abc import Container, Hashable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Container, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from importlib import import_module
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from sklearn import get_config
 
-from skbn._core.arrays import Booleans, Floats, Random, is_listed, numbers_in
+from skbn._core.arrays import (
+    Booleans,
+    Floats,
+    Random,
+    as_integer,
+    finite_number,
+    is_listed,
+    numbers_in,
+)
 from skbn._core.columns import by_label, is_missing, is_series, named_nodes, reject_unknown
 from skbn._core.estimator import StrOptions, random_generator
 from skbn._core.graphs import require_finite
@@ -23,7 +31,7 @@ from skbn._core.text import readable_name, readable_value
 from skbn._data.containers import array_of, as_numpy, missing_in
 from skbn._data.encoding import encoded_rows
 from skbn._data.nodes import Nodes
-from skbn._data.table import REMEDY, Table, numbers_of
+from skbn._data.table import REMEDY, Table, numbers_of, read_columns
 from skbn._displays.notebook import TableRepr, frame_of
 from skbn._missing.incomplete_rows import rows_by_pattern
 from skbn._networks.categories import (
@@ -33,6 +41,7 @@ from skbn._networks.categories import (
     of_all_levels,
 )
 from skbn._networks.gaussian import LinearGaussianModel, require_exogenous_values, stacked
+from skbn._networks.intervals import WithinBounds, read_bounds
 
 # As in sklearn.set_config(transform_output=...)
 CONTAINERS = {"transform": [StrOptions({"default", "pandas", "polars"}), None]}
@@ -114,8 +123,7 @@ def values_of_columns(given: Any, nodes: Nodes, parameter: str) -> dict[int, flo
 def _indicators(nodes: Nodes, own: list[int], node: Any, value: Any, parameter: str) -> list[Any]:
     """Return the values of a category's indicators, for a level or a list of them."""
     levels = nodes.levels[node]
-    # A tuple may be a level.
-    is_list = is_listed(value) and not (isinstance(value, tuple) and value in levels)
+    is_list = is_listed(value) and not isinstance(value, tuple)  # which may be a level
     given = list(value) if is_list else [value[()] if isinstance(value, np.ndarray) else value]
     for level in given:
         if not isinstance(level, Hashable) or is_missing(level) or level not in levels:
@@ -136,6 +144,11 @@ def _parts(nodes: Nodes, own: list[int], node: Any, value: Any, parameter: str) 
     if isinstance(value, Mapping) or (is_series(value) and len(own) > 1):
         of_columns = by_label(value, f"{parameter}[{node!r}]", "column")
         value = [of_columns[each] for each in columns if each in of_columns]
+    elif len(own) == 1 and isinstance(value, tuple):
+        raise ValueError(
+            f"{parameter}: the value of node {node!r} is the tuple {readable_value(value)}. Give a "
+            "list of values for several scenarios, and intervals to condition."
+        )
     elif len(own) == 1:
         value = [value]
     elif is_listed(value) and all(map(is_listed, value)):  # a row for each scenario
@@ -420,7 +433,28 @@ def _distribution(
     levels: dict[Hashable, Any] = {
         node: nodes.levels_of(v) for v, node in enumerate(of_nodes) if node in nodes.levels
     }
-    return GaussianDistribution(own, mean, covariance, of_nodes, levels)
+    varies = np.diagonal(covariance, axis1=-2, axis2=-1) > 0
+    loose = {column for column, own_varies in zip(own, varies.T, strict=True) if own_varies.any()}
+    unknown = [node for node in levels if loose & {*of_nodes[node]}]
+    return GaussianDistribution(own, mean, covariance, of_nodes, levels, unknown)
+
+
+def within(found: GaussianDistribution, intervals: Mapping[Any, Any]) -> GaussianDistribution:
+    """Return a distribution given that some of its nodes lie in intervals."""
+    (of_all, *others) = found._whole("Intervals in evidence")
+    if others or found.mean.ndim > 1:
+        raise ValueError(
+            "evidence has intervals and lists of values for several scenarios. Give single values "
+            "beside intervals, and ask once for each scenario."
+        )
+    of_all = of_all._replace(bounds=read_bounds(intervals, found.nodes, "evidence"))
+    for v in of_all.bounds:
+        if found.covariance[v, v] == 0:
+            raise ValueError(
+                f"evidence: node {found.nodes[v]!r} has no noise, so that it has one value. Leave "
+                "its interval out."
+            )
+    return replace(found, of_all=of_all)._with(*of_all.moments())
 
 
 class GaussianMarginal(NamedTuple):
@@ -458,6 +492,12 @@ class GaussianDistribution(TableRepr):
         its columns are there.
     levels : mapping of hashable to list of hashables, optional
         The levels of each category, whose columns are the indicators of all but the first.
+    unknown : list of hashables, optional
+        The categories over whose levels it is a mixture.
+    of_all : WithinBounds, optional
+        If some nodes are known to lie in intervals: the Gaussian without, and these.
+    standard_error : ndarray of shape (m,), optional
+        The standard errors of the means, which are drawn if two nodes or more lie in intervals.
 
     See Also
     --------
@@ -488,6 +528,9 @@ class GaussianDistribution(TableRepr):
     covariance: Floats
     columns: Mapping[Hashable, list[Hashable]] = field(default_factory=dict)
     levels: Mapping[Hashable, list[Any]] = field(default_factory=dict)
+    unknown: Sequence[Hashable] = ()
+    of_all: WithinBounds | None = None
+    standard_error: Floats | None = None
 
     _alignments = "lrr"
     _header = "node", "mean", "standard deviation"
@@ -521,7 +564,151 @@ class GaussianDistribution(TableRepr):
         if is_single and len(v) == 1:
             one = mean[..., 0], self.standard_deviation[..., v[0]]
             return GaussianMarginal(*(each if each.ndim else float(each) for each in one))
-        return GaussianDistribution(chosen, mean, covariance, self.columns, self.levels)
+        errors = None if self.standard_error is None else self.standard_error[v]
+        return replace(self, nodes=chosen)._with(mean, covariance, errors)
+
+    def _with(self, mean: Floats, covariance: Floats, errors: Floats | None) -> Self:
+        return replace(self, mean=mean, covariance=covariance, standard_error=errors)
+
+    def _whole(self, what: str) -> list[WithinBounds]:
+        """Return the Gaussian of each scenario; raise if it is a mixture."""
+        if self.unknown:
+            raise ValueError(
+                f"{what} take one Gaussian, and this is a mixture over the levels of "
+                f"{readable_value(self.unknown)}. Give these levels to condition."
+            )
+        if self.of_all is not None:
+            return [self.of_all]
+        return [
+            WithinBounds(self.nodes, each, self.covariance, {}) for each in np.atleast_2d(self.mean)
+        ]
+
+    def _by_scenario(self, values: Sequence[Any]) -> Any:
+        """Return what each scenario has, or the only one's."""
+        return np.asarray(values) if self.mean.ndim > 1 else values[0]
+
+    def probability(
+        self, event: Mapping[Any, Any] | None = None, /, *, return_std: bool = False, **more: Any
+    ) -> Any:
+        """Return the probability that nodes lie in intervals, or that a category has a level.
+
+        Parameters
+        ----------
+        event : dict of node to (low, high), optional
+            With `inf` for an open end. Nodes may also be keywords: ``probability(F=(25, inf))``.
+        return_std : bool, default=False
+            Whether to return the standard error as well.
+
+        Returns
+        -------
+        probability : float, or ndarray of shape (k,) for k scenarios
+            Exact for one node with an interval, here or in the evidence, by quadrature to about
+            1e-6 for two, and else an estimate by 20,000 draws.
+        standard_error : float or ndarray of shape (k,)
+
+        Raises
+        ------
+        ValueError
+            If there is no such node, an interval is none, or categories are unknown.
+
+        Examples
+        --------
+        >>> from math import inf
+        >>> from sklearn.datasets import load_wine
+        >>> from skbn import GaussianBNLearner
+        >>> wine = load_wine(as_frame=True).data[["alcohol", "proline", "hue", "ash"]]
+        >>> network = GaussianBNLearner().fit(wine).network_
+        >>> strong = network.condition({"alcohol": (14, inf)})
+        >>> round(strong.probability(proline=(1000, inf)), 4)
+        0.6568
+        """
+        asked = {**(event or {}), **more}
+        if len(asked) == 1 and {*asked} <= {*self.levels}:
+            ((node, level),) = asked.items()
+            return self[node][level]
+        whole = self._whole("Probabilities of intervals")
+        found = [each.probability(read_bounds(asked, each.nodes, "event")) for each in whole]
+        values, errors = (self._by_scenario(each) for each in zip(*found, strict=True))
+        return (values, errors) if return_std else values
+
+    def quantile(self, q: float) -> Floats:
+        """Return the value of each node below which it lies with probability q.
+
+        Parameters
+        ----------
+        q : float
+            From 0 to 1.
+
+        Returns
+        -------
+        values : ndarray of shape (m,), or (k, m) for k scenarios
+
+        Raises
+        ------
+        ValueError
+            If q is not from 0 to 1, or categories are unknown.
+        """
+        if not 0 <= finite_number(q, "q") <= 1:
+            raise ValueError(f"q must be from 0 to 1; got {readable_value(q)}.")
+        found = [each.quantiles(self.nodes, q) for each in self._whole("Quantiles")]
+        return np.asarray(self._by_scenario(found))
+
+    def sample(self, n_samples: int = 1, random_state: Any = None) -> Any:
+        """Draw rows.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+        random_state : int, RandomState, Generator or None, default=None
+
+        Returns
+        -------
+        rows : ndarray of shape (n_samples, m), or (k, n_samples, m) for k scenarios
+            A data frame if scikit-learn's `transform_output` asks for one, without scenarios.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If `n_samples` is not a positive integer, or categories are unknown.
+        """
+        n, rng = as_integer(n_samples, "n_samples", least=1), random_generator(random_state)
+        whole = self._whole("Samples")
+        own = [whole[0].nodes.index(node) for node in self.nodes]
+        rows = self._by_scenario([each.sample(n, rng)[:, own] for each in whole])
+        return rows if rows.ndim > 2 else _in_container(rows, self.nodes, None)
+
+    def logpdf(self, X: Any) -> Floats:
+        """Return the log density of rows, in nats.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, m)
+            With a column for each node.
+
+        Returns
+        -------
+        log_density : ndarray of shape (n,), or (k, n) for k scenarios
+
+        Raises
+        ------
+        ValueError
+            If columns are missing, categories are unknown, or there is no density, because some
+            nodes determine others; with intervals, if nodes are left out.
+        """
+        whole = self._whole("Densities")
+        if {*self.nodes} != {*whole[0].nodes}:
+            raise ValueError(
+                "With intervals, the density of some nodes alone is unknown. Ask the whole "
+                "distribution, which condition returns."
+            )
+        rows = read_columns(Table(X), whole[0].nodes, self.nodes)
+        try:
+            return np.asarray(self._by_scenario([each.log_density(rows) for each in whole]))
+        except np.linalg.LinAlgError:
+            raise ValueError(
+                "These nodes have no density: some determine others, or have no noise. Leave them "
+                "out, by distribution[[...]]."
+            ) from None
 
     def to_frame(self) -> Any:
         """Return the nodes' means and standard deviations as a table.
@@ -567,7 +754,12 @@ class GaussianDistribution(TableRepr):
         of_nodes = f"{n_nodes} node{'s' * (n_nodes != 1)}"
         n = len(np.atleast_2d(self.mean))
         scenarios = f" in {n} scenario{'s' * (n != 1)}" if self.mean.ndim > 1 else ""
-        return f"Distribution of {of_nodes}{scenarios}"
+        inside = ""
+        if self.of_all is not None:
+            names, ends = self.of_all.nodes, self.of_all.bounds.items()
+            parts = [f"{readable_name(names[v])} from {a:g} to {b:g}" for v, (a, b) in ends]
+            inside = f", given {', '.join(parts)}"
+        return f"Distribution of {of_nodes}{scenarios}{inside}"
 
     def _rows(self) -> list[tuple[str, str, str]]:
         names, means, deviations = self._of_all_levels()

@@ -886,9 +886,10 @@ class GaussianBayesianNetwork(NetworkState):
         evidence : dict of node to float or array of floats, or pandas.Series
             It may be empty. If it names all nodes, the result has none. A value that is None, NaN
             or pandas.NA gives nothing. Arrays or lists have a value for each of k scenarios, and
-            all have the same length; a single value holds in all scenarios. A category is given by
-            a level, another node of several columns by a list of their values, or by one of
-            shape (k, n_columns).
+            all have the same length; a single value holds in all scenarios. A tuple (low, high) is
+            an interval in which the value is known to lie, such as ``(3, inf)``. A category is
+            given by a level, another node of several columns by a list of their values, or by one
+            of shape (k, n_columns).
 
         Returns
         -------
@@ -936,10 +937,13 @@ class GaussianBayesianNetwork(NetworkState):
         (0.0, 1.414)
         """
         model = self._model()
-        known = known_values(evidence, self.nodes, "evidence")
-        values = inference.values_of_columns(known, self._blocks, "evidence")
+        known, blocks = known_values(evidence, self.nodes, "evidence"), self._blocks
+        singles = {node for node, own in self.nodes_.items() if [node] == own}
+        intervals = {v: known.pop(v) for v in singles & {*known} if isinstance(known[v], tuple)}
+        values = inference.values_of_columns(known, blocks, "evidence")
         gaussian.require_exogenous_values(self.exogenous, known)
-        return inference.condition(model, self._blocks, values)
+        found = inference.condition(model, blocks, values)
+        return inference.within(found, intervals) if intervals else found
 
     def predict(
         self, X: Any, target: Any = None, given: Any = None, *, return_std: bool = False
