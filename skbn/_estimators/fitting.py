@@ -43,8 +43,6 @@ _LESS_TO_PROVE = (
     "Raise time_limit, lower max_parents, or raise tol to what differences in score do not matter."
 )
 _MOST_SHOWN = 5
-# A resample or fold of many may have none of so few rows.
-_FEW_ROWS = 10
 
 PARAMETER_CONSTRAINTS: dict[str, list[Any]] = {
     "criterion": [StrOptions(set(criteria.CRITERIA)), criteria.Criterion],
@@ -566,39 +564,3 @@ def _warn_about_starts(learner: BaseEstimator) -> None:
         f"random_state, and keep the highest network_score_.{usual}",
         ConvergenceWarning,
     )
-
-
-# Folds and resamples that lack a column's values
-
-
-def uneven_columns(sample: Sample, drawn: Any, columns: list[Any]) -> list[Any]:
-    """Return the columns that lose a value in some drawn rows, or may in others like them."""
-    rows, nodes = sample.rows, sample.nodes
-    sources = [*range(len(columns))]
-    if nodes is not None:
-        columns, sources = nodes.labels, [column.source for column in nodes.columns]
-        for v, node in enumerate(nodes.names):
-            if node in nodes.levels:  # the first level has no indicator
-                own = nodes.columns_of([v])
-                rows = np.column_stack([rows, 1 - rows[:, own].sum(axis=1)])
-                sources.append(sources[own[0]])
-    is_constant = np.fmin.reduce(rows[drawn]) == np.fmax.reduce(rows[drawn])
-    if is_constant.any():  # also name columns that are constant in other resamples
-        others = ((rows != np.nanmedian(rows, axis=0)) & ~np.isnan(rows)).sum(axis=0)
-        is_constant |= others <= min(_FEW_ROWS, len(rows) // 4)
-    return [columns[x] for x in sorted({sources[j] for j in np.flatnonzero(is_constant)})]
-
-
-def labels_in_code(columns: list[Any], more: Sequence[str] = (), *, as_text: bool = True) -> str:
-    """Return the code of labels that say which values a row has in some columns of X."""
-    values = [
-        *more,
-        *(
-            f"X[{name!r}]" if isinstance(name, str) else f"numpy.asarray(X)[:, {name}]"
-            for name in columns
-        ),
-    ]
-    if len(values) == 1 and not as_text:
-        return values[0]
-    together = values[0] if len(values) == 1 else f"zip({', '.join(values)})"
-    return f"[str(value) for value in {together}]"

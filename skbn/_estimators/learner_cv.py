@@ -26,7 +26,7 @@ from skbn._solver.engines import EXACT, SearchSettings
 from skbn._solver.planner import plan_searches
 from skbn._solver.problem import Problem, Shape
 from skbn._solver.solve import problem_of, solve, work_of
-from skbn.exceptions import DegenerateColumnsError, PenaltyRangeWarning
+from skbn.exceptions import PenaltyRangeWarning
 
 
 @answers_other_names
@@ -492,15 +492,13 @@ class HeldOutScores:
         def explain(error: ValueError) -> str:
             sizes = f"{len(train)} rows and holds out {len(test)}"
             text = f"In a fold of cv that learns from {sizes}: {error}"
-            scores = self.problem.scores
-            columns = fitting.uneven_columns(scores.sample, train, scores.columns)
-            if not (columns and isinstance(error, DegenerateColumnsError)):
+            if not (names := getattr(error, "constant_columns", [])):
                 return text
-            labels = fitting.labels_in_code(columns)
-            names = ", ".join(map(repr, columns))
+            values = [f"X[{c!r}]" if isinstance(c, str) else f"X[:, {c}]" for c in names]
+            labels = f"[str(values) for values in zip({', '.join(values)})]"
             return (
-                f"{text} Or let all folds have all values of {names}, if each is in two rows or "
-                f"more: cv=list(StratifiedKFold({max(2, len(self.splits))}).split(X, {labels})), "
+                f"{text} Or let all folds have all values of {', '.join(map(repr, names))}, if "
+                f"each is in two rows or more: cv=list(StratifiedKFold(5).split(X, {labels})), "
                 "after `from sklearn.model_selection import StratifiedKFold`."
             )
 

@@ -37,13 +37,7 @@ from skbn._core.text import readable_value
 from skbn._data.row_values import no_weight, read_row_groups
 from skbn._data.sample import Sample
 from skbn._displays.display import fitted_step
-from skbn._estimators.fitting import (
-    constraints_of,
-    labels_in_code,
-    network_of,
-    search_settings,
-    uneven_columns,
-)
+from skbn._estimators.fitting import constraints_of, network_of, search_settings
 from skbn._estimators.learner import GaussianBNLearner
 from skbn._estimators.learner_cv import searches_at_a_time
 from skbn._networks.network import GaussianBayesianNetwork
@@ -248,6 +242,8 @@ def _check_blocks(sample: Sample, block_length: int, replace: bool, stratify: An
 
 # The share of rows that an error proposes to draw without replacement.
 _LARGE_FRACTION = 0.9
+# A resample of many may draw none of so few rows.
+_FEW_ROWS = 10
 # With fewer, an interrupted bootstrap has no result.
 _FEWEST_NETWORKS = 2
 _EXPECTED = "a learner with a network_ or a dag_ after fit, or a pipeline or a search of one"
@@ -440,14 +436,19 @@ class Resamples:
 
     def _remedy(self, weight: Floats) -> str:
         """Say what may let all resamples be fitted that has not been done yet."""
-        draws = self.draws
+        draws, rows, nodes = self.draws, self.sample.rows, self.sample.nodes
         single_rows = draws.block_length == 1 and draws.groups is None
-        columns = uneven_columns(self.sample, weight > 0, self.columns)
+        drawn = rows[weight > 0]
+        is_constant = np.fmin.reduce(drawn) == np.fmax.reduce(drawn)
+        if is_constant.any():  # also name columns that are constant in other resamples
+            others = ((rows != np.nanmedian(rows, axis=0)) & ~np.isnan(rows)).sum(axis=0)
+            is_constant |= others <= min(_FEW_ROWS, len(rows) // 4)
+        if nodes is not None:
+            is_constant = np.logical_or.reduceat(is_constant, nodes.starts[:-1])
+        columns = [self.columns[x] for x in np.flatnonzero(is_constant)]
         remedies = []
         if columns and single_rows:
-            more = ["labels"] * (len(draws.strata) > 1)
-            labels = labels_in_code(columns, more, as_text=not self.sample.is_complete)
-            call = f"fit(X, stratify={labels})"
+            call = f"fit(X, stratify={self._labels_of(columns)})"
             remedies.append(f"{call} draws rows of each value of {', '.join(map(repr, columns))}")
         elif single_rows and (draws.replace or draws.fraction < _LARGE_FRACTION):
             remedies.append(
@@ -458,6 +459,19 @@ class Resamples:
         if scorer and self.sample.is_complete and not isinstance(scorer.criterion, BGe):
             remedies.append('criterion="bge" fits such resamples')
         return f": {', or '.join(remedies)}." if remedies else "."
+
+    def _labels_of(self, columns: list[str | int]) -> str:
+        """Return the code of labels that say which values a row has in some columns of X."""
+        values = [
+            f"X[{name!r}]" if isinstance(name, str) else f"numpy.asarray(X)[:, {name}]"
+            for name in columns
+        ]
+        if len(self.draws.strata) > 1:
+            values.insert(0, "labels")
+        if len(values) == 1 and self.sample.is_complete:
+            return values[0]
+        together = values[0] if len(values) == 1 else f"zip({', '.join(values)})"
+        return f"[str(value) for value in {together}]"
 
 
 def plan_resamples(
