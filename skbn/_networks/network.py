@@ -939,7 +939,8 @@ class GaussianBayesianNetwork(NetworkState):
         model = self._model()
         known, blocks = known_values(evidence, self.nodes, "evidence"), self._blocks
         singles = {node for node, own in self.nodes_.items() if [node] == own}
-        intervals = {v: known.pop(v) for v in singles & {*known} if isinstance(known[v], tuple)}
+        intervals = {v: known[v] for v in known if v in singles and isinstance(known[v], tuple)}
+        known = {v: value for v, value in known.items() if v not in intervals}
         values = inference.values_of_columns(known, blocks, "evidence")
         gaussian.require_exogenous_values(self.exogenous, known)
         found = inference.condition(model, blocks, values)

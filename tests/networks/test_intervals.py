@@ -134,7 +134,9 @@ def test_draws_and_densities_follow_the_distribution(network, wine, given):
     expected = np.where(inside, network.logpdf(wine[found.nodes]) - share, -inf)
     assert_allclose(found.logpdf(wine[found.nodes[::-1]]), expected, rtol=1e-6)
     text = repr(found).splitlines()[0]
-    assert ("given hue from 0.9" in text) == bool(given)
+    assert text.endswith(
+        ", ".join(f"{node} from {low:g} to {high:g}" for node, (low, high) in given.items())
+    )
 
 
 def test_held_and_exogenous_nodes(network, wine):
