@@ -238,6 +238,8 @@ def _chosen(probabilities: Floats, uniform: Floats) -> Integers:
 
 def _reached(model: LinearGaussianModel, nodes: list[int]) -> Booleans:
     """Return which columns directed paths from some lead to, these included."""
+    if not nodes:
+        return np.zeros(len(model.nodes), dtype=bool)
     paths = propagate(np.eye(len(model.nodes))[nodes], model.coef != 0, model.parents)
     return np.asarray(paths.any(axis=0))
 
@@ -304,7 +306,10 @@ def missing_levels(
         blocks = [slice(end - len(c), end) for c, end in zip(inside, ends, strict=True)]
         every = [i for c in inside for i in c]
         whole = normal(free_model, is_in & False, every)
-        unset = normal(free_model.given(np.flatnonzero(is_given).tolist()), is_given, every)
+        unset = whole
+        if is_given.any():
+            of_given = free_model.given(np.flatnonzero(is_given).tolist())
+            unset = normal(of_given, is_given, every)
         shares = unset.with_variances(whole, blocks)
         lacking = [b for c, b in zip(inside, blocks, strict=True) if lacks_correlations[c[0]]]
         unset = unset.with_variances(whole, lacking)
@@ -312,7 +317,8 @@ def missing_levels(
         if noise is None and not follows[every].any() and not (is_in & is_seen).any():
             found = _clipped(unset.mean, blocks), unset.factor.T @ unset.factor
         else:
-            held = unset if follows[every].all() else normal(own, is_outside, every)
+            is_mixed = len({*follows[every]}) > 1  # or numbers that were set are like others
+            held = normal(own, is_outside, every) if is_mixed else unset
             seen = normal(own, is_outside | (is_in & is_seen & is_number), every)
             hidden = [b for c, b in zip(inside, blocks, strict=True) if not is_seen[c[0]]]
             uniform = None if noise is None else ndtr(noise[:, columns[at[0]]])

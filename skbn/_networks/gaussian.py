@@ -191,8 +191,7 @@ class LinearGaussianModel(LinearModel):
         require_finite(covariance, self.nodes)
         return np.asarray(covariance)
 
-    @one_blas_thread()
-    def condition(
+    def conditional_factor(
         self, given: list[int], values: Floats, others: list[int]
     ) -> tuple[Floats, Floats]:
         """Return the distribution of nodes given others, by a QR decomposition of the factor.
@@ -206,26 +205,14 @@ class LinearGaussianModel(LinearModel):
         Returns
         -------
         mean : ndarray of shape (k,) or (n, k)
-        covariance : ndarray of shape (k, k)
+        factor : ndarray of shape (k, k)
+            The product of rows of standard noise with it has the distribution about the mean.
 
         Raises
         ------
         ValueError
             If the nodes given before it already determine a given node; if the result is out of
             float64's range.
-        """
-        mean, factor = self.conditional_factor(given, values, others)
-        with np.errstate(over="ignore", invalid="ignore"):
-            covariance = factor.T @ factor
-        require_finite(covariance, [self.nodes[v] for v in others])
-        return mean, np.asarray(covariance)
-
-    def conditional_factor(
-        self, given: list[int], values: Floats, others: list[int]
-    ) -> tuple[Floats, Floats]:
-        """Return the same with a triangular factor instead of the covariance.
-
-        Its product with rows of standard noise has the conditional distribution about the mean.
         """
         self.require_distribution(given)
         g = len(given)

@@ -388,6 +388,7 @@ def with_values(
 # Distributions
 
 
+@one_blas_thread()  # more would change bits
 def condition(
     model: LinearGaussianModel, nodes: Nodes, values: Mapping[int, float | Floats]
 ) -> GaussianDistribution:
@@ -402,6 +403,7 @@ def condition(
     return _distribution(nodes, found.columns, mean, covariance)
 
 
+@one_blas_thread()
 def do(
     model: LinearGaussianModel, nodes: Nodes, values: Mapping[int, float | Floats]
 ) -> GaussianDistribution:
