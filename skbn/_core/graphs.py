@@ -16,8 +16,8 @@ from skbn._core.arrays import Floats, Names, finite_number
 from skbn._core.subsets import mask_of, members_of
 from skbn._core.text import must_be, readable_value
 
-# Attributes of edges that say how sure they are: of a posterior, and of a bootstrap.
-CONFIDENCES = ("probability", "support")
+# Attributes that say how sure edges and their pairs are: of a posterior, and of a bootstrap.
+CONFIDENCES = ("probability", "joined", "support", "strength")
 
 
 def check_dag(
@@ -181,7 +181,7 @@ def keep_confidences(dag: nx.DiGraph, source: nx.DiGraph, *names: str) -> nx.DiG
     [('a', 'b', {'support': 0.5})]
     """
     for a, b, data in source.edges(data=True):
-        kept = (*CONFIDENCES, "strength", *names)
+        kept = (*CONFIDENCES, *names)
         dag.edges[a, b].update({name: data[name] for name in kept if name in data})
     return dag
 

@@ -21,11 +21,11 @@ from skbn._core.arrays import Floats, Random
 from skbn._core.estimator import Interval, check_parameters, fit_method, listeners_of
 from skbn._core.graphs import fixed_parent_masks, parent_masks
 from skbn._core.other_names import answers_other_names
-from skbn._core.resources import one_blas_thread, say
+from skbn._core.resources import say
 from skbn._core.subsets import members_of
 from skbn._core.text import must_be, warn
 from skbn._data.sample import Sample
-from skbn._data.statistics import Groups, GroupStatistics, SampleStatistics, sample_statistics
+from skbn._data.statistics import Groups
 from skbn._data.table import Table, read_columns
 from skbn._displays.display import fitted_network_and_table
 from skbn._displays.notebook import frame_of
@@ -37,16 +37,15 @@ from skbn._estimators.resamples import Draws, plan_draws
 from skbn._networks import effect_estimates as estimates
 from skbn._networks import effects
 from skbn._networks.effect_estimates import EffectEstimate, PathEffects
-from skbn._networks.equivalence import (
-    compelled_parents,
-    consistent_extension,
-    joined_columns,
-    random_member,
-)
-from skbn._networks.gaussian import LinearGaussianModel, estimate_model
+from skbn._networks.equivalence import compelled_parents, random_member
+from skbn._networks.gaussian import LinearGaussianModel
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._scores.base import BaseScores
+from skbn._scores.criteria import BIC
+from skbn._scores.local_scores import LocalScores
+from skbn._solver.constraints import Constraints
 from skbn._solver.problem import Problem
+from skbn._solver.solve import problem_of
 from skbn.exceptions import RepeatedRowsWarning
 
 # From this many columns on, half-samples are the better and faster choice.
@@ -214,7 +213,7 @@ class BootstrapBNLearner(EnsembleMixin, OneNetworkEstimator):
     networks_: list[GaussianBayesianNetwork] = field(init=False)
     threshold_: float = field(init=False)
     _support_: EdgeSupport = field(init=False)
-    _all_rows_: Problem | TableEstimates = field(init=False)
+    _all_rows_: AllRows = field(init=False)
 
     @fit_method
     def fit(
@@ -311,7 +310,7 @@ class BootstrapBNLearner(EnsembleMixin, OneNetworkEstimator):
         fixed = [fixed_parent_masks(network.dag) for network in networks]
         parents = [parent_masks(network.dag) for network in networks]
         support = edge_support(parents, fixed)
-        all_rows = estimates_of(table, sample, columns, fitted, fixed)
+        all_rows = all_rows_of(table, sample, columns, fitted, fixed)
         chosen = inclusion_threshold(support.strength)
         threshold = chosen if self.threshold is None else float(self.threshold)
         network = _averaged(support, all_rows, threshold)
@@ -388,13 +387,14 @@ class BootstrapBNLearner(EnsembleMixin, OneNetworkEstimator):
             return fitting.read_sample(self, X, sample_weight, reset=True, may_miss=True)
 
     def averaged_network(self, threshold: float | None = None) -> GaussianBayesianNetwork:
-        """Return the network of the edges with a strength above a threshold.
+        """Return the best network of the pairs of columns with a strength above a threshold.
 
-        Each edge has the direction with more support. Where these edges have a cycle, the weakest
-        of them is left out: the one with the least strength, and among equal strengths with the
-        least support for its direction. An edge whose two directions have equal support is directed
-        so that it makes no new pair of unjoined parents of the same column; if that is impossible,
-        from the earlier column to the later, unless that closes a cycle.
+        Its directions are those with the highest score on all rows, since directions of the most
+        support, one by one, may make pairs of parents that the rows contradict. Among equal scores,
+        support decides. The pairs fall into connected parts. In those of up to 18 columns no
+        directions are better; in larger ones a local search found them, which the graph then says
+        by its attribute `directions`. If the constraints, or `max_parents`, allow no network of all
+        pairs, weak ones are left out.
 
         Parameters
         ----------
@@ -407,16 +407,15 @@ class BootstrapBNLearner(EnsembleMixin, OneNetworkEstimator):
         -------
         network : GaussianBayesianNetwork
             With parameters fitted to all rows. Its edges have the attributes `support`, from
-            `edge_support_`, and `strength`, from `strength_`. A column may have more parents than
-            `max_parents` of the estimator.
+            `edge_support_`, and `strength`, from `strength_`. After a fit to missing values it has
+            no standard errors: `effect` has those of the resamples.
 
         Raises
         ------
         sklearn.exceptions.NotFittedError
             Before `fit`.
         ValueError
-            If the threshold is not a number from 0 to 1; if a column has more parents than can be
-            fitted to the rows.
+            If the threshold is not a number from 0 to 1.
 
         Examples
         --------
@@ -585,13 +584,13 @@ class BootstrapBNLearner(EnsembleMixin, OneNetworkEstimator):
         """
         check_is_fitted(self)
         all_rows = self._all_rows_
-        if isinstance(all_rows, TableEstimates) and not all_rows.keeps_units:
+        if not all_rows.keeps_units:
             raise ValueError(
                 "The steps of the pipeline before the learner change the units of the columns, so "
                 "that the networks of the resamples do not have those of X. Transform X first, and "
                 "pass a BootstrapBNLearner of the learner alone."
             )
-        groups = (all_rows.scorer if isinstance(all_rows, Problem) else all_rows).group_statistics
+        groups = all_rows.problem.scorer.group_statistics
         networks = []
         for network in self.networks_:
             model, nodes = network._model(), network._blocks
@@ -665,75 +664,62 @@ class BootstrapBNLearner(EnsembleMixin, OneNetworkEstimator):
         return frame_of(table)
 
 
-def _averaged(
-    support: EdgeSupport, all_rows: Problem | TableEstimates, threshold: float
-) -> GaussianBayesianNetwork:
+def _averaged(support: EdgeSupport, all_rows: AllRows, threshold: float) -> GaussianBayesianNetwork:
     """Return the averaged network with a threshold, with parameters of all rows."""
-    network = all_rows.network(averaged_parents(support, threshold))
-    number = {column: v for v, column in enumerate(network.dag)}
-    for parent, child, data in network.dag.edges(data=True):
-        edge = number[parent], number[child]
-        data["support"] = float(support.directed[edge])
-        data["strength"] = float(support.strength[edge])
-    return network
+    strength = support.strength
+    is_joined, names = (strength > threshold) | (strength == 1), ("support", "strength")
+    return all_rows.problem.averaged_network(
+        support.directed, is_joined, names, is_observed=all_rows.is_observed
+    )
 
 
-@dataclass(frozen=True)
-class TableEstimates:
-    """Estimates the parameters of networks from a table by maximum likelihood.
+class AllRows(NamedTuple):
+    """All rows of a table, or what stands for them.
 
     Parameters
     ----------
-    columns : list of m str or int
-    statistics : SampleStatistics
-        Statistics of all rows.
-    fixed : list of m int
-        The masks of the parents whose edges are fixed in a network.
+    problem : Problem
+        Its scores direct the pairs of averaged networks, whose parameters it estimates.
+    is_observed : bool
+        Whether no value was missing.
     keeps_units : bool
         Whether the learner is given the table as it is, where values are known.
     """
 
-    columns: list[str | int]
-    statistics: SampleStatistics
-    fixed: list[int]
-    keeps_units: bool
-
-    @property
-    def group_statistics(self) -> list[GroupStatistics]:
-        """What the regressions of the columns depend on."""
-        return [GroupStatistics([*range(len(self.columns))], self.statistics)]
-
-    def network(self, parents: list[int]) -> GaussianBayesianNetwork:
-        """Return a network with parameters, from the masks of each column's parents."""
-        fixed = [mask & known for mask, known in zip(parents, self.fixed, strict=True)]
-        with one_blas_thread():
-            model = estimate_model(self.group_statistics, parents, self.columns, fixed=fixed)
-        return GaussianBayesianNetwork._from_model(model)
+    problem: Problem
+    is_observed: bool
+    keeps_units: bool = True
 
 
-def estimates_of(
+def all_rows_of(
     table: Any, sample: Sample, columns: list[str | int], fitted: Any, fixed: list[list[int]]
-) -> Problem | TableEstimates:
-    """Return what estimates the parameters of networks from all rows.
+) -> AllRows:
+    """Return the problem of all rows.
 
     The rows are the table's or, if it lacks values, the rows that EM expects, or what reaches the
-    learner of a pipeline. `fixed` has the masks of the parents whose edges are fixed, of each
-    resample's network.
+    learner of a pipeline. A learner that does not say its criterion gets the BIC, and the edges
+    that `fixed`, the masks of each resample's network, has.
     """
     if isinstance(table, BaseScores):
         searched: Problem = fitted._searched_  # of the rows that EM expects, if values are missing
-        return searched
+        return AllRows(searched, table.sample.is_complete)
     _, reached = fitted_network_and_table(fitted, table)
     seen, filled = ~np.isnan(sample.rows), read_columns(Table(reached), columns, columns)
-    keeps_units = np.allclose(filled[seen], sample.rows[seen])
-    if not seen.all():
+    keeps_units, is_observed = np.allclose(filled[seen], sample.rows[seen]), bool(seen.all())
+    if not is_observed:
         sample = Sample(filled, sample.weight)
-    summary = sample.summary
+    m = len(columns)
     # A family of as many columns as there are rows has no estimates.
-    largest_family = min(len(columns), summary.n_rows - 1)
-    statistics = sample_statistics(summary, columns, largest_family=largest_family)
+    most = max(1, min(m - 1, sample.summary.n_rows - 3))
+    names = None if columns == [*range(m)] else np.array(columns, dtype=object)
+    scores = LocalScores._from_sample(sample, BIC(), names, max_parents=most)
     known = [reduce(or_, of_column) for of_column in zip(*fixed, strict=True)]
-    return TableEstimates(columns, statistics, known, keeps_units)
+    allowed = [(1 << m) - 1 ^ 1 << x for x in range(m)]
+    for child, mask in enumerate(known):
+        for parent in members_of(mask & ~known[child]):
+            allowed[parent] &= ~(1 << child)
+    problem = problem_of(scores, Constraints(allowed, [0] * m, most, allowed))
+    return AllRows(problem, is_observed, keeps_units)
 
 
 def noise_of_rows(model: LinearGaussianModel, groups: Groups) -> Floats:
@@ -815,39 +801,3 @@ def inclusion_threshold(strength: Floats) -> float:
     """
     strengths = strength[np.triu_indices(len(strength), 1)]
     return float(strengths[strengths < 0.5].max(initial=0.0))
-
-
-def averaged_parents(support: EdgeSupport, threshold: float) -> list[int]:
-    """Return the masks of each column's parents in the network of the edges with much support.
-
-    Parameters
-    ----------
-    support : EdgeSupport
-    threshold : float
-        Columns are joined if their strength is above it, or is 1.
-
-    Notes
-    -----
-    Each edge has the direction with more support. Edges are added by decreasing strength, then by
-    decreasing support of their direction, then in column order. The edge that would close a cycle,
-    which is the weakest of that cycle, is left out. Edges whose directions have equal support come
-    last. They are directed so that no unjoined columns become parents of the same column by them,
-    as far as that is possible, and otherwise from the earlier column to the later unless that
-    closes a cycle.
-    """
-    directed, strength = support.directed, support.strength
-    is_joined = (strength > threshold) | (strength == 1)
-    dag = nx.empty_graph(len(directed), create_using=nx.DiGraph)
-    edges = np.argwhere(is_joined & (directed > directed.T))
-    order = np.lexsort([-directed[tuple(edges.T)], -strength[tuple(edges.T)]])
-    for parent, child in edges[order].tolist():
-        if not nx.has_path(dag, child, parent):
-            dag.add_edge(parent, child)
-    ties = np.argwhere(np.triu(is_joined & (directed == directed.T), 1)).tolist()
-    joined = joined_columns(parent_masks(nx.compose(dag, nx.DiGraph(ties))))
-    extension = consistent_extension(joined, parent_masks(dag))
-    if extension is not None:
-        return extension
-    for a, b in ties:
-        dag.add_edge(*((b, a) if nx.has_path(dag, b, a) else (a, b)))
-    return parent_masks(dag)

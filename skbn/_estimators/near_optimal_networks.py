@@ -138,7 +138,10 @@ class NearOptimalNetworks(EnsembleMixin, TableRepr, Sequence[GaussianBayesianNet
     def networks(self) -> Sequence[GaussianBayesianNetwork]:
         """The networks, with parameters unless they were learned from ParentSetScores."""
         problems: Sequence[Problem] = self._problems or [self._problem] * len(self)
-        return _LazySequence(len(self), lambda i: problems[i].network(self._parents[i]))
+        is_observed = self._problems is None
+        return _LazySequence(
+            len(self), lambda i: problems[i].network(self._parents[i], is_observed)
+        )
 
     @property
     def cpdags(self) -> Sequence[nx.DiGraph]:

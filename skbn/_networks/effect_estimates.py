@@ -289,12 +289,16 @@ class EffectEstimate(EffectSummary):
 
     def _rows(self) -> list[tuple[str, str]]:
         low, high = self.interval()
+        spread, interval = f"{self.std:.3g}", f"{low:.3g} to {high:.3g}"
+        if np.isnan(self.std):
+            spread = "unknown without least squares of observed rows"
+            interval = "see effect of a bootstrap or a posterior"
         return [
             ("given", self.source),
             ("no effect", f"{self.probability_zero:.3g}"),
             ("mean", f"{self.mean:.3g}"),
-            ("standard deviation", f"{self.std:.3g}"),
-            ("95 % interval", f"{low:.3g} to {high:.3g}"),
+            ("standard deviation", spread),
+            ("95 % interval", interval),
         ]
 
 

@@ -261,8 +261,8 @@ class GaussianBayesianNetwork(NetworkState):
         """The graph with all parameters as attributes.
 
         Its edges also have their `standardised_weight` (as in `to_frame`) if both ends vary, and
-        the `probability` or `support` that the edges of `dag` have. All are plain numbers, so that
-        networkx can write the graph as GraphML, GML or JSON.
+        the `probability`, `joined`, `support` and `strength` that the edges of `dag` have. All are
+        plain numbers, so that networkx can write the graph as GraphML, GML or JSON.
 
         If nodes have several columns, edges have `coefficients`, a list for each column of the
         parent as JSON text, and `partial_r2` as in `to_frame`. Edges between single columns, of
@@ -1442,9 +1442,10 @@ class GaussianBayesianNetwork(NetworkState):
         Returns
         -------
         effect : EffectEstimate
-            Its `mean` is the effect, and `std` the standard error by the delta method; NaN if it is
-            not known what rows the parameters were estimated from by least squares (see
-            `to_frame`). `interval` is Student's.
+            Its `mean` is the effect, and `std` the standard error by the delta method; NaN if the
+            parameters are not known to be least squares of observed rows (see `to_frame`), as after
+            EM: take `effect` of a `BootstrapBNLearner` or `GaussianBNPosterior` then. `interval` is
+            Student's.
 
         Raises
         ------
@@ -1731,8 +1732,9 @@ class GaussianBayesianNetwork(NetworkState):
               and the loss is infinite if there is none.
             - `reversible`: whether an equivalent network that keeps all edges with the attribute
               `fixed` has the edge reversed. It is undirected in `cpdag`.
-            - `probability` and `support`, if edges of the graph have such attributes, as in a
-              posterior's median network. It is NaN for edges without.
+            - `probability` and `joined`, or `support` and `strength`, if edges of the graph have
+              such attributes, as in a posterior's median network or a bootstrap's: those of the
+              edge, and of an edge in either direction. They are NaN for edges without.
             - `std_err`, `t`, `p_value`, `ci_low` and `ci_high`: the standard error of the weight by
               ordinary least squares with n - k - 1 degrees of freedom, for n rows (or the sum of
               their weights) and k parents; the weight divided by it; the two-sided p-value of a

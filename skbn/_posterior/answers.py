@@ -72,23 +72,18 @@ def log_probability(posterior: NetworkPosterior, scores: LocalScores, dag: nx.Di
     return min(weight - posterior.log_sum, 0.0)
 
 
-def median_network(problem: Problem, edges: Floats) -> GaussianBayesianNetwork:
-    """Return the network of the edges of probability above 1/2, with fitted parameters.
+def median_network(
+    problem: Problem, edges: Floats, log_odds: Floats | None = None, is_observed: bool = True
+) -> GaussianBayesianNetwork:
+    """Return the best network of the pairs joined with probability above 1/2, with parameters.
 
-    The most probable come first; what would close a cycle, or exceed the problem's `max_parents`,
-    is left out. The edges of its graph have the attribute `probability`.
+    Its edges have the attributes `probability`, of their direction, and `joined`, of either one.
     """
-    most, names = problem.constraints.max_parents, problem.names
-    dag: nx.DiGraph = nx.DiGraph()
-    dag.add_nodes_from(range(len(edges)))
-    probable = np.argwhere(edges > 0.5)
-    for i, j in probable[np.argsort(-edges[tuple(probable.T)], kind="stable")].tolist():
-        if dag.in_degree(j) < most and not nx.has_path(dag, j, i):
-            dag.add_edge(i, j)
-    network = problem.network([mask_of(dag.predecessors(x)) for x in range(len(edges))])
-    for i, j in dag.edges:
-        network.dag.edges[names[i], names[j]]["probability"] = float(edges[i, j])
-    return network
+    is_joined = edges + edges.T > 0.5
+    names = "probability", "joined"
+    return problem.averaged_network(
+        edges, is_joined, names, log_odds=log_odds, is_observed=is_observed
+    )
 
 
 def pair_columns(

@@ -74,6 +74,16 @@ class CandidateScores:
         scores[is_out] = -np.inf
         return scores
 
+    def of_one(self, child: int, parents: list[int]) -> float:
+        """Return the score of one family, as a call has it."""
+        if not self._constraints.allows(child, mask_of(parents)):
+            return -np.inf
+        if self._constraints.exogenous >> child & 1:
+            return 0.0
+        scorers = self._scorer.scorers_of(child)
+        odds = 0.0 if self._log_odds is None else float(self._log_odds[parents, child].sum())
+        return sum(sum(scorer.terms(child, parents)) for scorer in scorers) + odds
+
     def gains(self, is_parent: Booleans) -> Floats:
         """Return how much each family of a network gains by one more parent, or one less.
 

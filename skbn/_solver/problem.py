@@ -14,7 +14,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from skbn._core.arrays import Floats
+from skbn._core.arrays import Booleans, Floats
 from skbn._core.exact_sums import upper_sum
 from skbn._core.graphs import dag_of
 from skbn._core.resources import IsOver, Progress, one_blas_thread
@@ -34,6 +34,7 @@ from skbn._scores.scorer import FamilyScorer
 from skbn._solver import candidate_families
 from skbn._solver.certificate import EdgeChanges, certify_network, certify_score, polished
 from skbn._solver.constraints import Constraints
+from skbn._solver.orientation import best_directions
 
 # An order search whose families cannot grow lists all of this many columns for each child.
 ORDER_CANDIDATES = 11
@@ -418,12 +419,59 @@ class Problem(ABC):
             If independent regressions do not confirm the result of the search.
         """
 
+    def averaged_network(
+        self,
+        shares: Floats,
+        is_joined: Booleans,
+        attributes: tuple[str, str],
+        *,
+        log_odds: Floats | None = None,
+        is_observed: bool = True,
+    ) -> GaussianBayesianNetwork:
+        """Return the best network of given pairs, with what is known of them as edge attributes.
+
+        Parameters
+        ----------
+        shares : ndarray of shape (m, m)
+            How probable, or how frequent, the edge i -> j is.
+        is_joined : ndarray of shape (m, m), bool
+        attributes : tuple of two str
+            The names of the share of an edge, and of that of its pair in either direction.
+        log_odds : ndarray of shape (m, m), optional
+        is_observed : bool
+            As for `network`.
+        """
+        either = np.minimum(shares + shares.T, 1.0)
+        joined = np.argwhere(np.triu(is_joined, 1))
+        strongest = np.argsort(-either[tuple(joined.T)], kind="stable")
+        pairs = [(a, b) for a, b in joined[strongest].tolist()]
+        if len({*joined.ravel()}) == 2 * len(pairs) and self.any_member and log_odds is None:
+            # Either way of a pair on its own has the same score.
+            parents, is_best = [0] * len(shares), True
+            for a, b in pairs:
+                child, parent = (a, b) if shares[b, a] > shares[a, b] else (b, a)
+                parents[child] = 1 << parent
+        else:
+            parents, is_best = best_directions(
+                self.scorer, self.constraints, pairs, shares, log_odds
+            )
+        network = self.network(parents, is_observed)
+        network.dag.graph.update({} if is_best else {"directions": "by a local search"})
+        number = {name: x for x, name in enumerate(self.names)}
+        for parent, child, data in network.dag.edges(data=True):
+            edge = number[parent], number[child]
+            data.update(zip(attributes, map(float, (shares[edge], either[edge])), strict=True))
+        return network
+
     @property
     def _exogenous(self) -> tuple[str | int, ...]:
         return tuple(self.names[x] for x in members_of(self.constraints.exogenous))
 
-    def network(self, parents: list[int]) -> GaussianBayesianNetwork:
-        """Return a network, with parameters if there is one table to estimate them from."""
+    def network(self, parents: list[int], is_observed: bool = True) -> GaussianBayesianNetwork:
+        """Return a network, with parameters if there is one table to estimate them from.
+
+        Their standard errors are known if the table `is_observed`, and not expected or imputed.
+        """
         dag = dag_of(self.names, parents, self.irreversible(parents))
         dag.add_nodes_from(self._exogenous, exogenous=True)
         return GaussianBayesianNetwork(dag)
@@ -619,12 +667,12 @@ class TableProblem(Problem):
             statistics=self.scorer.group_statistics if is_one else None,
         )
 
-    def network(self, parents: list[int]) -> GaussianBayesianNetwork:
+    def network(self, parents: list[int], is_observed: bool = True) -> GaussianBayesianNetwork:
         if self.scorer.is_sum:
             return super().network(parents)
         with one_blas_thread():
             model = self.model(parents)
-        kept = None, self.scorer.group_statistics
+        kept = None, self.scorer.group_statistics if is_observed else None
         return GaussianBayesianNetwork._from_model(model, self.scorer.nodes, *kept)
 
     def model(self, parents: list[int]) -> LinearGaussianModel:

@@ -7,12 +7,7 @@ import pytest
 import reference
 
 from skbn._core.subsets import mask_of, members_of
-from skbn._estimators.bootstrap import (
-    EdgeSupport,
-    averaged_parents,
-    edge_support,
-    inclusion_threshold,
-)
+from skbn._estimators.bootstrap import edge_support, inclusion_threshold
 
 
 def as_masks(parents):
@@ -21,16 +16,6 @@ def as_masks(parents):
 
 def edges_of(parents):
     return {(p, x) for x, mask in enumerate(parents) for p in members_of(mask)}
-
-
-def support_of(m, shares):
-    """Return the support of edges from {(i, j): share}."""
-    directed = np.zeros((m, m))
-    for edge, share in shares.items():
-        directed[edge] = share
-    strength = directed + directed.T
-    direction = np.divide(directed, strength, out=np.zeros((m, m)), where=strength > 0)
-    return EdgeSupport(directed, strength, direction)
 
 
 # Support
@@ -103,69 +88,3 @@ def test_the_threshold_includes_the_edges_of_at_least_half_of_the_networks():
         strength[pair] = strength[pair[::-1]] = share
     assert inclusion_threshold(strength) == 0.45
     assert inclusion_threshold(np.ones((3, 3))) == 0
-
-
-# The averaged network
-
-
-def test_edges_above_the_threshold_and_those_of_all_networks():
-    support = support_of(4, {(0, 1): 1.0, (1, 2): 0.6, (2, 1): 0.2, (3, 2): 0.5})
-    assert edges_of(averaged_parents(support, 0.4)) == {(0, 1), (1, 2), (3, 2)}
-    assert edges_of(averaged_parents(support, 0.5)) == {(0, 1), (1, 2)}
-    assert edges_of(averaged_parents(support, 1.0)) == {(0, 1)}
-
-
-def test_the_weakest_edge_of_a_cycle_is_left_out():
-    """Strength counts first, and then the support of the direction."""
-    shares = {(0, 1): 0.54, (1, 0): 0.36, (1, 2): 0.72, (2, 0): 0.7, (2, 3): 0.51}
-    assert edges_of(averaged_parents(support_of(4, shares), 0.5)) == {(0, 1), (1, 2), (2, 3)}
-    shares = {(0, 1): 0.75, (1, 0): 0.25, (1, 2): 1.0, (2, 0): 0.625, (0, 2): 0.375}
-    assert edges_of(averaged_parents(support_of(3, shares), 0.5)) == {(0, 1), (1, 2)}
-
-
-def test_ties_make_no_new_collider():
-    """0 - 2 - 1, of equal support either way: 0 -> 2 <- 1 would state another independence."""
-    support = support_of(3, {(0, 2): 0.5, (2, 0): 0.5, (1, 2): 0.4, (2, 1): 0.4})
-    edges = edges_of(averaged_parents(support, 0.5))
-    assert edges == {(0, 2), (2, 1)}
-    # With 1 -> 2 directed, the other edge must leave 2.
-    support = support_of(3, {(0, 2): 0.5, (2, 0): 0.5, (1, 2): 0.8})
-    assert edges_of(averaged_parents(support, 0.5)) == {(1, 2), (2, 0)}
-
-
-def test_ties_in_a_complete_graph_follow_the_column_order():
-    tied = EdgeSupport(*[np.full((4, 4), share) - share * np.eye(4) for share in (0.5, 1.0, 0.5)])
-    assert edges_of(averaged_parents(tied, 0.5)) == set(combinations(range(4), 2))
-
-
-def test_ties_that_no_network_can_keep_close_no_cycle():
-    """A square of ties has a new collider in any directions."""
-    square = [(0, 1), (1, 2), (2, 3), (0, 3)]
-    shares = {edge: 0.5 for a, b in square for edge in ((a, b), (b, a))}
-    assert edges_of(averaged_parents(support_of(4, shares), 0.4)) == set(square)
-    shares = {edge: 0.5 for a, b in square[:3] for edge in ((a, b), (b, a))} | {(3, 0): 0.7}
-    edges = edges_of(averaged_parents(support_of(4, shares), 0.4))
-    assert edges == {(3, 0), (0, 1), (1, 2), (3, 2)}
-
-
-@pytest.mark.parametrize("seed", range(10))
-def test_it_is_acyclic_and_maximal(seed):
-    """No edge that was left out could be added."""
-    rng = np.random.default_rng(seed)
-    m = 8
-    directed = rng.integers(0, 4, (m, m)) / 8
-    np.fill_diagonal(directed, 0)
-    strength = directed + directed.T
-    direction = np.divide(directed, strength, out=np.zeros((m, m)), where=strength > 0)
-    parents = averaged_parents(EdgeSupport(directed, strength, direction), 0.2)
-    assert reference.is_acyclic([members_of(mask) for mask in parents])
-    for a, b in combinations(range(m), 2):
-        is_joined = (parents[a] >> b | parents[b] >> a) & 1
-        if strength[a, b] <= 0.2:
-            assert not is_joined
-        elif not is_joined:
-            p, x = (a, b) if directed[a, b] > directed[b, a] else (b, a)
-            assert directed[a, b] != directed[b, a]
-            closed = [*parents]
-            closed[x] |= 1 << p
-            assert not reference.is_acyclic([members_of(mask) for mask in closed])

@@ -268,6 +268,27 @@ def test_errors_are_unknown_without_rows(network):
     effect = copied.effect(parent, child)
     assert effect.mean == pytest.approx(network.effect(parent, child).mean)
     assert np.isnan(effect.std)
+    assert "unknown without least squares" in repr(effect)
+    assert "nan" not in repr(effect)
+
+
+def test_expected_and_imputed_values_give_no_standard_errors(table):
+    rng = np.random.default_rng(0)
+    holes = table[["c", "d", "e"]].mask(rng.random((60, 3)) < 0.2)
+    learner = GaussianBNLearner(missing="em").fit(holes)
+    bootstrap = BootstrapBNLearner(learner, n_resamples=5, random_state=0).fit(holes)
+    posterior = GaussianBNPosterior("bic", missing="augment", n_imputations=4, random_state=0)
+    with pytest.warns(match="what structural EM compared"):
+        near = learner.near_optimal(2)
+    networks = [learner.network_, near[0], bootstrap.network_, bootstrap.averaged_network(0.1)]
+    with pytest.warns(match="approximat"):
+        networks.append(posterior.fit(holes).median_network_)
+    for network in networks:
+        assert network.dag.edges
+        assert "std_err" not in network.to_frame(confidence=0.9)
+        assert np.isnan(network.effect(*next(iter(network.dag.edges))).std)
+    assert bootstrap.effect("c", "d").std > 0
+    assert near.effect("c", "d").std > 0
 
 
 def test_what_is_no_effect_is_refused(network):
