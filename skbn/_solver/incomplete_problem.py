@@ -272,7 +272,8 @@ class IncompleteProblem(TableProblem):
         )
         few = "too few to tell" if n else "so that nothing tells"
         what, some = rows.seen_least(self._user_names, self._needed), "one of them"
-        apart = ", or forbid both edges between them" * (self.nodes.are_columns and not too_few)
+        may_be_apart = self._needed is not None and not too_few
+        apart = ", or forbid a learner both edges between them" * may_be_apart
         if too_few:
             what, some = f"X has rows of weight {total:g} for {largest} columns", "columns"
         raise ValueError(

@@ -359,7 +359,7 @@ def test_columns_that_are_never_seen_together_are_named():
     rows[:75, 0] = np.nan
     rows[75:, 2] = np.nan
     raises(r"Columns 0 and 2 are never observed together.* Leave ", learned, rows)
-    advice = "or forbid both edges between them"
+    advice = "or forbid a learner both edges between them"
     raises(advice, learned, rows, forbidden_edges=[(0, 2)])
     with pytest.warns(MissingValuesWarning):
         learned(rows, forbidden_edges=[(0, 2), (2, 0)])
