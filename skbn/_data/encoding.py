@@ -41,6 +41,8 @@ def learn_nodes(spec: Any, table: Table, *, may_miss: bool = False) -> Nodes | N
     labels = table.labels
     blocks = _blocks(spec, table)
     named = {j for name, own in blocks for j in own if isinstance(spec, Mapping) and name in spec}
+    if not table.is_lazy:
+        table.reject_identifiers(range(len(labels)))
     levels_of = {} if table.is_lazy else _categories(table, may_miss, named)
     if not levels_of and all(len(own) == 1 and name == labels[own[0]] for name, own in blocks):
         return None
@@ -60,7 +62,9 @@ def category_nodes(names: Sequence[Any], table: Table) -> Nodes | None:
     if table.is_lazy or {*names} <= {*range(len(names))}:
         return None
     found: dict[int, list[Any]] = {}
-    for source, number in enumerate(numbers_of(table, names, names)):
+    numbers = numbers_of(table, names, names)
+    table.reject_identifiers(numbers)
+    for source, number in enumerate(numbers):
         own = _levels(table, number, may_miss=True, is_named=False)
         if own and len(own) > 1 and not {*own} <= {False, True}:
             found[source] = own

@@ -7,7 +7,8 @@ level for nearly every number.
 
 import re
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
+from datetime import date
 from decimal import Decimal
 from numbers import Integral, Real
 from typing import Any
@@ -43,6 +44,16 @@ _MINUS = r"^\s*(-[\s$€£¥]+|[(\u2212][\s$€£¥]*)"
 # Texts of at most this many different numbers are categories without a word: whole numbers, such as
 # years and codes, and others, such as doses. Half as many do if most rows have one of their own.
 _MOST_WHOLE, _MOST_OTHERS = 20, 10
+
+
+# Fewer different texts are levels, whatever the number of rows.
+_MOST_LEVELS = 10
+_N_LOOKED_AT = 10_000  # rows; half as many levels would be too many for any table
+_N_READ = 500  # texts that tell whether they are numbers or dates
+_DATE = re.compile(
+    r"\s*(\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}|\d{1,2}[-. ]*[A-Za-z]{3,9}[-., ]*\d{2,4}"
+    r"|([A-Za-z]{3,9}[., ]+)+\d{1,2}[, ]+[\d: ]+|\d{1,2}:\d\d)([T :].*)?"
+)
 
 
 def _read(value: Any) -> tuple[str, str]:
@@ -128,6 +139,24 @@ def numeric_text(values: list[Any], label: Hashable, library: str) -> str:
     )
 
 
+def _identifiers(label: Hashable, n_levels: int, texts: list[Any], library: str) -> str:
+    """Return what is said of a column of text that has a level of its own for most rows."""
+    what = f"Column {label!r} holds text, {n_levels} different values in {len(texts)} rows, "
+    if not all(map(_is_date, texts[:_N_READ])):
+        return f"{what}as identifiers do. Leave the column out, or merge levels."
+    frame = "" if library == "pandas" else "X = pandas.DataFrame(X); "
+    if library in ("polars", "pyarrow"):
+        frame = "X = X.to_pandas(); "
+    return (
+        f"{what}which read as dates, such as {texts[0]!r}. Leave the column out, or make a number "
+        f"of it: {frame}d = pandas.to_datetime(X[{label!r}]); X[{label!r}] = {_DAYS}."
+    )
+
+
+def _is_date(text: Any) -> bool:
+    return isinstance(text, str) and _DATE.fullmatch(text) is not None
+
+
 def _conversion(texts: list[Any], sign: str, has_units: bool, label: Hashable, library: str) -> str:
     """Return the call that makes numbers of a column of text, NaN or null of what is none."""
     point = "." if sign == "comma" else ","  # between thousands
@@ -153,6 +182,7 @@ def _conversion(texts: list[Any], sign: str, has_units: bool, label: Hashable, l
     return f'{frame}X[{label!r}] = pandas.to_numeric(X[{label!r}]{chain}, errors="coerce")'
 
 
+_DAYS = "(d - d.min()).dt.days, or .dt.total_seconds() within days"
 # Characters of a value that an error quotes: it may be a list, or a whole table.
 _LONGEST_VALUE = 60
 # Every integer up to this one is a float64.
@@ -236,6 +266,32 @@ class Table:
             return self._values[self.labels[number]]
         return self._values[:, number]
 
+    def reject_identifiers(self, numbers: Iterable[int]) -> None:
+        """Raise if columns of text have more levels than half of their rows, which are looked at.
+
+        Numbers that are text are left to others.
+
+        Raises
+        ------
+        ValueError
+            Naming the first such column, with a remedy.
+        """
+        if not self.is_frame and self._values.dtype.kind != "O":
+            return
+        for number in numbers:
+            column, label = self.column(number), self.labels[number]
+            if getattr(getattr(column, "dtype", None), "kind", "O") in "biufc":
+                continue
+            some = column[:: max(1, -(-len(column) // _N_LOOKED_AT))]
+            values = containers.as_numpy(some, f"Column {label!r}", "Leave it out.")
+            if values.ndim != 1 or values.dtype.kind not in "OSU":
+                continue
+            texts = [value for value in values.tolist() if isinstance(value, str | bytes)]
+            n_levels, n_read = len({*texts}), len(texts[:_N_READ])
+            n_numbers = sum(bool(_read(text)[0]) for text in texts[:_N_READ])
+            if n_levels > max(_MOST_LEVELS, len(texts) / 2) and 2 * n_numbers < n_read:
+                raise ValueError(_identifiers(label, n_levels, texts, self.library))
+
     def check_positions(self, nodes: Names = ()) -> None:
         """Check that labels that are not strings are the columns' positions, or the nodes.
 
@@ -313,6 +369,7 @@ class Table:
             with np.errstate(over="ignore"):  # a long double; infinity is refused
                 rows = np.array(values, dtype=np.float64, order="C")
         else:
+            self.reject_identifiers(chosen)
             columns = np.empty((len(chosen), len(self._values)))
             for k, (j, name) in enumerate(zip(chosen, names, strict=True)):
                 columns[k] = self._column(j, name)
@@ -455,6 +512,8 @@ def _float(value: Any, name: Hashable, row: int) -> float:
             'Let a learner take the column as a category by nodes="auto", encode it as numbers, or '
             "leave it out."
         )
+    if isinstance(value, np.datetime64 | date) or _is_date(value):
+        remedy = f"Leave the column out, or make a number of it, for d = X[{name!r}]: {_DAYS}."
     if isinstance(value, (complex, np.complexfloating)):
         remedy = "Give its real and imaginary part a column each."
     text = shortened(str(value), _LONGEST_VALUE)

@@ -64,6 +64,7 @@ _ROWS_PER_BLOCK = 1024  # temporary arrays stay small
 # Copies and sums are looked for in at most so many columns, and in rows that take at most so many
 # multiplications, but not in fewer rows than these.
 _MOST_COLUMNS, _MOST_PRODUCTS, _FEWEST_OF_MANY = 2000, 2 * 10**7, 500
+_FEWEST_COMPARED = 10  # in fewer rows, columns may look like copies by chance
 _N_PROBES = 4  # rows of which one comes again if most do
 _OF_TABLES: tuple[type[exceptions.DataWarning], ...] = (
     exceptions.MissingCodeWarning,
@@ -219,12 +220,14 @@ def _never_set(rows: Floats, sample: Sample, scorer: FamilyScorer) -> Floats:
 def _may_be_redundant(rows: Floats) -> bool:
     """Whether a column may be a copy of another or, with enough rows, a sum of others."""
     rows = rows[~np.isnan(rows).any(axis=1)]
-    n, m = rows.shape
-    if not 1 < m <= _MOST_COLUMNS or n < 3:
+    if not 1 < rows.shape[1] <= _MOST_COLUMNS or len(rows) < _FEWEST_COMPARED:
         return False
     centred = rows - rows.mean(axis=0)
     norms = np.linalg.norm(centred, axis=0)
     unit = centred[:, norms > 0] / norms[norms > 0]
+    n, m = unit.shape
+    if m < 2:
+        return False
     if n <= m + 1:
         return bool(np.triu(np.abs(unit.T @ unit), 1).max() > suspicions.LEAST_CORRELATION)
     try:

@@ -4,6 +4,7 @@ import re
 from decimal import Decimal
 from functools import partial
 
+import networkx as nx
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -12,6 +13,7 @@ import pytest
 from agreement import raises
 from numpy.testing import assert_array_equal
 
+from skbn import GaussianBayesianNetwork, GaussianBNLearner
 from skbn._data.encoding import encoded_rows, learn_nodes
 from skbn._data.row_values import read_row_groups
 from skbn._data.table import Table
@@ -280,15 +282,54 @@ def test_numbers_in_text_are_refused_and_the_advice_mends_them(form, odd):
         [str(2001 + i % 20) for i in range(80)],
         [f"0{2100 + i % 30}" for i in range(90)],
         [("0.5", "1.0", "2.5", "*")[i % 4] for i in range(40)],
-        [f"{5 * i}-{5 * i + 4}" for i in range(40)],
-        [f"{i}th" for i in range(40)],
-        [f"gene{i}" for i in range(40)],
-        [f"2020-01-{i:02}" for i in range(40)],
+        [f"{5 * (i % 20)}-{5 * (i % 20) + 4}" for i in range(40)],
+        [f"{i % 20}th" for i in range(40)],
+        [f"gene{i % 20}" for i in range(40)],
+        [f"2020-01-{i % 20:02}" for i in range(40)],
     ],
 )
 def test_texts_that_may_be_categories_stay_so_without_a_word(cells):
     table = Table(pd.DataFrame({"b": cells}))
     assert learn_nodes("auto", table).levels["b"] == sorted(set(cells))
+
+
+@pytest.mark.parametrize(
+    ("cells", "what"),
+    [
+        ([f"gene{i}" for i in range(40)], "40 different values in 40 rows, as identifiers do"),
+        ([f"gene{i % 21}" for i in range(40)], "21 different values in 40 rows"),
+        ([f"g{i}" if i % 2 else None for i in range(60)], "30 different values in 30 rows"),
+        ([f"g{i}" for i in range(20_000)], "10000 different values in 10000 rows"),
+        ([b"g%d" % i for i in range(40)], "40 different values in 40 rows"),
+        *(
+            (pd.date_range("2025", periods=40).strftime(form), "read as dates, such as .*dt.days")
+            for form in ("%Y-%m-%d", "%d.%m.%Y", "%m/%d/%Y %H:%M", "%d %b %Y", "%B %d, %Y", "%c")
+        ),
+    ],
+)
+def test_texts_with_a_level_for_most_rows_are_refused(cells, what):
+    table = pd.DataFrame({"b": list(cells), "a": np.arange(len(cells)) ** 2.0})
+    table["c"] = np.random.default_rng(0).normal(size=len(cells))
+    containers = [table, table.astype({"b": "category"}), table.to_numpy(object)]
+    if not isinstance(cells[0], bytes):
+        containers += [pl.from_pandas(table), pa.Table.from_pandas(table)]
+    for X in containers:
+        for nodes in (None, "auto"):
+            raises(f"Column ('b'|0) holds text, .*{what}", GaussianBNLearner(nodes=nodes).fit, X)
+    network = GaussianBayesianNetwork(nx.DiGraph([("b", "a")]))
+    raises(f"Column 'b' holds text, .*{what}", network.fit, table)
+
+
+def test_dates_become_numbers_as_advised():
+    dates = pd.date_range("2025", periods=40, freq="D").strftime("%Y-%m-%d")
+    table = pd.DataFrame({"a": np.random.default_rng(0).normal(size=40), "day": dates})
+    for X in (table, pl.from_pandas(table), pa.Table.from_pandas(table), table.to_numpy(object)):
+        with pytest.raises(ValueError, match="read as dates") as refused:
+            GaussianBNLearner().fit(X)
+        (code,) = re.findall(r"number of it: (.*dt.days),", str(refused.value))
+        names = {"X": X, "pandas": pd}
+        exec(code, names)
+        assert names["X"].iloc[:, 1].tolist() == [*range(40)]
 
 
 def test_what_the_user_calls_a_category_is_one():

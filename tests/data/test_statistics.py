@@ -116,6 +116,7 @@ def test_linear_combination(offset, unit):
     assert f"2 = {a} * column 0 - {e} * column 1 + constant".replace("\\", "") in str(refusal.value)
 
 
+@pytest.mark.filterwarnings("ignore::skbn.exceptions.RedundantColumnsWarning")
 @pytest.mark.parametrize("order", list(permutations(range(3))))
 @pytest.mark.parametrize("noise", [1e-3, 1e-6, 1e-9])
 def test_nearly_collinear_columns_are_right(noise, order):
@@ -167,6 +168,7 @@ def test_nearly_collinear_columns_whose_light_rows_were_merged_one_by_one():
     assert noise < 1e-9
 
 
+@pytest.mark.filterwarnings("ignore::skbn.exceptions.RedundantColumnsWarning")
 @pytest.mark.parametrize("order", list(permutations(range(3))))
 @pytest.mark.parametrize("noise", [1e-12, 1e-14, 0])
 def test_too_nearly_collinear_columns_are_refused_in_any_order(noise, order):
@@ -187,7 +189,7 @@ def test_an_outlier_of_next_to_no_weight_is_no_constant_column():
         GaussianBNLearner().fit(rows, sample_weight=weight)
 
 
-@pytest.mark.filterwarnings("ignore::skbn.exceptions.SampleWeightWarning")
+@pytest.mark.filterwarnings("ignore::skbn.exceptions.DataWarning")
 @pytest.mark.parametrize(
     ("criterion", "n_samples", "message"),
     [

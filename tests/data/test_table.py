@@ -227,7 +227,7 @@ def test_tables_without_rows(frame):
     network = GaussianBayesianNetwork(nx.DiGraph([("a", "b")]))
     for read in (
         GaussianBNLearner().fit,
-        LocalScoreTransformer().partial_fit,
+        LocalScoreTransformer().fit,
         learner.score,
         network.fit,
     ):
