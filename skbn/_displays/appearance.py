@@ -229,6 +229,37 @@ def readable_probability(probability: float) -> str:
     return f"{probability:.2f}"
 
 
+# What the edges of averaged networks say of their pairs, and the share of these that one way must
+# exceed to have an arrowhead.
+_PAIRS = {"probability": "joined", "support": "strength"}
+ONE_WAY = 0.75
+
+
+def shares_of(graph: nx.DiGraph, attribute: str) -> dict[Edge, Any]:
+    """Return an attribute of edges, or what is known of their pairs instead."""
+    edges = graph.edges(data=True)
+    return {(a, b): d.get(_PAIRS[attribute], d[attribute]) for a, b, d in edges if attribute in d}
+
+
+def pair_texts(graph: nx.DiGraph) -> dict[Edge, str]:
+    """Return how surely pairs are joined, where that is known, and whether either way is likely.
+
+    Examples
+    --------
+    >>> pair_texts(nx.DiGraph([("a", "b", {"support": 0.4, "strength": 0.79})]))
+    {('a', 'b'): '0.79, either way'}
+    """
+    texts = {}
+    for a, b, data in graph.edges(data=True):
+        for own, pair in _PAIRS.items():
+            if own in data and pair in data:
+                share, back = data[own], data[pair] - data[own]
+                most = ONE_WAY * data[pair]
+                way = "" if share > most else ", mostly back" if back > most else ", either way"
+                texts[a, b] = readable_probability(data[pair]) + way
+    return texts
+
+
 class Confidence(NamedTuple):
     """How sure each edge is.
 
@@ -247,6 +278,8 @@ class Confidence(NamedTuple):
 def confidence_in(graph: nx.DiGraph) -> Confidence:
     """Return the attribute `probability` of the edges, or else their attribute `support`.
 
+    Where it is known how surely pairs are joined, that is returned.
+
     Raises
     ------
     ValueError
@@ -258,7 +291,7 @@ def confidence_in(graph: nx.DiGraph) -> Confidence:
     Confidence(name='bootstrap support', values={('a', 'b'): 0.5})
     """
     for attribute, name in _NAMES.items():
-        given = nx.get_edge_attributes(graph, attribute)
+        given = shares_of(graph, attribute)
         if not given:
             continue
         if missing := [edge for edge in graph.edges if edge not in given]:

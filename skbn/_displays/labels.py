@@ -17,7 +17,13 @@ from scipy.spatial import KDTree
 from skbn._core.arrays import Floats
 from skbn._core.graphs import is_parametrised
 from skbn._core.text import readable_value
-from skbn._displays.appearance import Edge, Strengths, readable_probability, readable_weight
+from skbn._displays.appearance import (
+    Edge,
+    Strengths,
+    pair_texts,
+    readable_probability,
+    readable_weight,
+)
 from skbn._displays.layout.coordinates import Point, halfway, sampled
 from skbn._displays.layout.layered import Layout
 
@@ -26,6 +32,7 @@ _LONGEST_WORD = 28  # characters of a line, if it cannot
 _BOX_PADDING = 8.0, 5.0  # points between a name and the border of its box
 _NARROWEST = 24.0  # points: boxes of one letter are still boxes
 LINE_HEIGHT = 1.2  # in font sizes
+_MOST_LABELLED = 60  # more edges are labelled only if that is asked for
 _WITHOUT_WEIGHTS = "Fit a GaussianBayesianNetwork of the graph. "
 _REMEDIES = {
     "weight": _WITHOUT_WEIGHTS,
@@ -145,7 +152,7 @@ def edge_texts(dag: nx.DiGraph, edge_label: Any, strengths: Strengths) -> dict[E
         If `edge_label` is something else.
     """
     if edge_label is None:
-        return {}
+        return pair_texts(dag) if len(dag.edges) <= _MOST_LABELLED else {}
     if isinstance(edge_label, Mapping):
         for edge in edge_label:
             if not (isinstance(edge, tuple) and len(edge) == 2 and dag.has_edge(*edge)):

@@ -51,6 +51,12 @@ class NetworkDisplay(Display):
     below, so that firm and doubtful edges differ in black and white too. You can set either
     attribute in any graph.
 
+    If the edges also say how surely their pair is joined, in either direction, by the attribute
+    `joined` beside `probability` or `strength` beside `support`, as those of a posterior and of a
+    bootstrap do, opacity, line and label show that. An edge then has an arrowhead only if its
+    direction has more than 75 % of it. Otherwise its label says "either way", or "mostly back" if
+    the other direction has more than 75 %.
+
     Use `from_estimator` or `from_graph` to make one. Needs matplotlib (``pip install
     -e ".[plot]"``).
 
@@ -107,6 +113,9 @@ class NetworkDisplay(Display):
         appearance.strengths_of(dag)  # raises if a parameter is wrong
         appearance.confidence_in(dag)  # raises if a probability is wrong
         self.dag = dag.copy()
+        for edge, text in appearance.pair_texts(dag).items():
+            if "," in text:
+                self.dag.edges[edge]["undirected"] = True
         self._tiers: Any = None
         self._picture: NetworkPicture | None = None
 
@@ -240,7 +249,9 @@ GaussianBayesianNetwork
             the weight in the columns' units, "standardised_weight" that between columns of
             standard deviation 1 (of the edges whose parent varies), "probability" and "support"
             have two decimals, and you can set others in `dag`. From a learner, "score_loss" is how
-            many nats the score loses without the edge. A dict has your own texts for some edges.
+            many nats the score loses without the edge. A dict has your own texts for some edges, or
+            none. The default says how surely pairs are joined, if that is known and there are up to
+            60 edges.
         highlight : node, or list of nodes and edges, optional
             Nodes to mark, with the edges that they have, and edges as pairs (parent, child).
             Everything else is drawn faintly.
@@ -258,7 +269,8 @@ GaussianBayesianNetwork
             Leave out edges whose standardised weight is smaller in size. Edges without one, such as
             the edges of a category of three levels, are kept.
         min_probability, min_support : float, optional
-            Leave out edges of a lower posterior probability, or bootstrap support; from 0 to 1.
+            Leave out edges of a lower posterior probability, or bootstrap support; from 0 to 1. It
+            is that of the pair, in either direction, where this is known.
         hide_isolated : bool, default=False
             Whether to leave out the nodes that no edge joins to another node that is drawn.
         labels : dict or Series of node to str, optional

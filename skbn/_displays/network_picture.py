@@ -14,6 +14,7 @@ from skbn._core.graphs import is_parametrised
 from skbn._core.text import warn
 from skbn._displays.appearance import (
     LINE_STYLES,
+    ONE_WAY,
     READABLE_OPACITY,
     Confidence,
     Edge,
@@ -23,6 +24,7 @@ from skbn._displays.appearance import (
     Swatch,
     line_style_for,
     opacity_for,
+    pair_texts,
     style_for,
     text_on,
     width_for,
@@ -148,6 +150,8 @@ class NetworkPicture:
             rows.append(LegendRow("two levels: the sign is that of the level in the box", []))
         has_heads = {look.has_head for look in looks.values()}
         if False in has_heads:
+            has_pairs = bool(pair_texts(self.dag))
+            one_way = f"over {100 * ONE_WAY:.0f} % one way" if has_pairs else "directed"
             ways: list[tuple[Any, str]] = [
                 (
                     EdgeLook(
@@ -155,7 +159,7 @@ class NetworkPicture:
                     ),
                     name,
                 )
-                for has_head, name in ((True, "directed"), (False, "undirected"))
+                for has_head, name in ((True, one_way), (False, "undirected"))
                 if has_head in has_heads
             ]
             rows.append(LegendRow("edge", ways))

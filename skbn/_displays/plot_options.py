@@ -14,7 +14,7 @@ import numpy as np
 from skbn._core.arrays import finite_number
 from skbn._core.columns import by_label, column_number, is_labelled, is_missing
 from skbn._core.text import must_be, readable_name, readable_value
-from skbn._displays.appearance import Edge
+from skbn._displays.appearance import Edge, shares_of
 from skbn._displays.labels import printable
 from skbn._displays.layout.coordinates import Point
 
@@ -127,7 +127,7 @@ def left_out_edges(
             span = "must be 0 or more" if is_weight else "must be from 0 to 1"
             raise ValueError(f"{option} {span}; got {readable_value(threshold)}.")
         name = "|standardised weight|" if is_weight else measure
-        values = weights if is_weight else nx.get_edge_attributes(dag, measure)
+        values = weights if is_weight else shares_of(dag, measure)
         if dag.edges and not values:
             raise ValueError(f"{option}: no edge has a {name}. Leave {option} out.")
         low = (edge for edge in dag.edges if abs(values.get(edge, np.inf)) < least)
@@ -139,10 +139,11 @@ def left_out_edges(
 
 
 def notes_of(dag: nx.DiGraph, shown: nx.DiGraph, left_out: Mapping[Edge, str]) -> list[str]:
-    """Return what to write below a picture: how many edges of its nodes are left out, and why."""
+    """Return what to write below a picture: how directions were found, and which edges it lacks."""
     among = list(dag.subgraph(shown).edges)
     reasons = Counter(left_out[edge] for edge in among if edge in left_out)
-    return [f"{n} of {len(among)} edges not shown: {why}" for why, n in reasons.items()]
+    notes = [f"directions {dag.graph['directions']}"] if "directions" in dag.graph else []
+    return [*notes, *(f"{n} of {len(among)} edges not shown: {why}" for why, n in reasons.items())]
 
 
 def shown_part(

@@ -9,9 +9,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skbn import (
+    BootstrapBNLearner,
     GaussianBayesianNetwork,
     GaussianBNLearner,
     GaussianBNLearnerCV,
+    GaussianBNPosterior,
     LocalScoreTransformer,
     NetworkDisplay,
 )
@@ -533,3 +535,38 @@ def test_other_estimators_are_named():
     for estimator in (StandardScaler(), make_pipeline(LocalScoreTransformer(), StandardScaler())):
         with pytest.raises(TypeError, match="that ends with one; got StandardScaler"):
             NetworkDisplay.from_estimator(estimator.fit(rows))
+
+
+def test_pairs_have_an_arrowhead_where_one_way_is_likely():
+    dag = nx.DiGraph()
+    for child, share, joined in [("b", 0.4, 0.79), ("c", 0.8, 0.95), ("d", 0.1, 0.9)]:
+        dag.add_edge("a", child, probability=share, joined=joined)
+    display = NetworkDisplay.from_graph(dag)
+    assert [*labels(display).values()] == ["0.79, either way", "0.95", "0.90, mostly back"]
+    assert [*display.heads_] == [("a", "c")]
+    assert opacities(display)["a", "b"] == pytest.approx(0.3 + 0.7 * 0.79)
+    assert [*NetworkDisplay.from_graph(dag, min_probability=0.85).edges_] == [
+        ("a", "c"),
+        ("a", "d"),
+    ]
+    assert labels(NetworkDisplay.from_graph(dag, edge_label={})) == {}
+    assert labels(NetworkDisplay.from_graph(dag, edge_label="probability"))["a", "b"] == "0.40"
+
+
+@pytest.mark.parametrize("cpdag", [False, True])
+def test_averaged_networks_show_no_open_direction(cpdag):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(60, 3))
+    X[:, 2] += 0.4 * X[:, 0] + 0.4 * X[:, 1]  # 0 -> 2 <- 1, weakly
+    bootstrap = BootstrapBNLearner(n_resamples=20, random_state=0, threshold=0.1).fit(X)
+    for learner in (bootstrap, GaussianBNPosterior().fit(X / X.std(axis=0))):
+        display = learner.plot(cpdag=cpdag)
+        shares = getattr(learner, "edge_support_", None)
+        shares = learner.edge_probabilities_ if shares is None else shares
+        assert display.edges_
+        for a, b in display.heads_:
+            assert shares[a, b] > 0.75 * (shares[a, b] + shares[b, a])
+        assert all(
+            ("either way" in text) <= (edge not in display.heads_)
+            for edge, text in labels(display).items()
+        )
