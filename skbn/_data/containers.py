@@ -1,6 +1,6 @@
 """The containers in which users pass tables, and how to make a table of other objects."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike
 from typing import Any
 
@@ -67,6 +67,20 @@ def check_is_dask_table(X: Any) -> None:
 def row_labels(X: Any) -> Any:
     """Return the index of a pandas data frame, or None if the rows of the table have no labels."""
     return X.index if hasattr(X, "iloc") and hasattr(X, "columns") else None
+
+
+def with_columns(X: Any, labels: Sequence[Any]) -> Any:
+    """Return a data frame of pandas or polars with missing values in the columns that it lacks.
+
+    At least one of the columns is there. Others are returned as they are.
+    """
+    there = frame_labels(X) or []
+    lacking = [label for label in labels if label not in there]
+    if not lacking or len(lacking) == len(labels):
+        return X
+    if hasattr(X, "reindex"):
+        return X.reindex(columns=[*there, *lacking])
+    return X.with_columns(**dict.fromkeys(lacking)) if hasattr(X, "with_columns") else X
 
 
 def frame_labels(X: Any) -> list[Any] | None:

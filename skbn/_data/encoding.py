@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from skbn._core.arrays import Floats, Integers, Names
 from skbn._core.columns import column_numbers, is_series
-from skbn._core.text import first_few, must_be, readable_value
+from skbn._core.text import first_few, must_be, readable_value, warn
 from skbn._data.containers import as_numpy, missing_in
 from skbn._data.nodes import NodeColumn, Nodes
 from skbn._data.sample import Sample
@@ -109,12 +109,14 @@ def encoded_rows(
     remedy: str = REMEDY,
     *,
     may_miss: bool = False,
+    unseen: set[int] | None = None,
 ) -> Floats:
     """Return the numbers of the nodes' columns, shape (n, n_columns).
 
     With `may_miss`, they are NaN where values are missing: in all columns of a category whose level
     is. `columns` are what the table's columns stand for if they have no names, by default the
-    columns that these nodes are made of; `remedy` is as for `numbers_of`.
+    columns that these nodes are made of; `remedy` is as for `numbers_of`. Rows with a level that
+    `fit` did not see are added to `unseen`, with a warning, and get the first level.
 
     Raises
     ------
@@ -138,7 +140,8 @@ def encoded_rows(
         found = {i: rows[:, k] for k, i in enumerate(numeric)}
     for name, levels in nodes.levels.items():
         own = nodes.columns_of([nodes.names.index(name)])
-        codes = _codes(table, source[nodes.columns[own[0]].source], name, levels, may_miss)
+        of_node = source[nodes.columns[own[0]].source]
+        codes = _codes(table, of_node, name, levels, may_miss, unseen)
         for i in own:
             indicator = codes == levels.index(nodes.columns[i].level)
             found[i] = np.where(codes < 0, np.nan, indicator)
@@ -340,7 +343,14 @@ def _as_python(values: npt.NDArray[Any]) -> list[Any]:
     return (values.astype(f"{kind}8[us]") if kind in "mM" else values).tolist()
 
 
-def _codes(table: Table, j: int, name: Hashable, levels: list[Any], may_miss: bool) -> Integers:
+def _codes(
+    table: Table,
+    j: int,
+    name: Hashable,
+    levels: list[Any],
+    may_miss: bool,
+    unseen: set[int] | None,
+) -> Integers:
     """Return the number of each row's level, -1 where it is missing."""
     column = table.column(j)
     values = _values(
@@ -348,10 +358,16 @@ def _codes(table: Table, j: int, name: Hashable, levels: list[Any], may_miss: bo
     )
     code = {None: -1, **{level: k for k, level in enumerate(levels)}}
     _distinct(values, name)
-    try:
-        return np.array([code[value] for value in values], dtype=np.int64)
-    except KeyError as error:
-        raise _unseen(name, error.args[0], levels) from None
+    if found := [i for i, value in enumerate(values) if value not in code]:
+        level = values[found[0]]
+        if unseen is None:
+            raise _unseen(name, level, levels)
+        unseen.update(found)
+        warn(
+            f"Column {name!r} has levels that fit did not see in {len(found)} of {len(values)} "
+            f"rows, which get NaN: the first is {readable_value(level)}, in row {found[0]}."
+        )
+    return np.array([code.get(value, 0) for value in values], dtype=np.int64)
 
 
 def _unseen(name: Hashable, level: Any, levels: list[Any]) -> ValueError:

@@ -136,6 +136,7 @@ def anomalies(
     *,
     in_fit: bool,
     nodes: Nodes,
+    unseen: list[int],
 ) -> Anomalies:
     """Return how well the rows of a table follow a network, or several of the same nodes.
 
@@ -151,6 +152,8 @@ def anomalies(
     in_fit : bool
         Whether it was estimated from these rows.
     nodes : Nodes
+    unseen : list of int
+        Rows with levels that the network does not know, about which it says nothing.
     """
     log_density = np.full(len(rows), -np.inf)
     totals: list[Any] = [0.0] * 6
@@ -158,12 +161,14 @@ def anomalies(
     for model in models:
         log_density = np.logaddexp(log_density, model.log_density(rows))
         for i, part in enumerate(_by_model(model, rows, groups, in_fit, nodes)):
+            part[unseen] = np.nan
             totals[i] = totals[i] + np.where(np.isnan(part), 0.0, part)
             counts[i] = counts[i] + ~np.isnan(part)
     with np.errstate(invalid="ignore"):
         means = map(np.divide, totals, counts)
         lower, upper, of_rows, residuals, given_others, expected = means
     p_values = 2 * np.minimum(lower, upper)
+    rows[unseen] = log_density[unseen] = np.nan
 
     names, kept = [*models[0].nodes], [*range(rows.shape[1])]
     categories = {nodes.columns_of([v])[0]: v for v in _categories(nodes)}

@@ -223,11 +223,14 @@ def predict(
         raise ValueError("All nodes are given, so none is left to predict; name a target.")
     require_exogenous_values(exogenous, given)
     inputs, outputs = ([names.index(node) for node in some] for some in (given, targets))
-    rows = encoded_rows(nodes.select_nodes(inputs), table, columns, remedy, may_miss=True)
+    unseen = set[int]()
+    how: Any = {"may_miss": True, "unseen": unseen}
+    rows = encoded_rows(nodes.select_nodes(inputs), table, columns, remedy, **how)
     seen = np.full((len(rows), len(model.nodes)), np.nan)
     seen[:, nodes.columns_of(inputs)] = rows
     deviations = np.zeros(seen.shape)
     means = filled(model, nodes, seen, deviations=deviations)
+    means[[*unseen]] = deviations[[*unseen]] = np.nan
     labels: list[Hashable] = []
     parts: list[tuple[Floats, Floats]] = []
     for v in outputs:

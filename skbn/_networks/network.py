@@ -24,6 +24,7 @@ from skbn._core.columns import known_values
 from skbn._core.estimator import check_values, fit_method, random_generator
 from skbn._core.resources import explained
 from skbn._core.text import readable_value
+from skbn._data import containers
 from skbn._data.encoding import encoded_rows
 from skbn._data.statistics import Groups
 from skbn._data.table import Table
@@ -678,7 +679,8 @@ class GaussianBayesianNetwork(NetworkState):
         ----------
         X : array-like or data frame of shape (n_samples, m), or LocalScores
             As in `fit`, but values may be missing: they are integrated out, and a row without any
-            value has log density 0.
+            value has log density 0. A row with a level that `fit` did not see has NaN, and there
+            is a warning.
 
         Returns
         -------
@@ -705,7 +707,10 @@ class GaussianBayesianNetwork(NetworkState):
         >>> GaussianBayesianNetwork(dag).logpdf([[0], [2]]).round(4)
         array([-0.9189, -2.9189])
         """
-        return self._model().log_density(self._rows_of(X))
+        unseen = set[int]()
+        log_density = self._model().log_density(self._rows_of(X, unseen=unseen))
+        log_density[[*unseen]] = np.nan
+        return log_density
 
     def score_samples(self, X: Any) -> Floats:
         """Return the log density of each row: `logpdf`, by scikit-learn's name.
@@ -955,7 +960,8 @@ class GaussianBayesianNetwork(NetworkState):
         ----------
         X : array-like or data frame of shape (n_samples, n_columns), or LocalScores
             Numbers in the columns that are given; others may hold anything. Values that are missing
-            in a row are not used for it.
+            in a row are not used for it. A row with a level that `fit` did not see gets NaN, with a
+            warning.
         target : node or list of nodes, optional
             The nodes to predict; by default all that are not given.
         given : node or list of nodes, optional
@@ -1151,7 +1157,8 @@ class GaussianBayesianNetwork(NetworkState):
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, m), or LocalScores
-            As in `logpdf`; values may be missing.
+            As in `logpdf`; values may be missing, and whole columns of a data frame of pandas or
+            polars. What cannot be judged is NaN.
         in_fit : bool, default=False
             Whether the network was fitted to these rows. Each is then judged by a fit without it.
             By default the rows are new ones.
@@ -1211,8 +1218,12 @@ class GaussianBayesianNetwork(NetworkState):
         in_fit: bool = False,
     ) -> Anomalies:
         """Return what does not follow these models of the network's nodes."""
-        nodes, rows = self._blocks, self._rows_of(X)
-        return anomalies.anomalies(models, rows, X, groups, in_fit=in_fit, nodes=nodes)
+        nodes, unseen = self._blocks, set[int]()
+        if not {*nodes.column_names} <= {*(Table(X).names or ())}:
+            X = containers.with_columns(X, nodes.labels)
+        rows = self._rows_of(X, unseen=unseen)
+        how: Any = {"in_fit": in_fit, "nodes": nodes, "unseen": [*unseen]}
+        return anomalies.anomalies(models, rows, X, groups, **how)
 
     @overload
     def do(self, interventions: Mapping[Hashable, float | str | bool]) -> Self: ...

@@ -204,9 +204,9 @@ class NetworkState(
         """Whether something says which columns stand for each node."""
         return self.blocks is not None or self._learned_blocks is not None
 
-    def _rows_of(self, X: Any, *, may_miss: bool = True) -> Floats:
-        """Return a table's rows with the columns of the nodes."""
-        return encoded_rows(self._blocks, Table(X), may_miss=may_miss)
+    def _rows_of(self, X: Any, *, may_miss: bool = True, unseen: set[int] | None = None) -> Floats:
+        """Return a table's rows with the columns of the nodes; `unseen` as for `encoded_rows`."""
+        return encoded_rows(self._blocks, Table(X), may_miss=may_miss, unseen=unseen)
 
     def _blocks_of(self, X: Any) -> Nodes | None:
         """Return the nodes of a table with categories, if nothing else says which columns they are.

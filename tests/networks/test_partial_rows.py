@@ -249,8 +249,6 @@ def test_evidence_on_a_level_that_never_occurred_is_refused():
     asked = [
         lambda level: network.condition({"g": level}),
         lambda level: network.do({"g": level}),
-        lambda level: network.predict(unseen(level), "y"),
-        lambda level: network.logpdf(unseen(level)),
         lambda level: network.impute(unseen(level)),
         lambda level: learner.score(unseen(level)),
         lambda level: learner.score_samples(unseen(level)),
@@ -262,6 +260,48 @@ def test_evidence_on_a_level_that_never_occurred_is_refused():
     for score in (learner.score, learner.score_samples):
         raises("level 'q', which fit did not see", score, scores)
     assert np.isfinite(learner.score(unseen("q"), sample_weight=np.arange(N)))
+
+
+@pytest.mark.parametrize("exogenous", [None, ["g"]])
+@pytest.mark.parametrize("container", [pd.DataFrame, pl.DataFrame])
+def test_a_row_with_a_level_that_never_occurred_has_no_answer(exogenous, container):
+    learner = GaussianBNLearner(nodes="auto", exogenous=exogenous).fit(table())
+    network, seen, other = learner.network_, container(table()), container(unseen("z"))
+    asked = [
+        lambda X: network.predict(X, "y"),
+        network.logpdf,
+        network.score_samples,
+        lambda X: network.anomalies(X).p_values,
+        lambda X: network.anomalies(X).row_p_values,
+        lambda X: network.anomalies(X).log_density,
+    ]
+    for ask in asked:
+        with pytest.warns(
+            match=f"'g' has levels that fit did not see in 1 of {N} rows.*'z', in row 0"
+        ):
+            found = np.asarray(ask(other))
+        assert np.isnan(found[0]).all()
+        is_adjusted = found.ndim > 1 or ask is asked[4]  # for the number of values
+        tolerance = {"rtol": 0.02} if is_adjusted else {"rtol": 1e-12}
+        np.testing.assert_allclose(found[1:], np.asarray(ask(seen))[1:], **tolerance)
+    with pytest.warns(match="did not see"):
+        values = network.anomalies(unseen("z")).values
+    assert values.iloc[0].isna().all()
+    assert values.iloc[1:].notna().all(axis=None)
+
+
+@pytest.mark.parametrize("container", [pd.DataFrame, pl.DataFrame])
+@pytest.mark.parametrize("lacking", ["y", "g"])
+def test_anomalies_of_rows_that_lack_a_column(container, lacking):
+    network = GaussianBNLearner(nodes="auto").fit(table()).network_
+    rows = table().head(20)
+    found = network.anomalies(container(rows.drop(columns=lacking)))
+    expected = network.anomalies(container(rows.assign(**{lacking: None})))
+    for name in ("p_values", "row_p_values", "log_density"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+    own = [*table()].index(lacking)
+    assert np.isnan(np.asarray(found.p_values)[:, own]).all()
+    raises("no columns", network.anomalies, pd.DataFrame({"other": [1.0]}))
 
 
 def test_rows_of_weight_0_are_no_rows_of_a_level():
