@@ -6,6 +6,8 @@ The times come from a pandas index, and say which rows are one step apart.
 import sys
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
+from datetime import date
 from typing import Any
 
 import numpy as np
@@ -212,14 +214,19 @@ def dickey_fuller(now: Floats, last: Floats, before: Floats) -> tuple[float, flo
 
 # Steps of floats are compared up to this share of the shortest.
 _PARTS_OF_FLOATS = 1000
-# How else than in the ISO format dates are written; the last two also as whole numbers.
-_FORMATS = "%Y/%m/%d", "%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y", "%YM%m", "%Y%m", "%Y%m%d"
+# How else than in the ISO format dates are written as digits.
+_COMPACT = "%YM%m", "%Y%m", "%Y%m%d", "%d-%b-%y"
+_DIGITS = r"\d{4}M?\d{2,4}|\d\d-[A-Za-z]{3}-\d\d"
+_QUARTER = r"^(?:(\d{4})[ -]?[Qq]([1-4])|[Qq]([1-4])[ /-]?(\d{4}))$"
+# Three numbers, and a time of day that may follow.
+_NUMBERS = r"^(\d{1,4})([-./])(\d{1,2})\2(\d{4}|\d{1,2})(?:[T, ]+(.*\d.*))?$"
+_YEAR = r"(?<!\d)(?:1[5-9]|20)\d\d(?!\d)"
 
 
 def as_times(labels: Any) -> Any:
     """Return row labels as an index of times or numbers; None if they are neither.
 
-    Times are pandas' own, Python's, pyarrow's, or text in one format alone.
+    Times are pandas' own, Python's, pyarrow's, or text that has one meaning.
 
     Examples
     --------
@@ -240,12 +247,16 @@ def as_times(labels: Any) -> Any:
             if kind == "period":
                 return pandas.PeriodIndex(labels)
             return pandas.to_timedelta(labels) if "delta" in kind else _moments(pandas, labels)
+        if kind == "string":
+            with suppress(ValueError):
+                labels = pandas.to_numeric(labels)
+                kind = "integer" if labels.dtype.kind in "iu" else "floating"
         if kind == "string" or (kind == "integer" and len(first) in (6, 8)):
             dates = _dates(pandas, labels.astype(str).astype(object))
-            if dates is not None or not first.isdigit():
+            if dates is not None or kind == "string":
                 return dates
-        if kind in ("string", "integer", "floating", "decimal", "mixed-integer-float"):
-            is_whole = kind in ("string", "integer") and not labels.hasnans
+        if kind in ("integer", "floating", "decimal", "mixed-integer-float"):
+            is_whole = kind == "integer" and not labels.hasnans
             numbers = pandas.Index(labels.to_numpy(np.int64 if is_whole else np.float64))
             return numbers.where(np.isfinite(numbers))
     except (ValueError, TypeError, OverflowError):  # no times, or out of range
@@ -254,14 +265,65 @@ def as_times(labels: Any) -> Any:
 
 
 def _dates(pandas: Any, texts: Any) -> Any:
-    """Return the dates that texts are in one of the formats, or None if in none or several."""
-    if "Q" in texts[0]:
-        return pandas.PeriodIndex(texts, freq="Q")
-    if "-" in texts[0]:
+    """Return the dates that texts are in the only way to read them, or None if there is none."""
+    quarters = texts.str.extract(_QUARTER)
+    if quarters[0].fillna(quarters[3]).notna().all():
+        years, numbers = quarters[0].fillna(quarters[3]), quarters[1].fillna(quarters[2])
+        return pandas.PeriodIndex(years + "Q" + numbers, freq="Q")
+    if texts.str.fullmatch(_DIGITS).all():
+        read = (pandas.to_datetime(texts, format=form, errors="coerce") for form in _COMPACT)
+        found = [dates for dates in read if not dates.hasnans]
+        return found[0] if len(found) == 1 else None
+    with suppress(ValueError):
         return _moments(pandas, texts, format="ISO8601")
-    read = (pandas.to_datetime(texts, format=form, errors="coerce") for form in _FORMATS)
-    found = [dates for dates in read if not dates.hasnans]
-    return found[0] if len(found) == 1 else None
+    parts = texts.str.extract(_NUMBERS)
+    if parts[0].notna().all():
+        return _of_numbers(pandas, parts)
+    if not texts.str.contains(_YEAR).all():
+        return None
+    return _moments(pandas, texts, format="mixed")
+
+
+def are_dates(column: Any) -> bool:
+    """Whether a data frame's column holds dates, also as texts."""
+    first: Any = next((each for each in column if each is not None), None)
+    first = first.as_py() if hasattr(first, "as_py") else first
+    if not isinstance(first, str):
+        return isinstance(first, date | np.datetime64) or hasattr(first, "to_timestamp")
+    pandas: Any = sys.modules.get("pandas")
+    if pandas is None or not any(character.isdigit() for character in first):
+        return False
+    texts = pandas.Index(column.to_pylist() if hasattr(column, "to_pylist") else [*column])
+    return hasattr(as_times(texts.dropna().unique()), "asi8")
+
+
+def _of_numbers(pandas: Any, parts: Any) -> Any:
+    """Return dates by the parts of their texts, or None if day, month or year may be another."""
+    first, separators, second, third, clock = (parts[part] for part in range(5))
+    day_first, month_first = (third, second, first), (third, first, second)
+    orders = [day_first] if (separators == ".").all() else [day_first, month_first]
+    if first.str.len().max() == 4 or third.str.len().max() < 4:
+        orders.append((first, second, third))
+    times = _moments(pandas, "2000-01-01 " + clock.fillna("0:00"), format="mixed")
+    times = (times - pandas.Timestamp("2000-01-01", tz=times.dt.tz)).array
+    found: list[Any] = []
+    for own in orders:
+        texts = own[0] + "-" + own[1] + "-" + own[2]
+        form = "%Y-%m-%d" if own[0].str.len().min() == 4 else "%y-%m-%d"
+        dates = pandas.DatetimeIndex(pandas.to_datetime(texts, format=form, errors="coerce"))
+        if not dates.hasnans and not any(dates.equals(other) for other in found):
+            found.append(dates)
+    return found[0] + times if len(found) == 1 else None
+
+
+def may_be_dates(labels: Any) -> bool:
+    """Whether all labels are texts with a year, a month, a time of day, or three numbers."""
+    pandas: Any = sys.modules["pandas"]
+    if pandas.api.types.infer_dtype(labels) not in ("string", "categorical"):
+        return False
+    months = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
+    pattern = rf"(?i){_YEAR}|\d:\d\d|^\d\d?[-./]\d\d?[-./]\d\d|\d[-. ]?(?:{months})[a-z]*[-. ]\d"
+    return bool(labels.astype(str).astype(object).str.contains(pattern).all())
 
 
 def _moments(pandas: Any, labels: Any, **options: Any) -> Any:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from skbn._core.arrays import Floats, Integers
 from skbn._core.columns import is_series
 from skbn._core.text import readable_value, warn
-from skbn._data.containers import missing_in, row_labels
+from skbn._data.containers import frame_labels, missing_in, row_labels
 from skbn.exceptions import SampleWeightWarning
 
 # A sum of weights beyond these, or what is computed from it, may leave float64's range.
@@ -145,8 +145,9 @@ def read_row_groups(groups: Any, labels: Any, n_rows: int, name: str) -> tuple[I
 
     Parameters
     ----------
-    groups : array-like of shape (n_rows,)
-        A hashable for each row. Those of a Series go to the rows of the same labels.
+    groups : array-like of shape (n_rows,), data frame, pandas.MultiIndex or array of k columns
+        A hashable for each row. Those of a Series go to the rows of the same labels. Of several
+        columns or levels, each combination is a group, named by a tuple.
     labels : pandas.Index, ndarray or None
         The labels of the rows.
     n_rows : int
@@ -171,14 +172,18 @@ def read_row_groups(groups: Any, labels: Any, n_rows: int, name: str) -> tuple[I
             f"{name} must have a value for each row of X; got {readable_value(groups)}. If "
             f"this is a column, pass its values, as by {name}=X[{groups!r}]."
         )
+    if (columns := _label_columns(groups)) is not None:
+        return _joint_groups(columns, labels, n_rows, name)
     in_order = in_order_of_rows(groups, labels, n_rows, name)
     if isinstance(in_order, list | tuple):  # beside texts, numpy makes texts of NaN and numbers
         in_order = np.array([None, *in_order], dtype=object)[1:]
     given = _as_array(in_order, name)
     if given.shape != (n_rows,):
+        are_names = given.ndim == 1 and all(isinstance(each, str) for each in given.tolist())
+        hint = f" If these are columns, pass their values, as by {name}=X[[...]]." * are_names
         raise ValueError(
             f"{name} must have a value for each of the {n_rows} rows of X; got an array of "
-            f"shape {given.shape}."
+            f"shape {given.shape}.{hint}"
         )
     number_of: dict[Any, int] = {}
     numbers = np.empty(n_rows, dtype=np.int64)
@@ -199,31 +204,83 @@ def read_row_groups(groups: Any, labels: Any, n_rows: int, name: str) -> tuple[I
     return numbers, list(number_of)
 
 
-def without_groups(X: Any, labels: list[str], name: str) -> tuple[Any, Any]:
-    """Return a frame, and its column or level of the index that says whose the rows are.
+class JointLabels(list[Any]):
+    """Columns of labels, of which each row has one of each."""
+
+
+def names_in(given: Any, X: Any) -> list[str]:
+    """Return the names of a frame's columns or levels that are given, if they are no labels."""
+    if isinstance(given, str):
+        return [given]
+    known = {*(frame_labels(X) or []), *getattr(row_labels(X), "names", ())}
+    if not isinstance(given, list | tuple) or len(given) >= len(X):
+        return []
+    return [*given] if all(isinstance(name, str) and name in known for name in given) else []
+
+
+def without_named(X: Any, labels: list[str], given: Any, parameter: str) -> tuple[Any, Any]:
+    """Return a frame without the columns that a parameter names, and their values or levels.
+
+    Without names the frame and what is given are returned as they are.
 
     Raises
     ------
     ValueError
         If there is no such column or level, or more than one.
     """
+    names = names_in(given, X)
+    if not names:
+        return X, given
+    found = JointLabels(_column_or_level(X, labels, name, parameter) for name in names)
+    rest = [label for label in labels if label not in names]
+    if len(rest) < len(labels):
+        X = X.select(rest) if hasattr(X, "select") else X[rest]
+    return X, found if len(found) > 1 else found[0]
+
+
+def _column_or_level(X: Any, labels: list[str], name: str, parameter: str) -> Any:
+    """Return a frame's column, or level of its index, of a name."""
     index = row_labels(X)
     levels = [] if index is None else list(index.names)
     if (name in labels) + levels.count(name) > 1:
         raise ValueError(
-            f"groups={name!r} is the name of a column of X and of a level of its index, or of two "
-            f"levels. Leave one out, for example by X.drop(columns={name!r})."
+            f"{parameter}={name!r} is the name of a column of X and of a level of its index, or of "
+            f"two levels. Leave one out, for example by X.drop(columns={name!r})."
         )
     if name in levels:
-        return X, index.get_level_values(name)
+        return index.get_level_values(name)
     if name not in labels:
         raise ValueError(
-            f"groups={name!r} is neither a column of X, {readable_value(labels)}, nor a level of a "
-            f"pandas index; its levels are {readable_value(levels)}. Name one of these, or pass a "
-            "value for each row."
+            f"{parameter}={name!r} is neither a column of X, {readable_value(labels)}, nor a level "
+            f"of a pandas index; its levels are {readable_value(levels)}. Name one of these, or "
+            "pass a value for each row."
         )
-    others = [label for label in labels if label != name]
-    return X.select(others) if hasattr(X, "select") else X[others], X[name]
+    return X[name]
+
+
+def _label_columns(groups: Any) -> list[Any] | None:
+    """Return the columns or levels that labels of rows consist of; None for single labels."""
+    if isinstance(groups, JointLabels):
+        return groups
+    if hasattr(groups, "get_level_values") and groups.nlevels > 1:
+        return [groups.get_level_values(level) for level in range(groups.nlevels)]
+    if (names := frame_labels(groups)) is not None:
+        return [groups[name] for name in names]
+    is_table = isinstance(groups, np.ndarray) and groups.ndim == 2 and groups.shape[1] > 1
+    return [*groups.T] if is_table else None
+
+
+def _joint_groups(
+    columns: list[Any], labels: Any, n_rows: int, name: str
+) -> tuple[Integers, list[Any]]:
+    """Return groups by several labels of each row, as `read_row_groups` does."""
+    read = [read_row_groups(column, labels, n_rows, name) for column in columns]
+    if len(read) == 1:
+        return read[0]
+    of_rows = zip(*([own[i] for i in numbers.tolist()] for numbers, own in read), strict=True)
+    number_of: dict[Any, int] = {}
+    numbers = [number_of.setdefault(each, len(number_of)) for each in of_rows]
+    return np.array(numbers, dtype=np.int64), list(number_of)
 
 
 def warn_unless_counts(weight: Floats, n_rows: int) -> None:

@@ -149,7 +149,15 @@ def _identifiers(label: Hashable, n_levels: int, texts: list[Any], library: str)
         frame = "X = X.to_pandas(); "
     return (
         f"{what}which read as dates, such as {texts[0]!r}. Leave the column out, or make a number "
-        f"of it: {frame}d = pandas.to_datetime(X[{label!r}]); X[{label!r}] = {_DAYS}."
+        f"of it: {frame}d = pandas.to_datetime(X[{label!r}]); X[{label!r}] = {_DAYS}. "
+        f"{_in_time(label)}"
+    )
+
+
+def _in_time(label: Hashable) -> str:
+    return (
+        f"If rows follow each other in time, pass skbn.lagged(X, times={label!r}).table, in which "
+        "gaps count."
     )
 
 
@@ -513,7 +521,8 @@ def _float(value: Any, name: Hashable, row: int) -> float:
             "leave it out."
         )
     if isinstance(value, np.datetime64 | date) or _is_date(value):
-        remedy = f"Leave the column out, or make a number of it, for d = X[{name!r}]: {_DAYS}."
+        number = f"make a number of it, for d = X[{name!r}]: {_DAYS}."
+        remedy = f"Leave the column out, or {number} {_in_time(name)}"
     if isinstance(value, (complex, np.complexfloating)):
         remedy = "Give its real and imaginary part a column each."
     text = shortened(str(value), _LONGEST_VALUE)

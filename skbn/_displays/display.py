@@ -168,7 +168,8 @@ def fitted_network_and_table(estimator: Any, X: Any) -> tuple[Any, Any]:
     step = fitted_step(estimator, "dag_", _EXPECTED)
     while estimator is not step:
         if isinstance(estimator, Pipeline):
-            estimator, X = estimator[-1], estimator[:-1].transform(X)
+            X = estimator[:-1].transform(X) if len(estimator) > 1 else X
+            estimator = estimator[-1]
         else:
             estimator = estimator.best_estimator_
     return _network(step), X

@@ -15,6 +15,7 @@ import networkx as nx
 import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from skbn._core.arrays import Floats, Random
@@ -703,9 +704,12 @@ def all_rows_of(
     if isinstance(table, BaseScores):
         searched: Problem = fitted._searched_  # of the rows that EM expects, if values are missing
         return AllRows(searched, table.sample.is_complete)
-    _, reached = fitted_network_and_table(fitted, table)
+    is_observed = not np.isnan(sample.rows).any()
+    is_transformed = isinstance(fitted, Pipeline) or hasattr(fitted, "best_estimator_")
+    may_differ = is_transformed or not is_observed
+    reached = fitted_network_and_table(fitted, table)[1] if may_differ else table
     seen, filled = ~np.isnan(sample.rows), read_columns(Table(reached), columns, columns)
-    keeps_units, is_observed = np.allclose(filled[seen], sample.rows[seen]), bool(seen.all())
+    keeps_units = np.allclose(filled[seen], sample.rows[seen])
     if not is_observed:
         sample = Sample(filled, sample.weight)
     m = len(columns)

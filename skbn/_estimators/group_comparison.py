@@ -31,7 +31,7 @@ from skbn._core.resources import explained
 from skbn._core.subsets import mask_of, members_of
 from skbn._core.text import readable_name, readable_value
 from skbn._data.containers import check_labels, frame_labels
-from skbn._data.row_values import read_row_groups, without_groups
+from skbn._data.row_values import read_row_groups, without_named
 from skbn._data.sample import Sample
 from skbn._displays.forest_display import ForestDisplay
 from skbn._displays.notebook import TableRepr, frame_of
@@ -290,10 +290,10 @@ def compare_groups(
             f"{readable_value(estimator)}."
         )
     level = level_of(level)
-    labels = frame_labels(X) if isinstance(groups, str) else None
+    labels = frame_labels(X) if isinstance(groups, str | list | tuple) else None
     if labels is not None:
         check_labels(labels, X)
-        X, groups = without_groups(X, labels, groups)
+        X, groups = without_named(X, labels, groups, "groups")
     table = read_scores(given, X, interventions=interventions, needs_rows=True)
     takes_holes = isinstance(given, GaussianBNLearner)
     if not isinstance(table, LocalScores) or not (table.sample.is_complete or takes_holes):

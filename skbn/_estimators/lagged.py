@@ -12,7 +12,12 @@ from skbn._core.estimator import Interval, StrOptions, check_values, random_gene
 from skbn._core.text import readable_value, warn
 from skbn._data import lags
 from skbn._data.containers import array_of, check_labels, frame_labels, is_dask, row_labels
-from skbn._data.row_values import read_row_groups, without_groups
+from skbn._data.row_values import (
+    in_order_of_rows,
+    names_in,
+    read_row_groups,
+    without_named,
+)
 from skbn._data.sample import TableMixin
 from skbn._displays.display import fitted_graph
 from skbn._displays.network_display import NetworkDisplay
@@ -456,7 +461,12 @@ networks, GaussianBayesianNetwork, or a learner that has a `network_`
 
 
 def lagged(
-    X: Any, n_lags: int = 1, groups: Any = None, *, gaps: Literal["break", "join"] | None = None
+    X: Any,
+    n_lags: int = 1,
+    groups: Any = None,
+    *,
+    times: Any = None,
+    gaps: Literal["break", "join"] | None = None,
 ) -> LaggedTable:
     """Put lagged copies of its columns beside the columns of a time series.
 
@@ -466,19 +476,26 @@ def lagged(
     Parameters
     ----------
     X : array-like or data frame of shape (n_samples, n_features)
-        Rows in order of time, the earliest first, at equal intervals, in memory; a pandas index of
-        times or numbers is compared with that. Columns may hold categories, and values may be
-        missing; both are copied as they are. The names of a data frame's columns are strings.
+        Rows in order of time, the earliest first, at equal intervals, in memory; `times`, or else a
+        pandas index of times or numbers, is compared with that. Columns may hold categories, and
+        values may be missing; both are copied as they are. The names of a data frame's columns are
+        strings.
     n_lags : int, default=1
         How many steps back the copies go, at least 1.
-    groups : array-like of shape (n_samples,) or str, optional
+    groups : array-like of shape (n_samples,), data frame, pandas.MultiIndex, str or list of str, \
+optional
         The series that each row belongs to, if X has several, such as patients or countries; or
-        the name of the column or of the level of a pandas index that says so. Such a column is not
-        lagged, and not in the table. No lag goes from one series to another. The rows of a series
-        need not be adjacent; they follow each other in the order in which they stand in X. The
-        values of a pandas Series go to the rows of the same labels.
+        the names of the columns or levels of a pandas index that say so. Such a column is not
+        lagged, and not in the table. Of several, such as patient and day, each combination is a
+        series. No lag goes from one series to another. The rows of a series need not be adjacent;
+        they follow each other in the order in which they stand in X. The values of a pandas Series
+        go to the rows of the same labels.
+    times : str or array-like of shape (n_samples,), optional
+        The times of the rows, in place of an index: dates, numbers, or texts that are dates in one
+        way only; or the name of a column or level, which is not lagged. In pandas they become the
+        index of the table. They are read by pandas.
     gaps : {"break", "join"}, optional
-        What to do if a pandas index of times or numbers has gaps, which is an error by default.
+        What to do if there are gaps between the times, which is an error by default.
         "break": rows are missing, and no lag goes across a gap, as if a new series began after it.
         "join": each row is one step after the row before it, whatever their labels. A step is the
         longest that divides all intervals within series. Months, quarters, years, working days
@@ -495,11 +512,13 @@ def lagged(
     ValueError
         If `n_lags` is not an integer of 1 or more; if no series has more rows than that; if columns
         have the same name, or one has that of a lagged copy; if there is not one value of `groups`
-        for each row, or no such column or level, or both; if the index of a pandas data frame has
-        times or numbers, and those of a series do not increase, or have gaps without `gaps`; if
-        several levels of the index vary within a series.
+        for each row, or no such column or level, or both; if the times of a series do not
+        increase, have gaps without `gaps`, or are texts whose day and month may be either; if
+        several levels of the index vary within a series; if a column holds times.
     TypeError
         If X is not a table in memory, or the names of its columns are not strings.
+    ImportError
+        If there are `times`, and pandas is not installed.
 
     Warns
     -----
@@ -559,40 +578,51 @@ def lagged(
     labels = None if isinstance(X, TableMixin) else frame_labels(X)
     if labels is not None:
         labels = _checked_names(labels, X)
-    given, call = groups, f"groups={groups!r}" if isinstance(groups, str) else "groups=groups"
-    if labels is not None and isinstance(groups, str):
-        X, groups = without_groups(X, labels, groups)
-        labels = _checked_names([label for label in labels if label != given], X)
-    values = array_of(X) if labels is None else X
+    call = _call_of(X, n_lags, groups, times)
+    named, whose, moments = names_in(groups, X), groups, times
+    if labels is not None:
+        X, whose = without_named(X, labels, groups, "groups")
+        X, moments = without_named(X, frame_labels(X) or [], times, "times")
+        labels = _checked_names(frame_labels(X) or [], X)
+        _refuse_times(X, labels, call)
+    values: Any = array_of(X) if labels is None else X
     columns: Any = list(range(values.shape[1])) if labels is None else labels
     n_rows, index = len(values), row_labels(X)
-    if groups is None:
-        numbers, names = np.zeros(n_rows, np.int64), [None]
-    else:
-        numbers, names = read_row_groups(groups, index, n_rows, "groups")
-    call = f"lagged(X, {n_lags}" + (f", {call}" if groups is not None else "")
-    if index is not None and index.nlevels > 1:
-        index = _time_level(index, None if groups is None else numbers, call)
-    elif index is not None and isinstance(given, str) and given == index.name:
-        index = None  # it has the series, and no times
-    parts = _unbroken(index, numbers, gaps, call, has_groups=groups is not None)
+    numbers, series = np.zeros(n_rows, np.int64), list[Any]([None])
+    if groups is not None:
+        numbers, series = read_row_groups(whose, index, n_rows, "groups")
+    if times is not None:
+        index = _read_times(moments, index, n_rows)
+        values = values.set_axis(index) if hasattr(values, "iloc") else values
+    elif index is not None:
+        index = None if index.name in named else _times_in(index, groups, numbers, call)
+    parts = _unbroken(index, numbers, gaps, call, has_groups=groups is not None, given=times)
     if np.bincount(parts, minlength=1).max() <= n_lags:
-        raise _too_short(n_lags, numbers, names, gaps)
+        raise _too_short(n_lags, numbers, series, gaps)
     rows = lags.rows_of_lags(parts, n_lags)
     kept = {*numbers[rows[0]].tolist()}
-    short = [name for number, name in enumerate(names) if number not in kept]
-    of_rows = None if groups is None else [names[number] for number in numbers[rows[0]]]
+    short = [name for number, name in enumerate(series) if number not in kept]
+    of_rows = None if groups is None else [series[number] for number in numbers[rows[0]]]
     before_next = lags.rows_before_the_next(numbers, parts, n_lags)
-    going_on = [names[number] for number in numbers[before_next[0]]]
+    going_on = [series[number] for number in numbers[before_next[0]]]
     by_lag = None if labels is None else [_of_lag(columns, lag) for lag in range(n_lags + 1)]
     if by_lag is not None:
         _check_new_names(by_lag)
-    _warn_of_unit_roots(values, columns, numbers, parts, given)
+    _warn_of_unit_roots(values, columns, numbers, parts, groups)
     table = lags.beside_lags(values, rows, by_lag)
     last = lags.beside_lags(values, before_next, None if by_lag is None else by_lag[1:])
     last_groups = [None] if of_rows is None else going_on
     counts = n_lags, rows[0], n_rows - rows.shape[1], short
     return LaggedTable(table, columns, *counts, of_rows, last, last_groups)
+
+
+def _call_of(X: Any, n_lags: int, groups: Any, times: Any) -> str:
+    """Return the beginning of a call of `lagged` with these arguments, as errors advise it."""
+    call = f"lagged(X, {n_lags}"
+    for parameter, given in (("groups", groups), ("times", times)):
+        if given is not None:
+            call += f", {parameter}={repr(given) if names_in(given, X) else parameter}"
+    return call
 
 
 def _of_lag(columns: list[Any], lag: int) -> list[Any]:
@@ -626,24 +656,62 @@ def _checked_names(labels: list[Any], X: Any) -> list[str]:
     return labels
 
 
-def _time_level(index: Any, numbers: Integers | None, call: str) -> Any:
+def _read_times(given: Any, labels: Any, n_rows: int) -> Any:
+    """Return the times of the rows as an index of pandas."""
+    try:
+        import pandas as pd
+    except ImportError:
+        raise ImportError("times are read by pandas. Install it: pip install pandas.") from None
+    if isinstance(given, str):
+        raise TypeError(f"times={given!r} is a name, and X has none. Pass the times themselves.")
+    is_index = isinstance(given, pd.Index)
+    values = given if is_index else in_order_of_rows(given, labels, n_rows, "times")
+    for to_list in ("to_pylist", "to_list"):  # of pyarrow and polars: they keep time zones
+        if not isinstance(values, pd.Series | pd.Index) and hasattr(values, to_list):
+            values = getattr(values, to_list)()
+    index = pd.Index(values)
+    if index.nlevels > 1 or len(index) != n_rows:
+        raise ValueError(f"times must have one value for each of the {n_rows} rows of X.")
+    known = index[~index.isna()]
+    read = lags.as_times(known) if len(known) else None
+    if read is None and not (len(known) and lags.may_be_dates(known)):
+        raise ValueError(
+            f"times must be dates or numbers; got {index[0]!r}. Convert them, as by "
+            "pandas.to_datetime, or leave times out."
+        )
+    return index if read is None or len(known) < n_rows else read.rename(index.name)
+
+
+def _refuse_times(values: Any, labels: list[str] | None, call: str) -> None:
+    """Raise if a column of a frame holds dates, of which no lag makes sense."""
+    for label in labels or []:
+        if lags.are_dates(values[label]):
+            raise ValueError(
+                f"Column {label!r} holds dates. If they are the times of the rows, call {call}, "
+                f"times={label!r}), which sees gaps. Otherwise leave the column out of X."
+            )
+
+
+def _times_in(index: Any, groups: Any, numbers: Integers, call: str) -> Any:
     """Return the level of an index that varies within series, or raise if there are several."""
+    if index.nlevels == 1:
+        return index
     varying = list(range(index.nlevels))
-    if numbers is not None:
+    if groups is not None:
         n_series = len(np.unique(numbers))
         pairs = [np.column_stack([numbers, codes]) for codes in index.codes]
         varying = [j for j in varying if len(np.unique(pairs[j], axis=0)) > n_series]
         if len(varying) < 2:
             return index.get_level_values(varying[0]) if varying else None
     times = [j for j in varying if hasattr(lags.as_times(index.get_level_values(j)), "asi8")]
-    ways = []
+    ways, start = [], call.partition(", groups")[0]
     for j in times if len(times) == 1 else varying:
         others = [index.names[i] for i in range(index.nlevels) if i != j]
         level = index.names[j] if index.names.count(index.names[j]) == 1 else j
-        groups = f"X.index.droplevel({level!r})"
-        if len(others) == 1 and isinstance(others[0], str):
-            groups = repr(others[0])
-        ways.append(f"{call.partition(', groups')[0]}, groups={groups}) if level {level!r} is time")
+        named = f"X.index.droplevel({level!r})"
+        if all(isinstance(other, str) for other in others):
+            named = repr(others if len(others) > 1 else others[0])
+        ways.append(f"{start}, groups={named}) if level {level!r} is time")
     raise ValueError(
         f"Several levels of X's index vary within a series, {[index.names[j] for j in varying]}, "
         f"so that lags would go from one series to another. Call {', or '.join(ways)}. If X is "
@@ -651,21 +719,47 @@ def _time_level(index: Any, numbers: Integers | None, call: str) -> Any:
     )
 
 
-def _unbroken(index: Any, numbers: Integers, gaps: Any, call: str, *, has_groups: bool) -> Integers:
-    """Return the number of the series of each row, which ends at gaps if these break it."""
-    times = None if index is None or not len(index) else lags.as_times(index)
-    if times is None:
-        if gaps == "break":
-            raise ValueError(
-                'gaps="break" takes a pandas data frame whose index has times or numbers, which '
-                "tell where the gaps are. Set one by X.set_index, or leave gaps out."
-            )
-        return numbers
-    if times.hasnans:
-        row = int(np.argmax(times.isna()))
+def _times_of(index: Any, gaps: Any, source: str, remedy: str) -> Any:
+    """Return the rows' times as times or numbers; None if they are neither."""
+    is_hole = np.zeros(0, dtype=bool) if index is None else np.asarray(index.isna())
+    if is_hole.all():
+        known = times = None
+    else:
+        known = index[~is_hole]
+        times = lags.as_times(known)
+    if times is None and known is not None and lags.may_be_dates(known):
+        raise ValueError(
+            f"{source} has texts that may be dates, such as {known[0]!r}, and cannot be read in "
+            "one way only: day and month may be either, or forms differ. Convert them, by "
+            f"pandas.to_datetime(..., dayfirst=True), for example.{remedy}"
+        )
+    if times is None and gaps == "break":
+        raise ValueError(
+            'gaps="break" takes times or numbers, which tell where the gaps are: name their '
+            "column, by times=..., or have them in the index of a pandas data frame, for "
+            "texts by X.index = pandas.to_datetime(X.index). Or leave gaps out."
+        )
+    if times is not None and (is_hole.any() or times.hasnans):
+        row = int(np.argmax(is_hole if is_hole.any() else times.isna()))
         raise ValueError(f"Row {row} of X has no time: its label is {index[row]}. Leave it out.")
+    return times
+
+
+def _unbroken(
+    index: Any, numbers: Integers, gaps: Any, call: str, *, has_groups: bool, given: Any
+) -> Integers:
+    """Return the number of the series of each row, which ends at gaps if these break it."""
+    source = f"Column {given!r}" if isinstance(given, str) else "The array times"
+    no_times = ""
+    if given is None:
+        source = "The index of X"
+        no_times = " If they are no times, call X.reset_index(drop=True)."
+    times = _times_of(index, gaps, source, no_times)
+    if times is None:
+        return numbers
     is_count = times.dtype.kind in "iuf"
-    if is_count and times[0] < times[-1] and len(np.unique(np.diff(times))) == 1:
+    is_range = is_count and times[0] < times[-1] and len(np.unique(np.diff(times))) == 1
+    if is_range and given is None:
         return numbers  # the labels count rows, whatever their series
     order = np.argsort(numbers, kind="stable")
     times, same = times[order], np.diff(numbers[order]) == 0
@@ -680,20 +774,24 @@ def _unbroken(index: Any, numbers: Integers, gaps: Any, call: str, *, has_groups
     row = int(np.argmin(apart))
     after, before = order[row + 1], order[row]
     where = f"row {after}, {index[after]}, follows row {before}, {index[before]}"
-    no_times = " If they are no times, call X.reset_index(drop=True)." * is_count
+    no_times *= is_count
     if later.all():
         raise ValueError(
-            f"The index of X has gaps: {where}, and other rows are closer. If rows are missing, "
+            f"{source} has gaps: {where}, and other rows are closer. If rows are missing, "
             f'call {call}, gaps="break"), in which no lag goes across a gap. If neighbours are one '
             "step apart whatever their labels, as from one trading day to the next, call "
             f'{call}, gaps="join").{no_times}'
         )
-    groups = ", and groups alike" * ("=groups" in call)
-    remedy = f"Sort them{groups}, by X.sort_index() for example."
+    alike = "".join(f", and {each} alike" for each in ("groups", "times") if f"={each}" in call)
+    how = f"X.sort_values({given!r}), or X.sort({given!r}) in polars,"
+    how = "X.sort_index()" if given is None else how
+    remedy = f"Sort them{alike}" + f", by {how} for example" * ("=times" not in call) + "."
+    if hasattr(times, "asi8") and (given is not None or not hasattr(index, "asi8")):
+        remedy += " Texts of dates are sorted right once pandas.to_datetime has read them."
     if times[row + 1] == times[row]:
         remedy = "Two rows have the same time; leave one out."
     raise ValueError(
-        f"The index of X says that its rows are not in order of time: {where}. {remedy}"
+        f"{source} says that the rows of X are not in order of time: {where}. {remedy}"
         + " If X has several series, say by groups which row is of which." * (not has_groups)
         + no_times
     )
@@ -713,9 +811,11 @@ def _warn_of_unit_roots(
         changes = f"X.assign(**X{by}[{found!r}].diff()){by}{rest}"
     warn(
         f"Columns look like random walks or trends, {readable_value(found)}: each follows its own "
-        "last value so closely that a Dickey-Fuller test does not reject a unit root. Such columns "
-        f"depend on each other by chance, and edges among them may be false. Pass {changes} "
-        "in place of X.",
+        "last value so closely that a Dickey-Fuller test does not reject a unit root. If they "
+        "wander independently, they depend on each other by chance, and edges among them may be "
+        f"false: pass {changes} in place of X. If they wander together, so that a combination of "
+        "them returns to its mean (cointegration, which statsmodels.tsa.stattools.coint tests), "
+        "changes lose what joins them: keep X as it is.",
         NonstationaryWarning,
     )
 

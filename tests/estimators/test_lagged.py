@@ -14,8 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.tsa import stattools
 
-from skbn import GaussianBNLearner, LocalScoreTransformer, lagged
-from skbn._data.lags import _CRITICAL, dickey_fuller
+from skbn import (
+    BootstrapBNLearner,
+    GaussianBNLearner,
+    LocalScoreTransformer,
+    compare_groups,
+    lagged,
+)
+from skbn._data.lags import _CRITICAL, as_times, dickey_fuller
 from skbn.exceptions import NonstationaryWarning
 
 
@@ -188,6 +194,166 @@ def test_each_kind_of_index_tells_order_and_gaps(index):
     assert lagged(holed, 2, gaps="join").rows.tolist() == [2, 3, 4, 5, 6, 7]
 
 
+FORMS = [
+    *("%Y-%m-%d %H:%M", "%d/%m/%Y %H:%M:%S", "%d.%m.%Y %H:%M", "%Y/%m/%d %H:%M"),
+    *("%m/%d/%Y %I:%M %p", "%d-%m-%Y %H:%M", "%Y-%m-%dT%H:%M:%SZ", "%d-%b-%Y %H:%M"),
+    *("%b %d, %Y %H:%M", "%A %d %B %Y %H:%M", "%Y%m%dT%H%M%S", "%d.%m.%Y, %H:%M:%S.%f"),
+]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_texts_of_dates_are_read(form):
+    moments = pd.date_range("2024-01-25 01:00", periods=40, freq="6h")
+    read = as_times(pd.Index(moments.strftime(form))).tz_localize(None)
+    assert (read == moments).all()
+    X = pd.DataFrame({"a": np.arange(40.0)}, index=moments.strftime(form))
+    raises("not in order of time", lagged, X[::-1])
+    raises("has gaps", lagged, X.drop(index=X.index[5:8]))
+
+
+@pytest.mark.parametrize(
+    ("texts", "first"),
+    [
+        (["05-Mar-2024", "06-Mar-2024"], "2024-03-05"),
+        (["05-MAR-24", "06-MAR-24"], "2024-03-05"),
+        (["13.1.2024", "14.1.2024"], "2024-01-13"),
+        (["1/13/2024", "1/14/2024"], "2024-01-13"),
+        (["Jan-2024", "Feb-2024"], "2024-01-01"),
+        (["Q2 2024", "Q3 2024"], "2024Q2"),
+        (["2024-q2", "2024-q3"], "2024Q2"),
+    ],
+)
+def test_other_forms_of_dates(texts, first):
+    assert str(as_times(pd.Index(texts))[0]).startswith(first)
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["01/02/2024", "02/02/2024"],
+        ["24-01-05", "24-01-06"],
+        ["2024-01-25", "26/01/2024"],
+        ["5 Mär 2024", "6 Mär 2024"],
+        ["13:00", "14:00"],
+        ["2024-W05", "2024-W06"],
+    ],
+)
+def test_dates_that_are_not_read_are_refused(texts):
+    X = pd.DataFrame({"a": [1.0, 2.0]}, index=texts)
+    raises("may be dates, such as .*, and cannot be read", lagged, X)
+    raises("Column 't' has texts that may be dates", lagged, X.assign(t=texts), times="t")
+
+
+@pytest.mark.parametrize(
+    "texts", [["north", "south"], ["A1", "A2"], ["may", "june"], ["1.2.3", "x"]]
+)
+def test_other_texts_are_no_times(texts):
+    assert len(lagged(pd.DataFrame({"a": [1.0, 2.0]}, index=texts)).rows) == 1
+
+
+def days_with_gaps():
+    days = pd.date_range("2022-01-10", periods=30, tz="Europe/Berlin")
+    X = pd.DataFrame({"day": days, "a": np.arange(30.0), "b": 1.0})
+    return X.drop(index=[3, 4, 11]).reset_index(drop=True)
+
+
+def test_times_in_a_column():
+    X = days_with_gaps()
+    expected = lagged(X.set_index("day"), 2, gaps="break")
+    found = lagged(X, 2, times="day", gaps="break")
+    pd.testing.assert_frame_equal(found.table, expected.table)
+    texts = X["day"].dt.strftime("%d.%m.%Y")
+    naive = X.assign(day=X["day"].dt.tz_localize(None))
+    for same in (
+        X.assign(day=texts),
+        X.assign(day=naive["day"].dt.date),
+        X.assign(day=naive["day"].dt.to_period("D")),
+        X.assign(day=(X["day"] - X["day"].min()).dt.days),
+        pl.from_pandas(X),
+        pl.from_pandas(naive).with_columns(pl.col("day").cast(pl.Date)),
+        pa.Table.from_pandas(naive),
+    ):
+        series = lagged(same, 2, times="day", gaps="break")
+        assert series.columns == ["a", "b"]
+        assert series.rows.tolist() == expected.rows.tolist()
+        raises("Column 'day' has gaps", lagged, same, times="day")
+    values, rows = X[["a", "b"]], expected.rows.tolist()
+    for times in (X["day"], X["day"].tolist(), texts.tolist(), naive["day"].to_numpy()):
+        assert lagged(values.to_numpy(), 2, times=times, gaps="break").rows.tolist() == rows
+        assert lagged(values, 2, times=times, gaps="break").rows.tolist() == rows
+    assert lagged(values, 2, times=X["day"][::-1], gaps="break").rows.tolist() == rows
+
+
+def test_a_column_of_dates_needs_to_be_named():
+    X = days_with_gaps()
+    for same in (X, X.assign(day=X["day"].dt.strftime("%d/%m/%Y")), pl.from_pandas(X)):
+        raises(r"Column 'day' holds dates.*lagged\(X, 1, times='day'\)", lagged, same)
+        with pytest.raises((ValueError, TypeError), match=r"skbn\.lagged\(X, times='day'\)\.table"):
+            GaussianBNLearner().fit(same)
+
+
+def test_times_that_are_refused():
+    X = days_with_gaps()
+    raises("times='when' is neither a column", lagged, X, times="when")
+    raises("times='day' is a name", lagged, X["a"].to_numpy()[:, None], kind=TypeError, times="day")
+    raises("one value for each of the 27 rows", lagged, X[["a"]], times=[1, 2])
+    raises("must be dates or numbers; got 'x'", lagged, X[["a"]], times=["x"] * 27)
+    late = X.assign(day=X["day"].where(X["a"] != 7))
+    raises("has no time", lagged, late, times="day")
+
+
+# Groups by several columns or levels
+
+
+@pytest.fixture
+def diary():
+    index = pd.MultiIndex.from_product([["p", "q"], [1, 2], range(5)], names=["id", "day", "beep"])
+    return pd.DataFrame({"mood": np.arange(20.0), "sleep": np.arange(20.0) ** 2}, index=index)
+
+
+def test_groups_of_several_columns_or_levels(diary):
+    flat, inner = diary.reset_index(), diary.index.droplevel("beep")
+    labels = [*zip(flat["id"], flat["day"], strict=True)]
+    expected = lagged(diary.to_numpy(), groups=labels)
+    assert expected.last_groups == [("p", 1), ("p", 2), ("q", 1), ("q", 2)]
+    plain = flat.drop(columns="beep")
+    for X, groups in (
+        (diary, inner),
+        (diary, ["id", "day"]),
+        (plain, ["id", "day"]),
+        (plain, ("id", "day")),
+        (plain.set_index("id"), ["id", "day"]),
+        (pl.from_pandas(plain), ["id", "day"]),
+        (plain[["mood", "sleep"]], plain[["id", "day"]][::-1]),
+        (plain[["mood", "sleep"]], pl.from_pandas(plain[["id", "day"]])),
+        (diary.to_numpy(), plain[["id", "day"]].to_numpy()),
+    ):
+        found = lagged(X, groups=groups)
+        assert found.groups == expected.groups
+        np.testing.assert_array_equal(found.table, expected.table)
+    with pytest.raises(ValueError, match=r"lagged\(X, 1, groups=\['id', 'day'\]\) if level 'beep'"):
+        lagged(diary)
+    holes = plain[["id", "day"]].assign(day=[np.nan] + [1.0] * 19)
+    raises("missing value for row 0", lagged, plain[["mood"]], groups=holes)
+    raises(r"If these are columns, pass their values", lagged, plain, groups=["id", "dy"])
+
+
+def test_other_groups_of_several_columns(diary):
+    X = diary + np.random.default_rng(0).normal(size=(20, 2))
+    X.index = diary.index
+    inner = X.index.droplevel("beep")
+    labels = [*map(tuple, inner)]
+    fits = [
+        BootstrapBNLearner(n_resamples=3, random_state=0).fit(X, groups=groups).strength_
+        for groups in (inner, labels, inner.to_frame(index=False).to_numpy())
+    ]
+    np.testing.assert_array_equal(fits[0], fits[1])
+    np.testing.assert_array_equal(fits[0], fits[2])
+    assert "('p', 2) (5 rows), ('q', 1) (5 rows)" in repr(compare_groups(X, inner))
+    flat = X.reset_index().drop(columns="beep")
+    assert repr(compare_groups(flat, ["id", "day"])) == repr(compare_groups(X, inner))
+
+
 @given(st.data())
 def test_lags_end_at_gaps_as_in_a_dictionary_of_times(data):
     n_lags = data.draw(st.integers(1, 3))
@@ -208,7 +374,7 @@ def test_lags_end_at_gaps_as_in_a_dictionary_of_times(data):
         return  # these may be working days
     if not expected:
         # No level of the index varies within series of one row each: none of them is time.
-        words = f"n_lags={n_lags} takes more" if steps else "takes more|whose index has times"
+        words = f"n_lags={n_lags} takes more" if steps else "takes more|takes times or numbers"
         raises(words, lagged, X, n_lags, groups="id", gaps="break")
         return
     table = lagged(X, n_lags, groups="id", gaps="break").table
@@ -263,7 +429,7 @@ NO_LAGS = "'n_lags' parameter of lagged must be an int"
         (np.zeros(5), {}, ValueError, "two dimensions"),
         (SCORES, {}, TypeError, "LocalScores have no rows"),
         # What an index leaves open
-        (rows_indexed([*"abcdefgh"]), {"gaps": "break"}, ValueError, "whose index has times"),
+        (rows_indexed([*"abcdefgh"]), {"gaps": "break"}, ValueError, "takes times or numbers"),
         (rows_indexed([-np.inf, *range(1, 8)]), {}, ValueError, "Row 0 of X has no time"),
         (rows_indexed(OFFSETS), {}, ValueError, "has gaps"),
         (rows_indexed(OFFSETS[::-1]), {}, ValueError, "not in order of time"),
@@ -283,6 +449,8 @@ def test_random_walks_are_named():
     with pytest.warns(NonstationaryWarning, match="changes within each series"):
         lagged(X, groups=np.arange(300) // 150)
     lagged(X, groups=np.arange(300) // 30)  # too short to tell
+    with pytest.warns(NonstationaryWarning, match="independently.*together.*cointegration"):
+        lagged(X)
 
 
 def test_dickey_fuller_is_that_of_statsmodels():
