@@ -521,8 +521,8 @@ def _float(value: Any, name: Hashable, row: int) -> float:
             "leave it out."
         )
     if isinstance(value, np.datetime64 | date) or _is_date(value):
-        number = f"make a number of it, for d = X[{name!r}]: {_DAYS}."
-        remedy = f"Leave the column out, or {number} {_in_time(name)}"
+        way = f"make a number of it, for d = X[{name!r}]: {_DAYS}."
+        remedy = f"Leave the column out, or {way} {_in_time(name)}"
     if isinstance(value, (complex, np.complexfloating)):
         remedy = "Give its real and imaginary part a column each."
     text = shortened(str(value), _LONGEST_VALUE)
