@@ -17,6 +17,7 @@ __all__ = [
     "ApproximateEvidenceWarning",
     "DataWarning",
     "DegenerateColumnsError",
+    "DependentRowsWarning",
     "DiscreteChildWarning",
     "DummyEdgeWarning",
     "MaxParentsWarning",
@@ -250,6 +251,22 @@ class RepeatedRowsWarning(DataWarning):
     >>> import warnings
     >>> import skbn
     >>> warnings.filterwarnings("ignore", category=skbn.exceptions.RepeatedRowsWarning)
+    """
+
+
+class DependentRowsWarning(DataWarning):
+    """Rows of one group, such as a person measured often, are alike: they are not independent.
+
+    A search takes rows as independent, and `BootstrapBNLearner.fit` with `groups` confirms the
+    edges of chance that it then finds. It warns if F tests find an intraclass correlation of the
+    ranks of a column's residuals, as they do in one of a thousand tables of independent rows. The
+    message has the ways out.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import skbn
+    >>> warnings.filterwarnings("ignore", category=skbn.exceptions.DependentRowsWarning)
     """
 
 

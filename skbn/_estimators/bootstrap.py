@@ -18,7 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from skbn._core.arrays import Floats, Random
+from skbn._core.arrays import Floats, Integers, Random
 from skbn._core.estimator import Interval, check_parameters, fit_method, listeners_of
 from skbn._core.graphs import fixed_parent_masks, parent_masks
 from skbn._core.other_names import answers_other_names
@@ -37,6 +37,7 @@ from skbn._estimators.learner_cv import GaussianBNLearnerCV
 from skbn._estimators.resamples import Draws, plan_draws
 from skbn._networks import effect_estimates as estimates
 from skbn._networks import effects
+from skbn._networks.diagnostics import warn_about_groups
 from skbn._networks.effect_estimates import EffectEstimate, PathEffects
 from skbn._networks.equivalence import compelled_parents, random_member
 from skbn._networks.gaussian import LinearGaussianModel
@@ -274,8 +275,9 @@ class BootstrapBNLearner(EnsembleMixin, OneNetworkEstimator):
         Warns
         -----
         skbn.exceptions.DataWarning, skbn.exceptions.MaxParentsWarning
-            As the estimator, for all rows together but not for the resamples; and a
-            `RepeatedRowsWarning` where half-samples are the better choice.
+            As the estimator, for all rows together but not for the resamples; a
+            `RepeatedRowsWarning` where half-samples are the better choice; and a
+            `DependentRowsWarning` if rows of one of the `groups` are alike.
         sklearn.exceptions.ConvergenceWarning
             If `time_limit` or Ctrl-C ended the fit early: how many resamples it has. Before there
             are two, Ctrl-C raises KeyboardInterrupt.
@@ -315,6 +317,8 @@ class BootstrapBNLearner(EnsembleMixin, OneNetworkEstimator):
         chosen = inclusion_threshold(support.strength)
         threshold = chosen if self.threshold is None else float(self.threshold)
         network = _averaged(support, all_rows, threshold)
+        if draws.groups is not None and (all_rows.is_observed or all_rows.keeps_units):
+            _warn_about_groups(network._model(), all_rows.problem, sample, draws.groups)
         # In one step, for threads that read the estimator meanwhile.
         self.__dict__.update(
             _support_=support,
@@ -665,6 +669,17 @@ class BootstrapBNLearner(EnsembleMixin, OneNetworkEstimator):
         return frame_of(table)
 
 
+def _warn_about_groups(
+    model: LinearGaussianModel, problem: Problem, sample: Sample, groups: list[Integers]
+) -> None:
+    """Warn if rows of one group are alike where nobody set them."""
+    rows = problem.scorer.kept(sample.rows)
+    if sample.is_set is not None:
+        rows = np.where(problem.nodes.by_column(sample.is_set), np.nan, rows)
+    n_samples = sample.summary.n_samples if sample.is_complete else len(rows)
+    warn_about_groups(model, rows, groups, n_samples)
+
+
 def _averaged(support: EdgeSupport, all_rows: AllRows, threshold: float) -> GaussianBayesianNetwork:
     """Return the averaged network with a threshold, with parameters of all rows."""
     strength = support.strength
@@ -714,7 +729,7 @@ def all_rows_of(
         sample = Sample(filled, sample.weight)
     m = len(columns)
     # A family of as many columns as there are rows has no estimates.
-    most = max(1, min(m - 1, sample.summary.n_rows - 3))
+    most = max(1, min(m - 1, sample.summary.n_rows - 2))
     names = None if columns == [*range(m)] else np.array(columns, dtype=object)
     scores = LocalScores._from_sample(sample, BIC(), names, max_parents=most)
     known = [reduce(or_, of_column) for of_column in zip(*fixed, strict=True)]

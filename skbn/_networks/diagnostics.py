@@ -12,15 +12,16 @@ columns may have many parents, and a limit below that can cost hundreds of nats.
 """
 
 import inspect
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import nullcontext
 from typing import Any
 
 import networkx as nx
 import numpy as np
+from scipy.special import fdtrc
 
 from skbn import exceptions
-from skbn._core.arrays import Booleans, Floats
+from skbn._core.arrays import Booleans, Floats, Integers
 from skbn._core.graphs import dag_of
 from skbn._core.resources import one_blas_thread
 from skbn._core.subsets import bits_of, members_of
@@ -46,6 +47,9 @@ _LARGEST_SKEWNESS = 2.0
 _FEWEST_ROWS = 30
 # A column with a larger skewness counts as skewed: Bulmer (1979), "Principles of Statistics".
 _HIGH_SKEWNESS = 1.0
+
+# Of an F test of any column's residuals that finds groups where there are none.
+_LARGEST_PROBABILITY = 1e-3
 
 # Fewer columns at the limit, or a smaller share of all, do not warn.
 _FEWEST_COLUMNS = 3
@@ -137,6 +141,58 @@ def warn_about_data(
         own = _skewness(rows, weight, lambda block: (block[:, skewed] - mean) / unit)
         message = _about_skewness(model, skewed.tolist(), skewness[skewed], own)
         _warn(model, exceptions.SkewedResidualsWarning, message)
+
+
+def warn_about_groups(
+    model: LinearGaussianModel, rows: Floats, groups: Sequence[Integers], n_samples: float
+) -> None:
+    """Warn if rows of one group have residuals alike, by analyses of variance of their ranks.
+
+    Parameters
+    ----------
+    model : LinearGaussianModel
+    rows : ndarray of shape (n, m)
+        NaN where a column has no value, or one that was set.
+    groups : sequence of arrays of int
+        The rows of each group.
+    n_samples : float
+        How many independent rows they count as in the search.
+    """
+    from scipy.stats import rankdata  # which takes long to import
+
+    residuals = model.residuals(rows[np.concatenate(groups)])
+    known = ~np.isnan(residuals)
+    # Ranks, because a few large values would make a group of their own
+    values = np.nan_to_num(rankdata(residuals, axis=0, nan_policy="omit"))
+    starts = np.cumsum([0, *map(len, groups[:-1])])
+    n_of, sums = (np.add.reduceat(each, starts, dtype=np.float64) for each in (known, values))
+    n, k, explained = n_of.sum(axis=0), (n_of > 0).sum(axis=0), sums**2 / np.maximum(n_of, 1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        between = (explained.sum(axis=0) - sums.sum(axis=0) ** 2 / n) / (k - 1)
+        within = ((values**2).sum(axis=0) - explained.sum(axis=0)) / (n - k)
+        size = (n - (n_of**2).sum(axis=0) / n) / (k - 1)
+        correlation = (between - within) / (between + (size - 1) * within)
+        n_effective = n / (1 + (size - 1) * correlation)
+        probability = fdtrc(k - 1, n - k, between / within)
+    alike = np.flatnonzero(probability * len(n) < _LARGEST_PROBABILITY)
+    if not len(alike):
+        return
+    worst = alike[np.argmin(n_effective[alike])]
+    least = float(n_effective[worst])
+    if n_samples <= 1.1 * least:
+        return
+    others = f" (and those of {len(alike) - 1} others)" if len(alike) > 1 else ""
+    warn(
+        f"Rows of one group are alike: the residuals of column {model.nodes[worst]!r}{others} have "
+        f"an intraclass correlation of {correlation[worst]:.2g} within the {len(groups)} groups. A "
+        f"search takes the {len(residuals)} rows as independent and finds edges of chance, which "
+        "resamples of whole groups confirm. For differences between groups, fit their means, "
+        "X.groupby(groups).mean(), without groups; for changes within groups, fit "
+        'X - X.groupby(groups).transform("mean"). Or let the rows count as the '
+        f"{least:.0f} independent ones that they are worth, by "
+        f"sample_weight=numpy.full({len(rows)}, {least / len(residuals):.3g}).",
+        exceptions.DependentRowsWarning,
+    )
 
 
 def _warn(model: LinearGaussianModel, category: type[exceptions.DataWarning], message: str) -> None:

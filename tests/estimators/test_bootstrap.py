@@ -35,8 +35,14 @@ from skbn import (
 )
 from skbn._data.sample import Sample
 from skbn._estimators.resamples import plan_draws
+from skbn._networks.diagnostics import warn_about_groups
 from skbn.datasets import make_gaussian_network
-from skbn.exceptions import DataWarning, PenaltyRangeWarning, RepeatedRowsWarning
+from skbn.exceptions import (
+    DataWarning,
+    DependentRowsWarning,
+    PenaltyRangeWarning,
+    RepeatedRowsWarning,
+)
 
 # Processes take seconds to begin.
 BACKENDS = pytest.mark.parametrize(
@@ -801,3 +807,69 @@ def test_weights_of_categories_with_several_levels_are_unknown(wine):
     raises(
         "cause must be a single node", bootstrap.path_effects, {"hue": 1.0, "kind": 1.0}, "proline"
     )
+
+
+# Rows of one group that are alike
+
+
+def of_persons(seed, share=0.8, n_persons=30, n=10):
+    """Independent columns of persons measured often, of whose variance they are a share."""
+    rng = np.random.default_rng(seed)
+    person = np.repeat(np.arange(n_persons), n)
+    values = np.sqrt(share) * rng.normal(size=(n_persons, 3))[person]
+    values += np.sqrt(1 - share) * rng.normal(size=(len(person), 3))
+    return pd.DataFrame(values, columns=[*"abc"]), person
+
+
+def warned_of_groups(X, groups, learner=None, **options):
+    """Return the message that rows of a group are alike, or ""."""
+    bootstrap = BootstrapBNLearner(learner, n_resamples=2, random_state=0)
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        bootstrap.fit(X, groups=groups, **options)
+    kind = DependentRowsWarning
+    return next((str(each.message) for each in found if each.category is kind), "")
+
+
+def test_rows_of_one_group_that_are_alike_are_told_with_ways_out():
+    X, person = of_persons(0)
+    message = warned_of_groups(X, person)
+    correlation = float(re.search("correlation of ([0-9.]+) within the 30 groups", message)[1])
+    assert correlation == pytest.approx(0.8, abs=0.1)
+    n, weight = re.search(r"numpy.full\((\d+), ([0-9.]+)\)", message).groups()
+    assert int(n) * float(weight) == pytest.approx(300 / (1 + 9 * correlation), rel=0.05)
+    weights = np.full(int(n), float(weight))
+    assert not warned_of_groups(X, person, sample_weight=weights)
+    assert not warned_of_groups(X - X.groupby(person).transform("mean"), person)
+    assert not warned_of_groups(X, np.random.default_rng(0).permutation(person))
+    assert not warned_of_groups(X, np.arange(len(X)))
+    holes = X.mask(np.random.default_rng(1).random(X.shape) < 0.1)
+    assert warned_of_groups(holes, person, GaussianBNLearner(missing="em"))
+    assert warned_of_groups(X.to_numpy(), [f"p{each}" for each in person])
+
+
+def test_columns_that_are_not_modelled_or_that_parents_explain_do_not_count():
+    X, person = of_persons(0)
+    rng = np.random.default_rng(3)
+    # Half of the persons were given doses of their own.
+    is_set = np.column_stack([person < 15, np.zeros(len(X), dtype=bool)])
+    X = pd.DataFrame({"a": np.where(person < 15, X["a"], rng.normal(size=len(X)))})
+    X["b"] = X["a"] + rng.normal(size=len(X))
+    assert warned_of_groups(X, person)
+    assert not warned_of_groups(X, person, GaussianBNLearner(exogenous=["a"]))
+    assert not warned_of_groups(X, person, interventions=is_set)
+
+
+def test_independent_rows_are_hardly_ever_taken_for_groups():
+    n_found = 0
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        rows = rng.standard_t(2, size=(60, 3)) if seed % 2 else rng.normal(size=(60, 3))
+        model = GaussianBayesianNetwork(nx.empty_graph(3, nx.DiGraph)).fit(rows)._model()
+        number = rng.integers(0, 12, size=60)
+        groups = [np.flatnonzero(number == k) for k in range(12) if (number == k).any()]
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            warn_about_groups(model, rows, groups, 60.0)
+        n_found += len(found)
+    assert n_found <= 2
