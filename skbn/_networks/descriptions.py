@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from itertools import product
+from types import MappingProxyType
 from typing import Any
 
 import networkx as nx
@@ -48,7 +49,7 @@ def network_text(
     dag: nx.DiGraph,
     model: LinearGaussianModel | None,
     max_rows: int | None = None,
-    shares: Mapping[int, float] | None = None,
+    shares: Mapping[int, float] = MappingProxyType({}),
 ) -> str:
     """Return a few lines: what the network consists of, and the regression of each node.
 
@@ -84,7 +85,7 @@ def network_text(
         if model is None
         else f"{_symbol(nodes[v])} is exogenous"
         if v in model.exogenous
-        else _equation(model, v, own) + _share_text((shares or {}).get(v, np.nan)) * bool(own)
+        else _equation(model, v, own) + (f", R2 {shares[v]:.3f}" if own and v in shares else "")
         for v, own in enumerate(map(members_of, parents))
         if own or model is not None
     ]
@@ -107,11 +108,6 @@ def _equation(model: LinearGaussianModel, child: int, parents: list[int]) -> str
     deviation = np.sqrt(model.noise_variance[child])
     noise = f"noise sd {_number(deviation)}" if deviation else "no noise"
     return f"{_symbol(model.nodes[child])} = {mean}, {noise}"
-
-
-def _share_text(share: float) -> str:
-    """Return the text of a node's R2, if it is known."""
-    return "" if np.isnan(share) else f", R2 {share:.3f}"
 
 
 def _first(texts: list[str], prefix: str) -> list[str]:

@@ -228,10 +228,8 @@ def errors_by_em(
         NaN without an edge, and if the parameters are not identified.
     freedom : ndarray of shape (m,)
     """
-    masks, rows = (
-        joined_outside(graph.parents, graph.exogenous),
-        rows_with_holes(sample, graph, is_set),
-    )
+    masks = joined_outside(graph.parents, graph.exogenous)
+    rows = rows_with_holes(sample, graph, is_set)
     found = em_of_network(rows, graph, saturated_em(rows))
     m, n, group_of = len(masks), rows.n_of_groups, rows.patterned.group_of
     parent, child = np.nonzero(bits_of(masks, m).T)

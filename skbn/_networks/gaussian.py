@@ -425,7 +425,7 @@ def have_density(
     if is_set is not None:
         counts &= ~is_set
     found = np.asarray(counts.any(axis=1))
-    if sample.weight is not None:
+    if sample.weight is not None and sample.weight.any():  # else the mean says that none counts
         found &= sample.weight > 0
     if not found.any():
         raise ValueError(

@@ -99,9 +99,8 @@ class NetworkState(
         blocks, most = self._blocks, descriptions.MOST_LINES if max_rows is None else max_rows
         start_of = {v: start for v, start in enumerate(blocks.starts[:-1]) if start < most}
         shares = descriptions.r2(model, blocks, self._groups, [*start_of])
-        of_columns = {
-            start_of[v]: r2 for v, r2 in shares.items() if blocks.are_numbers[start_of[v]]
-        }
+        are_shown = {v for v, r2 in shares.items() if blocks.are_numbers[start_of[v]] and r2 == r2}
+        of_columns = {start_of[v]: shares[v] for v in are_shown}
         if blocks.are_columns:
             return descriptions.network_text(name, self._graph, model, max_rows, of_columns)
         title, *_ = descriptions.network_text(name, self._graph, None).partition("\n")
