@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from skbn._branch_and_cut.branch_and_cut import BRANCH_AND_CUT_KERNELS, branch_and_cut
 from skbn._branch_and_cut.checker_kernels import CHECKER_KERNELS
-from skbn._branch_and_cut.column_generation import MARGIN, ColumnGeneration, Generated, Parents
+from skbn._branch_and_cut.column_generation import ColumnGeneration, Generated, Parents, margin_of
 from skbn._branch_and_cut.descent_kernels import DESCENT_KERNELS
-from skbn._branch_and_cut.pricing_checker import certified_bound_of_others
+from skbn._branch_and_cut.pricing_checker import ROUNDING, certified_bound_of_others
 from skbn._branch_and_cut.pricing_checker_kernels import PRICING_CHECKER_KERNELS
 from skbn._branch_and_cut.pricing_kernels import PRICING_KERNELS
 from skbn._branch_and_cut.pricing_problem import Child
@@ -83,7 +83,7 @@ def best_of_all_parent_sets(
     """
     with Threads(n_jobs) as threads:
         settings = tolerance, deadline, seed, threads, tell, most_bytes
-        search = ColumnGeneration(children, network, *settings)
+        search = ColumnGeneration(children, network, *settings, rounding=rounding)
         generated = search.run(ends_on_interrupt=ends_on_interrupt)
         bound, bound_of_others = checked(children, generated, rounding, threads)
     lists = generated.lists
@@ -97,7 +97,8 @@ def best_of_all_parent_sets(
             tell(cost, min(of_tree, bound_of_others), f"{n_nodes:,} nodes")
 
     # Rounding may put the costs of both networks off: the tree leaves room for it.
-    off = 2 * len(children) * rounding
+    of_listed = rounding if children[0].exact is None else ROUNDING
+    off = 2 * len(children) * of_listed
     found = branch_and_cut(
         lists.families,
         lists.chosen(generated.network),
@@ -132,13 +133,14 @@ def checked(
     about all that cost no more than a number beyond it.
     """
     bound, lists = generated.bound, generated.lists
+    margin = margin_of(rounding, len(children))
     if lists is None:
         # Rounding must not decide about the families of the least reduced cost.
-        thresholds = bound.least - MARGIN
+        thresholds = bound.least - margin
         listed: list[dict[Parents, float]] = [{} for _ in children]
     else:
         slack = max(generated.cost - bound.bound, 0.0) + (beyond or 0.0)
-        thresholds = bound.least + (slack + MARGIN / 2)
+        thresholds = bound.least + (slack + margin / 2)
         listed = lists.by_child()
     rest = bound.cuts, bound.multipliers, thresholds, listed, rounding, threads
     return certified_bound_of_others(children, *rest, with_dominated=beyond is not None)

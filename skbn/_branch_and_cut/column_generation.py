@@ -34,7 +34,7 @@ from skbn._branch_and_cut.separation import (
     cuts_towards,
 )
 from skbn._core.arrays import Floats, Integers
-from skbn._core.exact_sums import lower_sum
+from skbn._core.exact_sums import lower_sum, upper_sum
 from skbn._core.resources import Threads
 
 Parents = tuple[int, ...]
@@ -71,8 +71,9 @@ _TIMES_OF_CHECK, _TIMES_OF_SEARCH = 1.5, 6.0
 # The most families that are listed, the share to which the gap shrinks before that is tried again,
 # and the most nodes that it may take, as a multiple of those of the search before.
 _MOST_LISTED, _SHRINKAGE, _MOST_TIMES_NODES = 20_000, 0.6, 20
-# Families are listed up to this beyond the gap, in nats: rounding decides about none that matters.
-MARGIN = 1e-5
+# Families are listed up to this beyond the gap, in nats, and up to this many times the rounding of
+# a family, the second for each child: rounding decides about none that matters.
+_MARGIN, _TIMES_OF_ROUNDING = 1e-5, (40, 4)
 # More rounds than this without any cut end in a search.
 _ROUNDS_WITHOUT_CUTS = 2
 
@@ -150,6 +151,12 @@ class Generated(NamedTuple):
     is_full: bool
 
 
+def margin_of(rounding: float, m: int) -> float:
+    """Return how far beyond the gap families of m children are listed, in nats."""
+    times, times_of_child = _TIMES_OF_ROUNDING
+    return _MARGIN + (times + times_of_child * m) * rounding
+
+
 def lists_of(known: Sequence[dict[Parents, float]], m: int) -> Lists:
     """Return families as branch and cut takes them."""
     start, own = [0], []
@@ -191,6 +198,13 @@ class ColumnGeneration:
         The most memory of families and cuts.
     most_gap : float
         The gap with which families are listed at the earliest, in nats.
+    rounding : float
+        By how much rounding may put the cost of a family off, in nats.
+
+    Attributes
+    ----------
+    margin : float
+        Families are listed up to this beyond the gap, in nats.
     """
 
     def __init__(
@@ -204,9 +218,11 @@ class ColumnGeneration:
         tell: Callable[[float, float, str], None] | None = None,
         most_bytes: int = 1 << 62,
         most_gap: float = math.inf,
+        rounding: float = 0.0,
     ) -> None:
         self._children = children
         self._m = len(children)
+        self.margin = margin_of(rounding, self._m)
         self._network = list(network)
         self._cost = 0.0
         self._tolerance, self._deadline = tolerance, deadline
@@ -218,7 +234,7 @@ class ColumnGeneration:
         self._kept = KeptCuts(self._m, of_kept)
         self._width, self._least = _FIRST_WIDTH, _LEAST_VIOLATION
         self._most_bytes, self._is_full = most_bytes - of_kept, False
-        least = np.array([child.least_cost() - MARGIN for child in children])
+        least = np.array([child.least_cost() - self.margin for child in children])
         self._best = Bound([], np.empty(0), least, lower_sum(least.tolist()))
         self._n_nodes = [0] * self._m
         # How long the last search through all parent sets took, and the rounds since then.
@@ -260,7 +276,7 @@ class ColumnGeneration:
             return price_near(self._children[x], discounts, [self._network[x]]).least
 
         near = list(self._threads.map(cost_near, [(x,) for x in range(self._m)]))
-        found = self._search(*none, np.array(near) + MARGIN)
+        found = self._search(*none, np.array(near) + self.margin)
         self._keep_bound([], np.empty(0), found)
         if self.is_over():
             raise OutOfTimeError
@@ -478,14 +494,16 @@ class ColumnGeneration:
         None if they are too many.
         """
         best = self._best
-        slack = max(self._cost - best.bound, 0.0) + beyond + MARGIN
+        slack = max(self._cost - best.bound, 0.0) + beyond + self.margin
+        # Rounding must not decide which family dominates another.
+        tie = 0.0 if self._children[0].exact is None else self.margin
         arrays = arrays_of(best.cuts, self._m)
 
         def of_child(x: int) -> PricedFamilies:
             child, n_nodes = self._children[x], _MOST_TIMES_NODES * self._n_nodes[x] + _MOST_LISTED
             discounts = discounts_of(child, x, arrays, best.multipliers)
             reach = best.least[x] + slack
-            rest = lambda: self.is_over(began), _MOST_LISTED, n_nodes, with_dominated
+            rest = lambda: self.is_over(began), _MOST_LISTED, n_nodes, with_dominated, tie
             return price_all(child, discounts, reach, slack, *rest)
 
         began = time.monotonic()
@@ -496,9 +514,14 @@ class ColumnGeneration:
                 n += len(found.parents)
                 if n > _MOST_LISTED:
                     return None
-                own = dict(zip(found.parents, found.cost.tolist(), strict=True))
-                own.setdefault(self._network[x], self._children[x].cost_of(self._network[x]))
-                known.append(own)
+                own, child = (
+                    dict(zip(found.parents, found.cost.tolist(), strict=True)),
+                    self._children[x],
+                )
+                own.setdefault(self._network[x], child.cost_of(self._network[x]))
+                known.append(
+                    own if child.exact is None else {p: child.exact_cost_of(p) for p in own}
+                )
         except TooManyFamiliesError:
             return None
         return lists_of(known, self._m)
@@ -518,10 +541,14 @@ class ColumnGeneration:
         """Keep the solution's network if it is one, and the best."""
         chosen = self._relaxation.network(point)
         if chosen is not None and not clusters_of_cycles(point):
-            cost = self._lists.families.total(chosen)
+            network, cost = [self._lists.parents[f] for f in chosen], 0.0
+            if self._children[0].exact is None:
+                cost = self._lists.families.total(chosen)
+            elif network != self._network:
+                pairs = zip(self._children, network, strict=True)
+                cost = upper_sum(child.exact_cost_of(parents) for child, parents in pairs)
             if cost < self._cost:
-                self._cost = cost
-                self._network = [self._lists.parents[f] for f in chosen]
+                self._cost, self._network = cost, network
 
     def _report(self, note: str) -> None:
         if self._tell is not None:

@@ -78,7 +78,9 @@ def near_networks(
     """
     with Threads(n_jobs) as threads:
         settings = _ROUNDING, deadline, seed, threads, tell
-        search = ColumnGeneration(children, network, *settings, most_gap=_MOST_GAP)
+        search = ColumnGeneration(
+            children, network, *settings, most_gap=_MOST_GAP, rounding=rounding
+        )
         generated = search.run()
         depth = _FIRST_DEPTH if near.within is None else near.within
         while True:

@@ -76,6 +76,7 @@ def price_all(
     most: int = 1 << 20,
     most_nodes: int = 1 << 62,
     with_dominated: bool = False,
+    tie: float = 0.0,
 ) -> PricedFamilies:
     """Return the families of a child, among all, with a reduced cost up to the least plus `slack`.
 
@@ -93,6 +94,8 @@ def price_all(
         The most families, and the most nodes of the search.
     with_dominated : bool
         Whether to return families that a subset dominates, too.
+    tie : float
+        By how much more than a subset a family must cost to be dominated, in nats.
 
     Raises
     ------
@@ -103,7 +106,7 @@ def price_all(
     """
     k = len(child.candidates)
     chosen = new_chosen(child.costs, discounts)
-    walk = new_walk(child.costs, reach + child.offset, with_dominated)
+    walk = new_walk(child.costs, reach + child.offset, with_dominated, tie)
     found = room_for(_FIRST_ROOM, k)
     rest = slack, _NODES
     while (state := search_parent_sets(child.costs, discounts, chosen, walk, found, *rest)) != DONE:

@@ -10,7 +10,10 @@ than it costs. So a network with another family costs at least
 A dominated family need not be listed: with the subset in its place a network costs no more.
 """
 
+import math
 from collections.abc import Sequence
+from decimal import Decimal, localcontext
+from operator import mul
 
 import numpy as np
 
@@ -21,7 +24,7 @@ from skbn._branch_and_cut.pricing_checker_kernels import (
     Claim,
     list_families_again,
 )
-from skbn._branch_and_cut.pricing_problem import Child, ChildCosts, Discounts
+from skbn._branch_and_cut.pricing_problem import Child, ChildCosts, Discounts, ExactProducts
 from skbn._branch_and_cut.proof import Cut, LocalCut
 from skbn._branch_and_cut.proof_checker import ProofError, checked_cut
 from skbn._branch_and_cut.walk_kernels import DONE, FULL, N_FOUND, new_walk
@@ -32,6 +35,8 @@ from skbn._core.resources import Threads
 
 _NODES = 1 << 14
 _FIRST_ROOM = 1 << 8
+# The digits of bounds by exact products, and how often float64 solves for what is left.
+_DIGITS, _REFINEMENTS = 60, 4
 # What rounding puts the cost of a family off, in nats, if the columns are not nearly collinear.
 ROUNDING = 1e-9
 
@@ -88,12 +93,15 @@ def certified_bound_of_others(
         bound = checked_cut(cut, i, m).bound
         _require_decreasing(cut, i)
         terms += two_product(multiplier, bound)
-    of_all = cuts, multipliers, with_dominated
+    of_all = cuts, multipliers, rounding, with_dominated
     of_children = [(child, x, thresholds[x], *of_all) for x, child in enumerate(children)]
     least = []
+    for x, child in enumerate(children):
+        _require_exact(child, listed[x])
     for x, found in enumerate(threads.map(_families_again, of_children)):
+        off = rounding if children[x].exact is None else ROUNDING
         for parents, cost, reduced in found:
-            if not _has(listed[x], parents, cost + rounding, with_dominated):
+            if not _has(listed[x], parents, cost + off, with_dominated):
                 raise ProofError(f"the list of child {x} lacks the parents {parents}: {reduced}")
         least.append(min([float(thresholds[x]), *(reduced for _, _, reduced in found)]))
     lost = -m * 2 * rounding
@@ -117,6 +125,53 @@ def _has(
     )
 
 
+def _require_exact(child: Child, listed: dict[tuple[int, ...], float]) -> None:
+    """Raise unless listed families cost no more than products with more digits say, if any."""
+    products, exact = child.costs.products, child.exact
+    if exact is None:
+        return
+    off = np.abs(np.array(exact.rows, dtype=np.float64) - products).max()
+    eigenvalue = smallest_eigenvalue(products)
+    if not off <= 4 * EPSILON or eigenvalue is None:
+        raise ProofError("the products with more digits are of other columns")
+    for parents, cost in listed.items():
+        if not cost <= _exact_least(child, exact, parents, eigenvalue) + ROUNDING:
+            raise ProofError(f"the family of the parents {parents} costs less than {cost}")
+
+
+def _exact_least(
+    child: Child, exact: ExactProducts, parents: tuple[int, ...], eigenvalue: float
+) -> float:
+    """Return at least what a family costs, by exact products."""
+    costs, columns = child.costs, child.costs.columns_of(child.positions(parents))
+    of_parents = costs.costs[len(parents)] + costs.costs_of_columns[len(columns)]
+    total = float(of_parents) - child.offset
+    for column in costs.columns_of([len(child.candidates)]):
+        columns.append(column)
+        inverse = _most_of_inverse(costs.products, exact, columns, eigenvalue)
+        total -= costs.weight * math.log(inverse)
+    return total
+
+
+def _most_of_inverse(
+    products: Floats, exact: ExactProducts, columns: list[int], eigenvalue: float
+) -> float:
+    """Return at most how large the last diagonal entry of the inverse of exact products is.
+
+    This is the bound of the kernels. Each step of refinement makes its last term smaller.
+    """
+    inside, own = products[np.ix_(columns, columns)], exact.of_columns(columns).rows
+    with localcontext(prec=_DIGITS):
+        v, left = [Decimal(0)] * len(columns), [*[Decimal(0)] * (len(columns) - 1), Decimal(1)]
+        unit = left
+        for _ in range(_REFINEMENTS):
+            step = np.linalg.solve(inside, np.array(left, dtype=np.float64)).tolist()
+            v = [a + Decimal(b) for a, b in zip(v, step, strict=True)]
+            left = [a - sum(map(mul, row, v)) for a, row in zip(unit, own, strict=True)]
+        squares = Decimal(sum(map(mul, left, left))) / Decimal(eigenvalue)
+        return float(v[-1] + sum(map(mul, v, left)) + squares)
+
+
 def _require_decreasing(cut: Cut, number: int) -> None:
     """Raise unless the coefficients of a cut never grow with the parents."""
     if not isinstance(cut, LocalCut):
@@ -137,6 +192,7 @@ def _families_again(
     threshold: float,
     cuts: Sequence[Cut],
     multipliers: Floats,
+    rounding: float,
     with_dominated: bool,
 ) -> list[tuple[tuple[int, ...], float, float]]:
     """Return a child's families below a threshold: parents, cost, reduced cost."""
@@ -155,20 +211,24 @@ def _families_again(
         _discounts(child, number, cuts, multipliers),
         threshold + child.offset,
     )
-    walk, chosen = new_walk(costs, np.inf, with_dominated), new_chosen(costs, claim.discounts)
+    tie = 0.0 if child.exact is None else 2 * rounding
+    walk = new_walk(costs, np.inf, with_dominated, tie)
+    chosen = new_chosen(costs, claim.discounts)
     found = room_for(_FIRST_ROOM, k)
     while (state := list_families_again(claim, walk, chosen, found, _NODES)) != DONE:
         if state == FULL:
             found = with_more_room(found)
     n = int(walk.numbers[N_FOUND])
-    return [
-        (
-            tuple(sorted(child.candidates[row[row >= 0]].tolist())),
-            lower_sum([cost, -child.offset]),
-            lower_sum([reduced, -child.offset]),
-        )
-        for row, cost, reduced in zip(found.parents[:n], found.cost, found.reduced, strict=False)
-    ]
+    again = []
+    for row, cost, reduced in zip(found.parents[:n], found.cost, found.reduced, strict=False):
+        parents = tuple(sorted(child.candidates[row[row >= 0]].tolist()))
+        least = lower_sum([cost, -child.offset])
+        if child.exact is not None:
+            least = _exact_least(child, child.exact, parents, eigenvalue)
+        reduced = lower_sum([reduced, -cost, least])
+        if reduced < threshold:
+            again.append((parents, least, reduced))
+    return again
 
 
 def _require_below(costs: ChildCosts) -> None:
@@ -218,7 +278,7 @@ def smallest_eigenvalue(products: Floats) -> float | None:
     rounding, the multiple less what rounding amounts to is below it.
     """
     n = len(products)
-    rounding = 4 * n * (n + 2) * EPSILON
+    rounding = n * (n + 2) * EPSILON  # Higham (2002), theorem 10.7, and as much again
     shift = 0.5 * float(np.linalg.eigvalsh(products)[0])
     if not shift > 2 * rounding:
         return None

@@ -35,6 +35,7 @@ from skbn._branch_and_cut.walk_kernels import (
     N_FOUND,
     N_NODES,
     PAUSED,
+    TIE,
     WALK,
     WITH_DOMINATED,
     eliminate,
@@ -273,7 +274,7 @@ def _list(claim, walk, chosen, found, work):
         found.cost[n_found], found.reduced[n_found] = cost, cost - discount
         walk.numbers[N_FOUND] += 1
     if not walk.numbers[WITH_DOMINATED]:
-        walk.cheapest[level] = min(walk.cheapest[level], most)
+        walk.cheapest[level] = min(walk.cheapest[level], most + walk.limits[TIE])
     return True
 
 

@@ -33,6 +33,7 @@ from skbn._branch_and_cut.walk_kernels import (
     N_NODES,
     PAUSED,
     REACH,
+    TIE,
     WALK,
     WITH_DOMINATED,
     eliminate,
@@ -148,7 +149,7 @@ def _take(child, chosen, walk, found, slack):
             limits[LEAST] = reduced
             limits[REACH] = min(limits[REACH], reduced + slack)
         if not numbers[WITH_DOMINATED]:
-            walk.cheapest[level] = cost
+            walk.cheapest[level] = min(walk.cheapest[level], cost + limits[TIE])
     return True
 
 

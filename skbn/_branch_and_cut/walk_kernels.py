@@ -17,7 +17,7 @@ from skbn._core.compile import inner_kernel, tuple_type
 PAUSED, FULL, DONE = 0, 1, 2
 # The numbers of a search, by their places in `Walk.numbers` and `Walk.limits`.
 LEVEL, IS_FRESH, N_FOUND, N_NODES, WITH_DOMINATED = range(5)
-REACH, LEAST = range(2)
+REACH, LEAST, TIE = range(3)
 
 
 class Walk(NamedTuple):
@@ -38,8 +38,9 @@ class Walk(NamedTuple):
     numbers : ndarray of shape (5,), int64
         The level, whether its last chosen node is new, how many families were found and sets
         visited, and whether families are sought that a subset dominates.
-    limits : ndarray of shape (2,), float64
-        The reduced cost up to which families are sought, and the least one found.
+    limits : ndarray of shape (3,), float64
+        The reduced cost up to which families are sought, the least one found, and by how much more
+        than a subset a family must cost to be dominated.
     """
 
     inverses: npt.NDArray[np.float64]
@@ -67,7 +68,9 @@ WALK = tuple_type(
 )
 
 
-def new_walk(child: ChildCosts, reach: float, with_dominated: bool = False) -> Walk:
+def new_walk(
+    child: ChildCosts, reach: float, with_dominated: bool = False, tie: float = 0.0
+) -> Walk:
     """Return the state in which a search begins that finds reduced costs up to `reach`."""
     n, k = len(child.products), len(child.starts) - 2
     inverses = np.empty((k + 1, n, n))
@@ -76,7 +79,7 @@ def new_walk(child: ChildCosts, reach: float, with_dominated: bool = False) -> W
     is_open[:, : child.n_required] = False
     sizes = np.full(k + 1, n), np.full(k + 1, child.n_required), np.full(k + 1, -1)
     left, numbers = np.tile(np.arange(n), (k + 1, 1)), np.array([0, 1, 0, 0, with_dominated])
-    limits = np.array([reach, np.inf])
+    limits = np.array([reach, np.inf, tie])
     return Walk(inverses, left, *sizes, is_open, np.full(k + 1, np.inf), numbers, limits)
 
 

@@ -36,8 +36,8 @@ _BYTES_OF_LISTS = 1 << 28
 # The most parents of an order search that cannot grow families, and the most sets and families that
 # it may list.
 _MOST_OF_START, _WORK_OF_START = 3, 1 << 20
-# The most nats that rounding may put the costs of a network off.
-_MOST_ROUNDING = 1e-3
+# The rounding of products, where the factor has more digits, and that of what is solved by them.
+_OF_PRODUCTS, _OF_SOLUTION = 2.0**-53, 2.0**-50
 
 
 def can_price(shape: Shape) -> bool:
@@ -133,7 +133,8 @@ class _PricingSearch(ProofSearch):
         position = {column: i for i, column in enumerate(numbers)}
         network = [tuple(sorted(position[p] for p in members_of(mask))) for mask in start]
         with one_blas_thread():
-            children, rounding = _children(problem, self.columns, numbers, network)
+            own = self.columns, numbers, network, self._settings.tolerance
+            children, rounding = _children(problem, *own)
         most_bytes = self._available - (self.n_bytes - _BYTES_OF_LISTS)
 
         def prove(**settings: Any) -> Proven:
@@ -219,41 +220,57 @@ def _few_parents(problem: TableProblem) -> int:
 
 
 def _children(
-    problem: Problem, columns: list[int], numbers: list[int], network: list[tuple[int, ...]]
+    problem: Problem,
+    columns: list[int],
+    numbers: list[int],
+    network: list[tuple[int, ...]],
+    tolerance: float,
 ) -> tuple[list[Child], float]:
     """Return the columns with their regressions, and by how much rounding puts a cost off.
 
-    Costs are relative to those of a network's parents, which are places in `numbers`.
+    Costs are relative to those of a network's parents, which are places in `numbers`. There are
+    exact products if rounding might hide half of the tolerance.
     """
-    from skbn._branch_and_cut.pricing_problem import Child
+    from skbn._branch_and_cut.pricing_checker import ROUNDING
+    from skbn._branch_and_cut.pricing_problem import Child, ExactProducts
 
     position = {column: i for i, column in enumerate(numbers)}
-    of_rows: dict[int, tuple[Floats, Floats, float]] = {}
+    scorers = [problem.scorer.of_child(x) for x in columns]
+    # Children that share their rows share one.
+    by_rows = {id(scorer): scorer for scorer in scorers}
+    of_rows = {own: _products(scorer, numbers) for own, scorer in by_rows.items()}
+    of_products = _OF_PRODUCTS + (len(numbers) + 4) * float(np.finfo(np.longdouble).eps)
+    sensitivity = max(each for _, _, each in of_rows.values())
+    rounding = ROUNDING + sensitivity * (of_products + _OF_SOLUTION)
+    exact: dict[int, ExactProducts] = {}
+    if 2 * len(columns) * rounding > tolerance / 2:
+        rounding = ROUNDING + sensitivity * of_products
+        for own, scorer in by_rows.items():
+            factor = scorer.statistics.factor[:, scorer.nodes.columns_of(numbers)]
+            exact[own] = ExactProducts.of_factor(factor)
     children = []
-    for x, parents in zip(columns, network, strict=True):
-        scorer = problem.scorer.of_child(x)
-        if id(scorer) not in of_rows:  # children that share their rows share one
-            of_rows[id(scorer)] = _products(scorer, numbers)
+    for x, parents, scorer in zip(columns, network, scorers, strict=True):
         products, diagonal, _ = of_rows[id(scorer)]
-        child = Child(*_costs(problem, x, products, diagonal, position), 0.0)
-        children.append(child._replace(offset=child.cost_of(parents)))
-    return children, max(rounding for _, _, rounding in of_rows.values())
+        costs, candidates, at = _costs(problem, x, products, diagonal, position)
+        digits = exact[id(scorer)].of_columns(at) if exact else None
+        child = Child(costs, candidates, 0.0, digits)
+        children.append(child._replace(offset=child.exact_cost_of(parents)))
+    return children, rounding
 
 
 def _products(scorer: FamilyScorer, nodes: list[int]) -> tuple[Floats, Floats, float]:
-    """Return the products of columns, scaled to norm 1, a diagonal below them, and the rounding.
-
-    The last is by how much rounding puts the cost of a family off.
+    """Return the products of columns, scaled to norm 1, a diagonal below them, and a sensitivity.
 
     Errors of norm d change a residual sum of squares by the share d / s at most, where s is the
-    smallest eigenvalue of the products. Those of the products come first, then those of a solution.
+    smallest eigenvalue of the products. The sensitivity is by how many nats relative errors of 1
+    of all products would put the cost of a family off.
 
     Raises
     ------
     ValueError
-        If the columns are so nearly collinear that rounding would hide a bound.
+        If the columns are so nearly collinear that float64 cannot tell.
     """
-    from skbn._branch_and_cut.pricing_checker import ROUNDING, smallest_eigenvalue
+    from skbn._branch_and_cut.pricing_checker import smallest_eigenvalue
     from skbn._branch_and_cut.pricing_problem import diagonal_below
 
     columns = scorer.nodes.columns_of(nodes)
@@ -261,16 +278,13 @@ def _products(scorer: FamilyScorer, nodes: list[int]) -> tuple[Floats, Floats, f
     factor = scorer.statistics.factor[:, columns].astype(np.longdouble)
     factor /= np.sqrt((factor**2).sum(axis=0))
     products = (factor.T @ factor).astype(np.float64)
-    of_products = 2.0**-52 + (m + 4) * float(np.finfo(np.longdouble).eps)
     eigenvalue = smallest_eigenvalue(products)
     weight = -float(scorer.column_tables[2, 0])
     if eigenvalue is not None:
-        rounding = ROUNDING + widest * weight * m * (of_products + 2.0**-50) / eigenvalue
-        if m * rounding <= _MOST_ROUNDING:
-            diagonal = diagonal_below(products) if scorer.nodes.are_columns else np.zeros(m)
-            if smallest_eigenvalue(products - np.diag(diagonal)) is None:
-                diagonal = np.zeros(m)
-            return products, diagonal, rounding
+        diagonal = diagonal_below(products) if scorer.nodes.are_columns else np.zeros(m)
+        if smallest_eigenvalue(products - np.diag(diagonal)) is None:
+            diagonal = np.zeros(m)
+        return products, diagonal, widest * weight * m / eigenvalue
     along = np.linalg.eigh(products)[1][:, 0]
     name = scorer.nodes.column_names[columns[int(np.argmax(np.abs(along)))]]
     raise ValueError(
@@ -282,8 +296,8 @@ def _products(scorer: FamilyScorer, nodes: list[int]) -> tuple[Floats, Floats, f
 
 def _costs(
     problem: Problem, x: int, products: Floats, diagonal: Floats, position: dict[int, int]
-) -> tuple[ChildCosts, Integers]:
-    """Return what the families of a child cost, and the places of its candidates."""
+) -> tuple[ChildCosts, Integers, list[int]]:
+    """Return what the families of a child cost, the places of its candidates, and its columns."""
     from skbn._branch_and_cut.pricing_problem import ChildCosts
 
     scorer = problem.scorer.of_child(x)
@@ -308,7 +322,7 @@ def _costs(
     terms = costs, _least(costs), of_columns, _least(of_columns)
     starts, below = np.cumsum([0, *widths]), diagonal[columns[: -widths[-1]]]
     below = below if (below > 0).all() else np.empty(0)
-    return ChildCosts(products, starts, weight, *terms, len(required), below), numbers
+    return ChildCosts(products, starts, weight, *terms, len(required), below), numbers, columns
 
 
 def _least(costs: Floats) -> Floats:

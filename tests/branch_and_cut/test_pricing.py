@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -19,7 +20,12 @@ from skbn._branch_and_cut.pricing import (
     price_near,
 )
 from skbn._branch_and_cut.pricing_checker import ROUNDING, certified_bound_of_others
-from skbn._branch_and_cut.pricing_problem import Child, ChildCosts, diagonal_below
+from skbn._branch_and_cut.pricing_problem import (
+    Child,
+    ChildCosts,
+    ExactProducts,
+    diagonal_below,
+)
 from skbn._branch_and_cut.proof import ClusterCut, LocalCut
 from skbn._branch_and_cut.proof_checker import ProofError
 from skbn._branch_and_cut.separation import arrays_of
@@ -302,6 +308,67 @@ def test_defects_are_refused():
     grown = [cuts[0]._replace(table=table, bound=0.0), *cuts[1:]]
     with pytest.raises(ProofError, match="cut 0 has coefficients that grow"):
         check(children, grown, multipliers, thresholds, listed)
+
+
+def nearly_collinear_claim():
+    """A true claim about columns that float64 hardly tells apart, without cuts."""
+    rng = np.random.default_rng(0)
+    factor = np.linalg.qr(rng.normal(size=(30, 4)))[1]
+    factor[:, 3] = factor[:, 0] + 1e-6 * factor[:, 3]
+    exact, children, listed = ExactProducts.of_factor(factor), [], []
+    for x, child in enumerate(children_of(factor / np.linalg.norm(factor, axis=0), 2.0)):
+        own = child._replace(exact=exact.of_columns([*child.candidates, x]))
+        sets = [p for k in range(4) for p in itertools.combinations(child.candidates.tolist(), k)]
+        children.append(own)
+        listed.append({parents: own.exact_cost_of(parents) for parents in sets})
+    thresholds = np.array([min(each.values()) + 3.0 for each in listed])
+    return children, [], np.empty(0), thresholds, listed
+
+
+def test_exact_products_have_all_digits():
+    factor = np.random.default_rng(1).integers(-9, 10, (5, 4)).astype(float)
+    factor[:, 3] = factor[:, 0] * 2.0**20 + factor[:, 3]
+    exact = ExactProducts.of_factor(factor)
+    products = [
+        [sum(int(a) * int(b) for a, b in zip(u, v, strict=True)) for u in factor.T]
+        for v in factor.T
+    ]
+
+    def minor(rows):
+        if not rows:
+            return 1
+        signs = itertools.cycle([1, -1])
+        return sum(
+            next(signs) * rows[0][i] * minor([[*row[:i], *row[i + 1 :]] for row in rows[1:]])
+            for i in range(len(rows))
+        )
+
+    def determinant(columns):
+        return minor([[products[a][b] for b in columns] for a in columns])
+
+    for parents, own in [([], [3]), ([0], [3]), ([0, 1], [3]), ([1], [0, 3]), ([0, 1, 2], [3])]:
+        scale = math.prod(products[a][a] for a in own)
+        expected = Fraction(determinant([*parents, *own]), determinant(parents) * scale)
+        assert exact.log_determinant(parents, own) == pytest.approx(math.log(expected), rel=1e-14)
+
+
+def test_defects_are_refused_where_columns_are_nearly_collinear():
+    children, *claim, listed = nearly_collinear_claim()
+    _, of_others = check(children, *claim, listed)
+    assert of_others == pytest.approx(sum(min(each.values()) for each in listed) + 3.0, abs=1e-6)
+    for x, families in enumerate(listed):
+        for parents in families:
+            dear = [dict(each) for each in listed]
+            dear[x][parents] += 1e-7
+            with pytest.raises(ProofError, match="costs less than"):
+                check(children, *claim, dear)
+    fewer = [dict(each) for each in listed]
+    del fewer[3][(0,)]
+    with pytest.raises(ProofError, match="list of child 3 lacks the parents"):
+        check(children, *claim, fewer)
+    others = [children[0]._replace(exact=children[1].exact), *children[1:]]
+    with pytest.raises(ProofError, match="other columns"):
+        check(others, *claim, listed)
 
 
 def test_a_diagonal_that_is_not_below_the_products_is_refused():

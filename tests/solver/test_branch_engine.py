@@ -12,6 +12,7 @@ from branch_and_cut_alone import (
     unfinished,
     without_dynamic_programs,
 )
+from hostile_tables import hostile_table
 from problems import problem, resources
 from random_constraints import random_constraints
 from random_learners import random_learner
@@ -453,9 +454,20 @@ def test_networks_within_reach_need_a_time_limit(alone):
 
 def test_columns_that_are_nearly_collinear_are_named(alone):
     X = rows_of(8, 0)
-    X[:, 5] = X[:, 2] + 2e-6 * X[:, 5]
+    X[:, 5] = X[:, 2] + 1e-7 * X[:, 5]
     with pytest.raises(ValueError, match=r"^Column [25] is so nearly a combination of others"):
         GaussianBNLearner(time_limit=60).fit(X)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_rounding_hides_no_proof(alone, monkeypatch, seed):
+    X, settings = hostile_table(np.random.default_rng(seed), 6)
+    found = GaussianBNLearner(**settings, time_limit=60, random_state=0).fit(X)
+    monkeypatch.undo()
+    best = GaussianBNLearner(**settings).fit(X)
+    assert found.is_optimal_
+    assert found.network_score_ == pytest.approx(best.network_score_, abs=1e-6)
+    assert found.score_bound_ >= best.network_score_ - 1e-6
 
 
 def test_a_gap_says_what_rounding_may_hide(alone, monkeypatch):
