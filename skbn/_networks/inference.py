@@ -600,9 +600,11 @@ class GaussianDistribution(TableRepr):
         Parameters
         ----------
         event : dict of node to (low, high), optional
-            With `inf` for an open end. Nodes may also be keywords: ``probability(F=(25, inf))``.
+            With `inf` for an open end.
         return_std : bool, default=False
             Whether to return the standard error as well.
+        **more
+            Nodes as keywords: ``probability(F=(25, inf))``.
 
         Returns
         -------
