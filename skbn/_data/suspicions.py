@@ -38,26 +38,19 @@ def about_codes(names: Sequence[Any], rows: Floats, columns: Integers) -> str:
     found = {v: codes for v in columns.tolist() if (codes := _codes_in(rows[:, v]))}
     if not found:
         return ""
-    shown = {v: {f"{value:.17g}": n for value, n in codes.items()} for v, codes in found.items()}
-    listed = ", ".join(
-        f"{names[v]!r} ({' and '.join(f'{value} in {n} rows' for value, n in codes.items())})"
-        for v, codes in shown.items()
-    )
-    if isinstance(names[0], str):
-        each = ", ".join(
-            f"{names[v]!r}: {{{', '.join(f'{value}: numpy.nan' for value in codes)}}}"
-            for v, codes in shown.items()
+    listed, calls = [], []
+    for v, codes in found.items():
+        rows_of = " and ".join(f"{value:.17g} in {n} rows" for value, n in codes.items())
+        listed.append(f"{names[v]!r} ({rows_of})")
+        calls.append(
+            f"{names[v]!r}: {{{', '.join(f'{value:.17g}: numpy.nan' for value in codes)}}}"
         )
-        call = f"X = X.replace({{{each}}})"
-    else:
-        call = "; ".join(
-            f"X[numpy.isin(X[:, {names[v]}], [{', '.join(codes)}]), {names[v]}] = numpy.nan"
-            for v, codes in shown.items()
-        )
+    frame = "X" if isinstance(names[0], str) else "pandas.DataFrame(X)"
     return (
-        f"Columns have a value that stands far from all their others, as codes for missing values "
-        f"do: {listed}. If it is one, it makes and hides edges. Write {call} before anything else "
-        'is done with the table, and let a learner with missing="em" take it.'
+        "Columns have a value that stands far from all their others, as codes for missing values "
+        f"do: {', '.join(listed)}. If it is one, it makes and hides edges. Write X = "
+        f"{frame}.replace({{{', '.join(calls)}}}) before anything else is done with the table, and "
+        'let a learner with missing="em" take it.'
     )
 
 
@@ -118,7 +111,6 @@ def about_redundance(
     rows = rows[~np.isnan(rows).any(axis=1)]
     centred = rows - rows.mean(axis=0)
     scale = np.linalg.norm(centred, axis=0)
-    varies = np.flatnonzero(scale > 0).tolist()
     standardised = centred / np.where(scale > 0, scale, 1.0)
     correlation = np.abs(standardised.T @ standardised)
     copies = [
@@ -128,35 +120,23 @@ def about_redundance(
         and (correlation[a, b] > _SURE_CORRELATION or _move_together(rows[:, [a, b]]))
     ]
     second = {b for _, b in copies}
-    left = [v for v in varies if v not in second]
+    left = [v for v in np.flatnonzero(scale).tolist() if v not in second]
     sums = dict(_sums(names, rows, left, modelled, max_parents))
-    told = []
-    if copies:
-        pairs = [f"{names[a]!r} and {names[b]!r} (r = {correlation[a, b]:.6g})" for a, b in copies]
-        told.append(f"Columns are nearly copies of each other: {_listed(pairs)}.")
-    if sums:
-        told.append(
-            "Columns are combinations of others, up to the digits that they have: "
-            f"{_listed([*sums.values()])}."
-        )
+    told = [f"{names[a]!r} and {names[b]!r} (r = {correlation[a, b]:.6g})" for a, b in copies]
+    told += sums.values()
     if not told:
         return ""
-    out = [names[v] for v in sorted(second | {*sums})]
+    more = f"; and {len(told) - _MOST_SHOWN} more" * (len(told) > _MOST_SHOWN)
     return (
-        f"{' '.join(told)} Their edges say this, in any direction, and hide those of others. Leave "
-        f"out the columns {out}."
+        "Columns are nearly copies of others, or sums of them up to the digits that they have: "
+        f"{'; '.join(told[:_MOST_SHOWN])}{more}. Their edges say this, in any direction, and hide "
+        f"those of others. Leave out the columns {[names[v] for v in sorted(second | {*sums})]}."
     )
-
-
-def _listed(texts: list[str]) -> str:
-    more = f"; and {len(texts) - _MOST_SHOWN} more" * (len(texts) > _MOST_SHOWN)
-    return "; ".join(texts[:_MOST_SHOWN]) + more
 
 
 def _move_together(pair: Floats) -> bool:
     """Whether two columns are correlated from row to row too, and not only by a common trend."""
-    steps = np.diff(pair, axis=0)
-    (a, both), (_, b) = np.cov(steps.T)
+    (a, both), (_, b) = np.cov(np.diff(pair, axis=0).T)
     return bool(both**2 > 0.81 * a * b)
 
 
@@ -199,25 +179,20 @@ def _sums(
 
 def row_numbers(names: Sequence[Any], rows: Floats) -> list[int]:
     """Return the columns that number the rows, from 0 or 1 or as pandas has written them."""
-    n, found = len(rows), []
-    for v, name in enumerate(map(str, names)):
-        column = rows[:, v]
-        if n < _FEWEST_NUMBERED:
-            is_number = False
-        elif _ROW_NUMBER.fullmatch(name):
-            is_number = len(np.unique(column)) == n
-        else:
-            starts = column[0] in (0, 1) and not _TIME.fullmatch(name)
-            is_number = starts and np.array_equal(column - column[0], np.arange(n))
-        found += [v] * is_number
-    return found
+    steps, n = np.diff(rows, axis=0), len(rows)
+    counts = (steps == 1).all(axis=0) & np.isin(rows[0], (0, 1)) & (n >= _FEWEST_NUMBERED)
+    return [
+        v
+        for v, name in enumerate(map(str, names))
+        if (counts[v] and not _TIME.fullmatch(name))
+        or (_ROW_NUMBER.fullmatch(name) and len(np.unique(rows[:, v])) == n)
+    ]
 
 
-def about_row_numbers(names: Sequence[Any], columns: Sequence[int]) -> str:
+def about_row_numbers(names: Sequence[Any]) -> str:
     """Return what is said of columns that number the rows."""
-    listed = [names[v] for v in columns]
     return (
-        f"The columns {listed} only number the rows. Leave them out, as by pandas.read_csv(file, "
+        f"The columns {[*names]} only number the rows. Leave them out, as by pandas.read_csv(file, "
         "index_col=0); name one that is a time in exogenous. "
     )
 

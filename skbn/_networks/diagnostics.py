@@ -68,13 +68,9 @@ _ROWS_PER_BLOCK = 1024  # temporary arrays stay small
 # Copies and sums are looked for in at most so many columns, and in rows that take at most so many
 # multiplications, but not in fewer rows than these.
 _MOST_COLUMNS, _MOST_PRODUCTS, _FEWEST_OF_MANY = 2000, 2 * 10**7, 500
+_RIDGE = 1e-9  # keeps matrices of correlations regular
 _FEWEST_COMPARED = 10  # in fewer rows, columns may look like copies by chance
 _N_PROBES = 4  # rows of which one comes again if most do
-_OF_TABLES: tuple[type[exceptions.DataWarning], ...] = (
-    exceptions.MissingCodeWarning,
-    exceptions.RedundantColumnsWarning,
-    exceptions.RepeatedRowsWarning,
-)
 _FIRST_ROWS = 64  # most columns of many values show more than four of them in these
 
 _FITS_FOLDS = "sklearn.model_selection._validation"  # the module that fits a search's folds
@@ -108,8 +104,8 @@ def warn_about_data(
         n_samples = share.sum() ** 2 / (share**2).sum()  # Kish's (1965) effective number
     n_levels = _n_levels(rows, int(min(_MOST_LEVELS, n_samples // _FEWEST_ROWS_PER_LEVEL)))
     is_number = scorer.nodes.are_numbers
-    of_table = rows, is_number, scorer.families.max_parents
-    has_codes = _warn_about_table(model, _never_set(rows, sample, scorer), *of_table)
+    own, most = _never_set(rows, sample, scorer), scorer.families.max_parents
+    has_codes = _warn_about_table(model, rows, own, is_number, most)
     is_number[list(model.exogenous)] = False
     n_levels = {v: n for v, n in n_levels.items() if is_number[v]}
     groups = _joined_dummies(model.parents, rows, [v for v, n in n_levels.items() if n == 2])
@@ -199,7 +195,10 @@ def _warn(model: LinearGaussianModel, category: type[exceptions.DataWarning], me
     """Warn at the user's line; for the folds of a search once in a process, without details.
 
     Each fold would name other columns, so that no filter could tell that it is the same warning.
+    Nothing is said without a message.
     """
+    if not message:
+        return
     frame = inspect.currentframe()
     while frame is not None and frame.f_globals.get("__name__") != _FITS_FOLDS:
         frame = frame.f_back
@@ -217,52 +216,43 @@ def _warn(model: LinearGaussianModel, category: type[exceptions.DataWarning], me
 
 
 def _warn_about_table(
-    model: LinearGaussianModel,
-    own: Floats,
-    rows: Floats,
-    is_number: Booleans,
-    max_parents: int,
+    model: LinearGaussianModel, rows: Floats, own: Floats, is_number: Booleans, max_parents: int
 ) -> bool:
     """Warn if the table is not what it should be; return whether it has codes for missing values.
 
     `own` are the rows without the values that were set; `is_number` says which columns are nodes by
     themselves.
     """
-    names, n = model.nodes, len(rows)
+    names, n, codes, text = model.nodes, len(rows), "", ""
     lowest, highest = np.fmin.reduce(own), np.fmax.reduce(own)
     repeats = ((own == lowest).sum(axis=0) > 1) | ((own == highest).sum(axis=0) > 1)
-    told = dict.fromkeys(_OF_TABLES, "")
     if (repeats & is_number).any():
-        told[exceptions.MissingCodeWarning] = suspicions.about_codes(
-            names, own, np.flatnonzero(repeats & is_number)
-        )
+        codes = suspicions.about_codes(names, own, np.flatnonzero(repeats & is_number))
     numbering: list[int] = []
-    if any(str(name).startswith("Unnamed") for name in names) or (highest - lowest == n - 1).any():
+    if (highest - lowest == n - 1).any() or any(str(name).startswith("Unnamed") for name in names):
         numbering = suspicions.row_numbers(names, rows)
     if not {*numbering} <= {*model.exogenous}:
-        told[exceptions.RedundantColumnsWarning] = suspicions.about_row_numbers(names, numbering)
+        text = suspicions.about_row_numbers([names[v] for v in numbering])
     others = [v for v in range(len(names)) if v not in numbering]
     numbers = [v for v in others if is_number[v]]
     most = max(_FEWEST_OF_MANY, _MOST_PRODUCTS // max(len(numbers), 1) ** 2)
     some = rows[:: -(-n // most)][:, numbers]
-    if not told[exceptions.MissingCodeWarning] and _may_be_redundant(some):
+    if not codes and _may_be_redundant(some):
         modelled = {i for i, v in enumerate(numbers) if v not in model.exogenous}
-        told[exceptions.RedundantColumnsWarning] += suspicions.about_redundance(
-            [names[v] for v in numbers], some, modelled, max_parents
-        )
+        of_numbers = [names[v] for v in numbers]
+        text += suspicions.about_redundance(of_numbers, some, modelled, max_parents)
+    _warn(model, exceptions.MissingCodeWarning, codes)
+    _warn(model, exceptions.RedundantColumnsWarning, text)
     if others and any(_comes_again(row, rows, others) for row in rows[:: 1 + n // _N_PROBES]):
-        told[exceptions.RepeatedRowsWarning] = suspicions.about_repeated_rows(rows[:, others])
-    for category, text in told.items():
-        if text:
-            _warn(model, category, text.strip())
-    return bool(told[exceptions.MissingCodeWarning])
+        text = suspicions.about_repeated_rows(rows[:, others])
+        _warn(model, exceptions.RepeatedRowsWarning, text)
+    return bool(codes)
 
 
 def _comes_again(row: Floats, rows: Floats, columns: list[int]) -> bool:
     """Whether a row comes more than once in a table, by some columns."""
-    first, *others = columns
-    same = rows[rows[:, first] == row[first]]
-    return bool((same[:, others] == row[others]).all(axis=1).sum() > 1)
+    same = rows[rows[:, columns[0]] == row[columns[0]]][:, columns]
+    return bool((same == row[columns]).all(axis=1).sum() > 1)
 
 
 def _never_set(rows: Floats, sample: Sample, scorer: FamilyScorer) -> Floats:
@@ -274,23 +264,15 @@ def _never_set(rows: Floats, sample: Sample, scorer: FamilyScorer) -> Floats:
 
 
 def _may_be_redundant(rows: Floats) -> bool:
-    """Whether a column may be a copy of another or, with enough rows, a sum of others."""
+    """Whether a column may be a copy or a sum of others, which inflates a variance."""
     rows = rows[~np.isnan(rows).any(axis=1)]
-    if not 1 < rows.shape[1] <= _MOST_COLUMNS or len(rows) < _FEWEST_COMPARED:
+    n, m = rows.shape
+    if not 1 < m <= _MOST_COLUMNS or n < _FEWEST_COMPARED:
         return False
-    centred = rows - rows.mean(axis=0)
-    norms = np.linalg.norm(centred, axis=0)
-    unit = centred[:, norms > 0] / norms[norms > 0]
-    n, m = unit.shape
-    if m < 2:
-        return False
-    if n <= m + 1:
-        return bool(np.triu(np.abs(unit.T @ unit), 1).max() > suspicions.LEAST_CORRELATION)
-    try:
-        inverse = np.linalg.inv(np.linalg.qr(unit, mode="r"))
-    except np.linalg.LinAlgError:
-        return True
-    return bool(np.linalg.norm(inverse, axis=1).max() * suspicions.LARGEST_RESIDUAL > 1)
+    with np.errstate(all="ignore"):  # columns may not vary in these rows
+        correlation = np.nan_to_num(np.corrcoef(rows.T))
+    inflation = np.linalg.inv(correlation + _RIDGE * np.eye(m)).diagonal() if n > m + 1 else np.inf
+    return bool(np.max(inflation) > 1 / suspicions.LARGEST_RESIDUAL**2)
 
 
 # Few values
