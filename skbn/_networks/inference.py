@@ -41,7 +41,7 @@ from skbn._networks.categories import (
     of_all_levels,
 )
 from skbn._networks.gaussian import LinearGaussianModel, require_exogenous_values, stacked
-from skbn._networks.intervals import WithinBounds, read_bounds
+from skbn._networks.intervals import WithinBounds
 
 # As in sklearn.set_config(transform_output=...)
 CONTAINERS = {"transform": [StrOptions({"default", "pandas", "polars"}), None]}
@@ -452,7 +452,7 @@ def within(found: GaussianDistribution, intervals: Mapping[Any, Any]) -> Gaussia
             "evidence has intervals and lists of values for several scenarios. Give single values "
             "beside intervals, and ask once for each scenario."
         )
-    of_all = of_all._replace(bounds=read_bounds(intervals, found.nodes, "evidence"))
+    of_all = of_all._replace(bounds=of_all.read(intervals, "evidence"))
     for v in of_all.bounds:
         if found.covariance[v, v] == 0:
             raise ValueError(
@@ -585,7 +585,7 @@ class GaussianDistribution(TableRepr):
         if self.of_all is not None:
             return [self.of_all]
         return [
-            WithinBounds(self.nodes, each, self.covariance, {}) for each in np.atleast_2d(self.mean)
+            WithinBounds.of(self.nodes, each, self.covariance) for each in np.atleast_2d(self.mean)
         ]
 
     def _by_scenario(self, values: Sequence[Any]) -> Any:
@@ -634,7 +634,7 @@ class GaussianDistribution(TableRepr):
             ((node, level),) = asked.items()
             return self[node][level]
         whole = self._whole("Probabilities of intervals")
-        found = [each.probability(read_bounds(asked, each.nodes, "event")) for each in whole]
+        found = [each.probability(each.read(asked, "event")) for each in whole]
         values, errors = (self._by_scenario(each) for each in zip(*found, strict=True))
         return (values, errors) if return_std else values
 

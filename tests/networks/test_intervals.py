@@ -25,6 +25,10 @@ def gaussian(seed, m=3):
     return rng.normal(size=m), factor @ factor.T
 
 
+def within(nodes, mean, covariance, bounds):
+    return WithinBounds.of(nodes, mean, covariance)._replace(bounds=bounds)
+
+
 def bivariate(mean, covariance, first, second):
     """The probability that two values lie in intervals, by integration over the first."""
     scale = covariance[0, 0] ** 0.5
@@ -43,16 +47,16 @@ def bivariate(mean, covariance, first, second):
 def test_probabilities_of_two_nodes(seed):
     mean, covariance = gaussian(seed, 2)
     first, second = (-0.5, inf), (0.2, 1.5)
-    found, error = WithinBounds(["a", "b"], mean, covariance, {}).probability({0: first, 1: second})
+    found, error = within(["a", "b"], mean, covariance, {}).probability({0: first, 1: second})
     together = bivariate(mean, covariance, first, second)
     assert (found, error) == (pytest.approx(together, abs=1e-6), 0.0)
-    given = WithinBounds(["a", "b"], mean, covariance, {0: first})
+    given = within(["a", "b"], mean, covariance, {0: first})
     alone = norm.sf(first[0], mean[0], covariance[0, 0] ** 0.5)
     assert given.probability({1: second})[0] == pytest.approx(together / alone, abs=1e-6)
     tail = (mean[0] + 12 * covariance[0, 0] ** 0.5, inf)
     further = (mean[0] + 12.1 * covariance[0, 0] ** 0.5, inf)
     ratio = norm.sf(12.1) / norm.sf(12)
-    far = WithinBounds(["a", "b"], mean, covariance, {0: tail})
+    far = within(["a", "b"], mean, covariance, {0: tail})
     assert far.probability({0: further})[0] == pytest.approx(ratio, rel=1e-9)
 
 
@@ -60,7 +64,7 @@ def test_probabilities_of_many_nodes_have_a_standard_error():
     mean, covariance = gaussian(0, 4)
     low, high = [-1.0, -2.0, -inf, 0.0], [1.0, inf, 0.5, 2.0]
     expected = multivariate_normal(mean, covariance).cdf(high, lower_limit=low)
-    own = WithinBounds(list("abcd"), mean, covariance, {})
+    own = within(list("abcd"), mean, covariance, {})
     found, error = own.probability(dict(enumerate(zip(low, high, strict=True))))
     assert 0 < error < 0.02 * expected
     assert abs(found - expected) < 4 * error
@@ -68,7 +72,7 @@ def test_probabilities_of_many_nodes_have_a_standard_error():
 
 def test_moments_given_an_interval_are_exact():
     mean, covariance = gaussian(1)
-    found, spread, errors = WithinBounds(list("abc"), mean, covariance, {1: (0.3, 0.9)}).moments()
+    found, spread, errors = within(list("abc"), mean, covariance, {1: (0.3, 0.9)}).moments()
     scale = covariance[1, 1] ** 0.5
     cut = truncnorm((0.3 - mean[1]) / scale, (0.9 - mean[1]) / scale, mean[1], scale)
     slopes = covariance[1] / covariance[1, 1]
@@ -81,7 +85,7 @@ def test_moments_given_an_interval_are_exact():
 def test_moments_given_two_intervals_are_within_their_errors():
     mean, covariance = gaussian(2)
     bounds = {0: (-0.5, 1.0), 2: (mean[2], inf)}
-    found, spread, errors = WithinBounds(list("abc"), mean, covariance, bounds).moments()
+    found, spread, errors = within(list("abc"), mean, covariance, bounds).moments()
     grid = np.stack(np.meshgrid(np.linspace(-0.5, 1.0, 601), mean[2] + np.linspace(0, 20, 4001)))
     weights = multivariate_normal(mean[[0, 2]], covariance[np.ix_([0, 2], [0, 2])]).pdf(grid.T).T
     inside = (grid * weights).sum(axis=(1, 2)) / weights.sum()
