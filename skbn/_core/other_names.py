@@ -6,19 +6,18 @@ from typing import Any, TypeVar
 
 Class = TypeVar("Class", bound=type)
 
-_NAMES = {
-    "required_edges": "whitelist include_graph fixedEdges",
-    "forbidden_edges": "blacklist super_graph fixedGaps",
-    "max_parents": "maxp maxP maxDegree max_indegree max_degree palim",
-    "criterion": "score scoring_method score_func score_type",
-    "penalty": "lambda_value lam penalty_discount",
-    "tiers": "temporal_order background_knowledge knowledge",
-    "n_resamples": "R n_boot n_bootstraps",
-    "n_jobs": "n_threads num_threads cluster",
-    "random_state": "seed",
-    "search": "algorithm",
+_OURS = {
+    **dict.fromkeys(("whitelist", "include_graph", "fixedEdges"), "required_edges"),
+    **dict.fromkeys(("blacklist", "super_graph", "fixedGaps"), "forbidden_edges"),
+    **dict.fromkeys(("maxp", "maxP", "maxDegree", "max_indegree", "palim"), "max_parents"),
+    **dict.fromkeys(("score", "scoring_method", "score_func", "score_type"), "criterion"),
+    **dict.fromkeys(("lambda_value", "lam", "penalty_discount"), "penalty"),
+    **dict.fromkeys(("temporal_order", "background_knowledge"), "tiers"),
+    **dict.fromkeys(("R", "n_boot", "n_bootstraps"), "n_resamples"),
+    "seed": "random_state",
+    "n_threads": "n_jobs",
+    "algorithm": "search",
 }
-_OURS = {theirs: ours for ours, names in _NAMES.items() for theirs in names.split()}
 
 
 def answers_other_names(cls: Class) -> Class:

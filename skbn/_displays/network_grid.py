@@ -148,19 +148,14 @@ class NetworkGridDisplay(Display):
         base.plot(legend=False, min_font_size=0, **of_places)
         pyplot.close(base.figure_)
         own: Any = {k: v for k, v in options.items() if k not in _OF_PLACES or k in _OF_NODES}
-        below = None
-        if axes is None:
-            *axes, below = _panels(
-                n, min(n_columns, n), 72 * base.figure_.get_size_inches(), figsize
-            )
-        axes = np.ravel(axes)
+        size = 72 * base.figure_.get_size_inches()
+        new = [] if axes is not None else _panels(n, min(n_columns, n), size, figsize)
+        axes = np.ravel(new[:n] or axes)
         for each, ax, title in zip(self.displays, axes, titles or [""] * n, strict=True):
             each.plot(ax=ax, pos=base, legend=False, **own)
             ax.set_title(str(title), color=style_for(ax).text)
-        if below is not None and has_legend:
-            self._draw_legend(below)
-        elif below is not None:
-            below.remove()
+        for below in new[n:]:
+            self._draw_legend(below) if has_legend else below.remove()
         return self._drawn_on(axes=axes)
 
     def _draw_legend(self, ax: Any) -> None:

@@ -1,16 +1,12 @@
 """Tables for a paper or a page: LaTeX and Markdown."""
 
-import re
 from typing import Any
 
 from skbn._core.arrays import as_integer
 from skbn._core.columns import is_missing
 
-_LATEX = {c: rf"\{c}" for c in "&%$#_{}"} | {
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-}
+_OTHERS = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+_LATEX = str.maketrans({sign: f"\\{sign}" for sign in "&%$#_{}"} | _OTHERS)
 
 
 def to_markdown(table: Any, *, digits: int = 3) -> str:
@@ -75,13 +71,10 @@ def to_latex(table: Any, *, digits: int = 3) -> str:
     \hline
     \end{tabular}
     """
-    head, *lines = (
-        " & ".join(re.sub(r"[&%$#_{}~^\\]", lambda found: _LATEX[found[0]], each) for each in row)
-        for row in _texts(table, digits)
-    )
-    body = [r"\hline", rf"{head} \\", r"\hline", *(rf"{line} \\" for line in lines), r"\hline"]
-    sides = "l" * (1 + head.count(" & "))
-    return "\n".join([rf"\begin{{tabular}}{{{sides}}}", *body, r"\end{tabular}"])
+    rows = [" & ".join(each.translate(_LATEX) for each in row) for row in _texts(table, digits)]
+    head, *lines = [rf"{row} \\" for row in rows]
+    begin = rf"\begin{{tabular}}{{{'l' * (1 + rows[0].count(' & '))}}}"
+    return "\n".join([begin, r"\hline", head, r"\hline", *lines, r"\hline", r"\end{tabular}"])
 
 
 def _texts(table: Any, digits: int) -> list[list[str]]:
@@ -102,8 +95,7 @@ def _texts(table: Any, digits: int) -> list[list[str]]:
 
 
 def _text(value: Any, digits: int) -> str:
-    if is_missing(value):
-        return ""
     if isinstance(value, list | tuple):
         return " -> ".join(map(str, value))
-    return f"{value:.{digits}g}" if isinstance(value, float) else str(value)
+    text = f"{value:.{digits}g}" if isinstance(value, float) else str(value)
+    return "" if is_missing(value) else text

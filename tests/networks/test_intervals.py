@@ -99,7 +99,7 @@ def test_moments_given_two_intervals_are_within_their_errors():
 def test_quantiles_are_where_probabilities_reach_them(network):
     for given in ({}, {"alcohol": 13.0}, {"alcohol": (13.5, inf)}):
         found = network.condition(given)
-        for q in (0.05, 0.5, 0.9):
+        for q in (0.05, 0.9):
             for node, value in zip(found.nodes, found.quantile(q), strict=True):
                 assert found.probability({node: (-inf, value)}) == pytest.approx(q, abs=1e-9)
     assert found.quantile(0.0).tolist() == [13.5, -inf, -inf, -inf]
