@@ -70,7 +70,7 @@ def test_densities_of_rows_with_holes(seed):
     rows = rows.mask(holes)
     expected = [density(joint, row) for _, row in rows.iterrows()]
     assert_allclose(network.logpdf(rows), expected, rtol=1e-8, atol=1e-9)
-    counts = rows.drop(columns=[*OUTSIDE]).notna().any(axis=1)
+    counts = rows.drop(columns=[*OUTSIDE]).notna().any(axis=1).to_numpy()
     assert not counts[3]
     assert network.score(rows) == pytest.approx(np.mean(expected, where=counts))
     rows.loc[5, "d"] = np.nan
