@@ -32,15 +32,16 @@ patients = scaler.fit_transform(patients.rename(columns=names))
 # Posterior probabilities
 # -----------------------
 #
-# The posterior sums over all networks, without Markov chains. The picture shows the edges with a
-# probability above ½. Firm edges are solid and opaque; doubtful ones are dashed and pale.
+# The posterior sums over all networks, without Markov chains. The picture shows the pairs that are
+# joined with a probability above ½, with an arrowhead where one way has more than 75 % of it. Firm
+# pairs are solid and opaque; doubtful ones are dashed and pale.
 
 unordered = GaussianBNPosterior().fit(patients)
-unordered.plot(edge_label="probability")
+unordered.plot()
 
 # %%
-# Almost all edges are doubtful. But how sure is it that two columns are joined, in either
-# direction?
+# How sure is it that two columns are joined, and that the edge is directed as in the best network
+# of these pairs?
 
 edges = pd.DataFrame(unordered.edge_probabilities_, patients.columns, patients.columns)
 joined = edges + edges.T
@@ -55,7 +56,7 @@ for parent, child in unordered.dag_.edges:
 
 tiers = [["age"], ..., ["progression"]]
 posterior = GaussianBNPosterior(tiers=tiers).fit(patients)
-posterior.plot(edge_label="probability")
+posterior.plot()
 
 # %%
 # Now three parents of the progression are firm: the body mass index, the pressure and the
@@ -105,7 +106,7 @@ print("only in the second:", sorted(set(second.edges) - set(best.edges)))
 # searches that find it.
 
 bootstrap = BootstrapBNLearner(learner, random_state=0).fit(patients)
-bootstrap.plot(edge_label="support")
+bootstrap.plot()
 
 # %%
 # The picture shows the averaged network: its pairs are joined in at least half of the resamples.
