@@ -338,6 +338,7 @@ def test_groups_of_several_columns_or_levels(diary):
     raises(r"If these are columns, pass their values", lagged, plain, groups=["id", "dy"])
 
 
+@pytest.mark.filterwarnings("ignore::skbn.exceptions.DependentRowsWarning")
 def test_other_groups_of_several_columns(diary):
     X = diary + np.random.default_rng(0).normal(size=(20, 2))
     X.index = diary.index
