@@ -43,6 +43,24 @@ class EnsembleMixin:
             If an estimator is not fitted, or the networks have no parameters.
         ValueError, TypeError
             As `GaussianBayesianNetwork.anomalies`; if no parameters can be drawn.
+
+        Notes
+        -----
+        Parameters are drawn from their posterior given a network, under a flat prior in place of
+        BGe's default one, which expects little noise. Near-optimal networks count by their scores,
+        as if there were no others. A bootstrap's networks have the weights of the resamples, and
+        the variances of all rows about them.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_wine
+        >>> from skbn import GaussianBNPosterior
+        >>> wine = load_wine(as_frame=True).data[["alcohol", "proline", "hue", "ash"]]
+        >>> known, new = wine[::2], wine[1::2].copy()
+        >>> new.loc[101, "alcohol"] += 5
+        >>> found = GaussianBNPosterior().fit(known).anomalies(new, random_state=0)
+        >>> [*found.to_frame()["row"]]
+        [101]
         """
         networks, _ = self._networks(n_samples, random_generator(random_state))
         return networks[0]._anomalies(X, [network._model() for network in networks])
