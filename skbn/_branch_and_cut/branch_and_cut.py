@@ -57,15 +57,17 @@ _LEAST_VIOLATION_OF_WIDE, _WIDTH_OF_WIDE = 0.02, 9
 _AGE, _AGE_IN_TREE = 5, 8
 # The most cuts set aside that return in one round, and the most memory of their tables.
 _MOST_KEPT_ADDED, _MOST_BYTES_KEPT = 60, 1 << 28
-# The most rounds of cuts in a node of the tree, the windows of each, and the widths to draw from.
+# The most rounds of cuts in a node of the tree, the windows of each (more if there were no cuts to
+# begin with, as then more are missing), and the widths to draw from.
 _MOST_ROUNDS_OF_NODE = 6
-_WINDOWS_OF_NODE = 6
+_WINDOWS_OF_NODE, _MORE_WINDOWS_OF_NODE = 6, 12
 _WIDTHS_OF_NODE = (7, 11)
 # How much work going through all networks of a node may take, at the root and in the tree: families
 # that are left, times choices. One or two tenths of a second.
 _WORK_OF_ROOT, _WORK_OF_NODE = 1 << 23, 1 << 22
-# Choices between two looks at the clock.
-_CHOICES = 1 << 12
+# The most choices between two looks at the clock. Where a node's work is fewer choices than the
+# second number, it is not begun.
+_CHOICES, _FEWEST_CHOICES = 1 << 12, 1 << 8
 # In the root, families are removed when the gap has shrunk by this share since the last time.
 _SHRINKAGE = 0.1
 # Nodes are closed at the first of these shares of the tolerance below the best network's cost. The
@@ -168,6 +170,7 @@ class _Search:
         self._rest = _ACCEPTED_SHARE, self._rng, threads
         self._relaxation = Relaxation(families, network)
         self._relaxation.add_cuts(cuts)
+        self._has_first_cuts = len(cuts) > 0
         self._m = families.start.size - 1
         # The number that each family of the relaxation has in the given ones.
         self._numbers = np.arange(families.cost.size)
@@ -353,16 +356,21 @@ class _Search:
 
     def _cuts_of_root(self, point: Point, width: int, least: float) -> list[Cut]:
         """Return cuts that a point violates."""
-        kept = self._kept.violated(point, _LEAST_VIOLATION, _MOST_KEPT_ADDED)
-        network = self._given.parents[self._chosen]
-        return kept + cuts_towards(network, point, width, least, *self._rest)
+        cuts = self._kept.violated(point, _LEAST_VIOLATION, _MOST_KEPT_ADDED)
+        if self._has_first_cuts:
+            network = self._given.parents[self._chosen]
+            return cuts + cuts_towards(network, point, width, least, *self._rest)
+        # Far from the network, as at first, cuts of the point itself are found in less time.
+        cuts += clusters_of_cycles(point)
+        return cuts + local_cuts(point, width, self._m, least, *self._rest)
 
     def _cuts_of_node(self, point: Point) -> list[Cut]:
         """Return cuts that a point violates, of fewer windows, by more."""
         cuts = self._kept.violated(point, _LEAST_VIOLATION, _MOST_KEPT_ADDED)
         cuts += clusters_of_cycles(point)
         width = int(self._rng.integers(*_WIDTHS_OF_NODE))
-        cuts += local_cuts(point, width, _WINDOWS_OF_NODE, _LEAST_VIOLATION, *self._rest)
+        n_windows = _WINDOWS_OF_NODE if self._has_first_cuts else _MORE_WINDOWS_OF_NODE
+        cuts += local_cuts(point, width, n_windows, _LEAST_VIOLATION, *self._rest)
         return cuts
 
     def _remove(self, node: Node, pricing: Pricing, allowed: Booleans) -> bool:
@@ -386,13 +394,16 @@ class _Search:
         The cuts' multipliers bound the costs of networks that share some families.
         """
         which, families = np.flatnonzero(allowed), self._relaxation.families
+        n_choices = int(min(_CHOICES * len(which), most)) // len(which)
+        if n_choices < _FEWEST_CHOICES:
+            return False
         choices, least = choices_of(families, which, pricing.cuts, pricing.multipliers)
         tree, found = new_tree(choices, least), np.empty((1, self._m), dtype=np.int32)
         # Networks that only rounding may bring below the cutoff are looked at too.
         size = np.abs(families.cost).max() + np.abs(choices.shares).sum(initial=0.0)
         cutoff = self._cutoff + _ROUNDING * self._m * size
         while not node.is_enumerated and tree.numbers[N_NODES] * len(which) < most:
-            state = list_networks(choices, tree, cutoff, found, _CHOICES)
+            state = list_networks(choices, tree, cutoff, found, n_choices)
             node.is_enumerated = state == DONE
             if tree.numbers[N_FOUND]:
                 self._take(which[found[0]])

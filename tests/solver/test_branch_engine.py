@@ -452,6 +452,7 @@ def test_networks_within_reach_need_a_time_limit(alone):
     raises("Set time_limit, .* branch and cut then lists them", learner.near_optimal)
 
 
+@pytest.mark.filterwarnings("ignore::skbn.exceptions.RedundantColumnsWarning")
 def test_columns_that_are_nearly_collinear_are_named(alone):
     X = rows_of(8, 0)
     X[:, 5] = X[:, 2] + 1e-7 * X[:, 5]
@@ -459,6 +460,7 @@ def test_columns_that_are_nearly_collinear_are_named(alone):
         GaussianBNLearner(time_limit=60).fit(X)
 
 
+@pytest.mark.filterwarnings("ignore::skbn.exceptions.RedundantColumnsWarning")
 @pytest.mark.parametrize("seed", range(6))
 def test_rounding_hides_no_proof(alone, monkeypatch, seed):
     X, settings = hostile_table(np.random.default_rng(seed), 6)
@@ -470,6 +472,7 @@ def test_rounding_hides_no_proof(alone, monkeypatch, seed):
     assert found.score_bound_ >= best.network_score_ - 1e-6
 
 
+@pytest.mark.filterwarnings("ignore::skbn.exceptions.RedundantColumnsWarning")
 def test_a_gap_says_what_rounding_may_hide(alone, monkeypatch):
     X = rows_of(6, 0)
     X[:, 5] = X[:, 2] + 1e-3 * X[:, 5]
