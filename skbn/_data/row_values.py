@@ -173,7 +173,9 @@ def read_row_groups(groups: Any, labels: Any, n_rows: int, name: str) -> tuple[I
             f"this is a column, pass its values, as by {name}=X[{groups!r}]."
         )
     if (columns := _label_columns(groups)) is not None:
-        return _joint_groups(columns, labels, n_rows, name)
+        read = [read_row_groups(column, labels, n_rows, name) for column in columns]
+        of_rows = zip(*([own[i] for i in each.tolist()] for each, own in read), strict=True)
+        return read[0] if len(read) == 1 else read_row_groups([*of_rows], None, n_rows, name)
     in_order = in_order_of_rows(groups, labels, n_rows, name)
     if isinstance(in_order, list | tuple):  # beside texts, numpy makes texts of NaN and numbers
         in_order = np.array([None, *in_order], dtype=object)[1:]
@@ -268,19 +270,6 @@ def _label_columns(groups: Any) -> list[Any] | None:
         return [groups[name] for name in names]
     is_table = isinstance(groups, np.ndarray) and groups.ndim == 2 and groups.shape[1] > 1
     return [*groups.T] if is_table else None
-
-
-def _joint_groups(
-    columns: list[Any], labels: Any, n_rows: int, name: str
-) -> tuple[Integers, list[Any]]:
-    """Return groups by several labels of each row, as `read_row_groups` does."""
-    read = [read_row_groups(column, labels, n_rows, name) for column in columns]
-    if len(read) == 1:
-        return read[0]
-    of_rows = zip(*([own[i] for i in numbers.tolist()] for numbers, own in read), strict=True)
-    number_of: dict[Any, int] = {}
-    numbers = [number_of.setdefault(each, len(number_of)) for each in of_rows]
-    return np.array(numbers, dtype=np.int64), list(number_of)
 
 
 def warn_unless_counts(weight: Floats, n_rows: int) -> None:

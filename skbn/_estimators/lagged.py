@@ -725,11 +725,8 @@ def _times_in(index: Any, groups: Any, numbers: Integers, call: str) -> Any:
 def _times_of(index: Any, gaps: Any, source: str, remedy: str) -> Any:
     """Return the rows' times as times or numbers; None if they are neither."""
     is_hole = np.zeros(0, dtype=bool) if index is None else np.asarray(index.isna())
-    if is_hole.all():
-        known = times = None
-    else:
-        known = index[~is_hole]
-        times = lags.as_times(known)
+    known = None if is_hole.all() else index[~is_hole]
+    times = None if known is None else lags.as_times(known)
     if times is None and known is not None and lags.may_be_dates(known):
         raise ValueError(
             f"{source} has texts that may be dates, such as {known[0]!r}, and cannot be read in "
