@@ -154,6 +154,10 @@ class NetworkGridDisplay(Display):
         for each, ax, title in zip(self.displays, axes, titles or [""] * n, strict=True):
             each.plot(ax=ax, pos=base, legend=False, **own)
             ax.set_title(str(title), color=style_for(ax).text)
+        for ends in ("xlim", "ylim"):  # labels may need more room in some panels
+            found = np.array([getattr(ax, f"get_{ends}")() for ax in axes])
+            for ax in axes:
+                getattr(ax, f"set_{ends}")(found[:, 0].min(), found[:, 1].max())
         for below in new[n:]:
             self._draw_legend(below) if has_legend else below.remove()
         return self._drawn_on(axes=axes)
