@@ -25,6 +25,7 @@ _SURE_CORRELATION = 0.9995  # also if trends alone might explain it
 LARGEST_RESIDUAL = 0.1
 # Then a relation is a plain sum, or leaves less than this.
 _SMALLEST_RESIDUAL = 0.01
+_SURE_RESIDUAL = 1e-5  # whatever the digits
 # Rounding to a unit of 1 has a variance of 1/12. Residuals are so much larger at most.
 _ROUNDING = 1.5
 _ROW_NUMBER = re.compile(r"Unnamed: \d+(\.\d+)?")
@@ -149,7 +150,7 @@ def _sums(
     """
     centred = rows - rows.mean(axis=0)
     scale = np.linalg.norm(centred, axis=0)
-    while 2 < len(left) < len(rows) - 1:
+    while 2 < len(left) < len(rows) / 2:
         try:
             inverse = np.linalg.inv(np.linalg.qr(centred[:, left] / scale[left], mode="r"))
         except np.linalg.LinAlgError:
@@ -165,16 +166,29 @@ def _sums(
             coefficients = np.zeros(len(names))
             coefficients[left] = weights * scale[j] / scale[left]
             own = coefficients[terms]
-            units = np.array([np.diff(np.unique(rows[:, v])).min() for v in [*terms, j]])
+            units = np.array([_unit(rows[:, v]) for v in [*terms, j]])
             rounding = np.linalg.norm(np.append(own, 1.0) * units) / math.sqrt(12)
             spread = residuals[i] * scale[j] / math.sqrt(len(rows) - len(left))
             is_sum = residuals[i] < _SMALLEST_RESIDUAL or (np.abs(np.abs(own) - 1) < 0.1).all()
-            if j in sought and 1 < len(terms) <= most and is_sum and spread <= _ROUNDING * rounding:
+            is_sum &= spread <= _ROUNDING * rounding or residuals[i] < _SURE_RESIDUAL
+            if j in sought and 1 < len(terms) <= most and is_sum:
                 yield j, equation(names[j], [names[v] for v in terms], own)
                 left = [v for v in left if v != j]
                 break
         else:
             return
+
+
+def _unit(column: Floats) -> float:
+    """Return the unit to which a column was rounded, if its values are on a grid, or float's."""
+    gaps = np.diff(np.unique(column))
+    gaps = gaps[gaps > 1e-9 * gaps.sum()]  # 0.1 + 0.2 is not 0.3
+    steps = gaps / gaps.min()
+    if (np.abs(steps - np.rint(steps)) < 0.01).all():
+        return float(gaps.min())
+    is_single = np.array_equal(column, column.astype(np.float32))
+    kind = np.float32 if is_single else np.float64
+    return float(np.abs(column).max() * np.finfo(kind).eps)
 
 
 def row_numbers(names: Sequence[Any], rows: Floats) -> list[int]:

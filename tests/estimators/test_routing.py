@@ -11,6 +11,8 @@ from sklearn.preprocessing import StandardScaler
 
 from skbn import GaussianBNLearner, GaussianBNLearnerCV, LocalScoreTransformer
 
+pytestmark = pytest.mark.filterwarnings("ignore::skbn.exceptions.RepeatedRowsWarning")
+
 FOLDS = KFold(3, shuffle=True, random_state=0)
 PENALTIES = [0.5, 8.0]
 

@@ -83,6 +83,7 @@ def test_regressions_by_themselves_have_these_digits_too(name):
         assert math.log(rss) == pytest.approx(log_rss, abs=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore::skbn.exceptions.RedundantColumnsWarning")
 @pytest.mark.parametrize("max_parents", [None, 1])
 @pytest.mark.parametrize("n", [12, 200, 1000])
 def test_only_columns_below_the_threshold_are_refused_and_others_are_right(n, max_parents):
