@@ -135,7 +135,7 @@ def make_gaussian_network(
     if n is not None and n < 1:
         raise ValueError(f"n_samples must be at least 1, or None for no rows; got {n}.")
     n_bytes = 8 * m * (8 * m + 2 * (n or 0))
-    require_memory(n_bytes, "The network with its rows", lambda _: "lower n_columns or n_samples")
+    require_memory(n_bytes, "The network with its rows", "lower n_columns or n_samples")
 
     random = random_generator(random_state)
     order = random.permutation(m) if shuffle else np.arange(m)

@@ -334,8 +334,6 @@ def _controller() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-# Remedies count on this share of the available memory: there may be less when they are tried.
-MARGIN = 0.95
 _FOR_OTHERS = 0.05
 # Requests of up to 1 MB are granted: asking the system takes longer than a step of a small fit.
 _TRIFLE = 1 << 20
@@ -376,9 +374,7 @@ def _within_process_limits() -> float:
     return max(0, min(left))
 
 
-def require_memory(
-    n_bytes: int, purpose: str, remedy: Callable[[int], str] = lambda _: "leave out columns"
-) -> None:
+def require_memory(n_bytes: int, purpose: str, remedy: str = "leave out columns") -> None:
     """Raise, before anything is allocated, if something needs more memory than is available.
 
     Parameters
@@ -387,8 +383,8 @@ def require_memory(
         How much it needs.
     purpose : str
         What needs it: the subject of the error's sentence.
-    remedy : callable
-        Given the number of bytes that are available, returns what the user can do.
+    remedy : str
+        What the user can do.
 
     Raises
     ------
@@ -400,28 +396,7 @@ def require_memory(
     available = available_memory()
     if n_bytes > available:
         needed, left = readable_sizes(n_bytes, available)
-        raise ValueError(
-            f"{purpose} needs {needed} of memory, and {left} are available; "
-            f"{remedy(int(MARGIN * available))}."
-        )
-
-
-def largest_that_fits(fits: Callable[[int], bool], least: int, most: int) -> int | None:
-    """Return the largest n, counting up from `least`, before the first that does not fit.
-
-    None if `least` does not fit.
-
-    Examples
-    --------
-    >>> largest_that_fits(lambda n: 2**n <= 1000, 1, 30)
-    9
-    """
-    largest = None
-    for n in range(least, most + 1):
-        if not fits(n):
-            break
-        largest = n
-    return largest
+        raise ValueError(f"{purpose} needs {needed} of memory, and {left} are available; {remedy}.")
 
 
 def allocate(size: int, threads: Threads | None = None) -> Floats:

@@ -83,23 +83,6 @@ def readable_sizes(one: int, other: int) -> tuple[str, str]:
     return texts
 
 
-def rounded_up(n: int) -> str:
-    """Return a number rounded up to two digits, as one types it for a float.
-
-    Examples
-    --------
-    >>> rounded_up(133_760), rounded_up(9), rounded_up(2**40)
-    ('1.4e5', '9', '1.1e12')
-    """
-    if n < 100:
-        return str(n)
-    exponent = len(str(n)) - 1
-    tenths = -(-n // 10 ** (exponent - 1))
-    if tenths == 100:
-        tenths, exponent = 10, exponent + 1
-    return f"{tenths / 10}e{exponent}"
-
-
 def readable_name(name: Hashable) -> str:
     r"""Return a column's name, quoted if it has characters that would break a line.
 

@@ -309,6 +309,7 @@ _ROUNDING = 1e-12
 
 # Rough bytes of a step, route, state or path; memory is checked whenever their number doubles.
 _BYTES = 300
+_SHORTER = "give a smaller n, or a smaller within"
 _FIRST_ROOM = 1 << 12
 
 
@@ -550,7 +551,7 @@ class KBestNetworks:
         """Count steps and routes that are kept, and check that there is room for as many again."""
         self._n_kept += n
         while self._n_kept + len(self._states) + len(self._paths) + len(self._heap) > self._room:
-            require_memory(self._room * _BYTES, "The list of networks", _shorter_list)
+            require_memory(self._room * _BYTES, "The list of networks", _SHORTER)
             self._room *= 2
 
     def _read(self, path: int) -> NearOptimalNetwork:
@@ -565,10 +566,6 @@ class KBestNetworks:
 def _deeper(loss: float) -> float:
     """Return how deep to search for paths when paths of this loss are needed."""
     return 1.3 * loss + 0.1
-
-
-def _shorter_list(_: int) -> str:
-    return "give a smaller n, or a smaller within"
 
 
 # Several groups of columns

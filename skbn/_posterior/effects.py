@@ -554,7 +554,7 @@ def total_effects(
     require_memory(
         8 * n * k * k_out + 8 * m * NETWORKS_AT_A_TIME * (4 * len(own) + 6 * m),
         f"The effects of {k} columns in {readable_count(n)} networks",
-        lambda _: "draw fewer",
+        "draw fewer",
     )
     # Until the end everything is in units of the columns' norms, whose squares cannot overflow.
     scale = tables[0].groups[0].statistics.scale

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from skbn._core.arrays import BYTES, Names
-from skbn._core.resources import MARGIN, Resources
+from skbn._core.resources import Resources
 from skbn._core.subsets import SmallSubsets, members_of
-from skbn._core.text import first_few, readable_count, readable_size, readable_sizes, rounded_up
+from skbn._core.text import first_few, readable_count, readable_size, readable_sizes
 from skbn._exact.plan import SearchPlan
 from skbn._regressions.log_determinants import log_determinants_work
 from skbn._regressions.small_walk import WORK_OF_SMALL_SET
 from skbn._solver.constraints import Constraints, Group
-from skbn._solver.planner import smaller_problems
+from skbn._solver.planner import RAISE_MEMORY, SMALL_TIERS
 from skbn._solver.problem import Shape
 
 # The structure prior "auto" is uniform up to this many steps, 3**n for a group of n columns. Those
@@ -178,7 +178,7 @@ def plan_posterior(
     Raises
     ------
     ValueError
-        If the tables do not fit in memory: what they need, and what would fit.
+        If the tables do not fit in memory: what they need, and what can be done.
     """
     n_bytes, limit = resources.beside(shape.n_bytes)
     n_threads = resources.n_threads
@@ -191,13 +191,16 @@ def plan_posterior(
         members = first_few([names[x] for x in largest.group.columns])
         among = f", the largest of {len(found.groups)} groups, [{members}],"
     needed, given = readable_sizes(found.n_bytes, n_bytes)
-    others = _remedies(shape, prior, found, n_bytes, n_threads)
-    if resources.allowed is not None and found.n_bytes <= int(MARGIN * resources.available):
-        others.append(f"raise max_memory to {rounded_up(found.n_bytes)}")
-    remedies = ", or ".join([*instead, *others])
+    remedies = [*instead]
+    if n_bytes < found.n_bytes <= resources.available:
+        remedies.append(RAISE_MEMORY)
+    if found.prior == "uniform" and _plan(shape, "order", n_bytes, n_threads).n_bytes <= n_bytes:
+        remedies.append("set structure_prior to 'order'")
+    remedies += [SMALL_TIERS, "leave out columns"]
+    advice = ", or ".join(remedies)
     raise ValueError(
         f"The posterior of {largest.described_columns}{among} with the {found.prior} prior needs "
-        f"{needed} of memory, and {given} {limit}. {remedies[0].upper()}{remedies[1:]}."
+        f"{needed} of memory, and {given} {limit}. {advice[0].upper()}{advice[1:]}."
     )
 
 
@@ -291,17 +294,3 @@ def _order_plan(group: Group, shape: Shape, n_bytes: int, n_threads: int) -> Gro
         if plan.n_bytes <= n_bytes:
             break
     return plan
-
-
-def _remedies(
-    shape: Shape, prior: str, found: PosteriorPlan, n_bytes: int, n_threads: int
-) -> list[str]:
-    """Say what would make the sums fit in memory; each remedy is enough."""
-
-    def fits(other: Shape, prior: str = prior) -> bool:
-        return _plan(other, prior, n_bytes, n_threads).n_bytes <= n_bytes
-
-    remedies = smaller_problems(shape, fits, tiers_always=True)
-    if found.prior == "uniform" and fits(shape, "order"):
-        remedies.append("set structure_prior to 'order'")
-    return remedies or ["free some memory: there is too little for any sums"]

@@ -6,7 +6,7 @@ Where sums over all networks do not fit in memory, chains draw networks from the
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -19,9 +19,9 @@ from skbn._chains.convergence import Agreement, agreement_of, differences_of
 from skbn._chains.run import run_chains
 from skbn._core.arrays import Floats, Integers, Names, Random
 from skbn._core.compile import compile_kernels
-from skbn._core.resources import Progress, Resources, largest_that_fits, one_blas_thread
+from skbn._core.resources import Progress, Resources, one_blas_thread
 from skbn._core.subsets import bits_of, members_of
-from skbn._core.text import first_few, readable_size, readable_sizes
+from skbn._core.text import readable_size, readable_sizes
 from skbn._posterior.family_weights import mask_type
 from skbn._posterior.network_posterior import with_known_paths
 from skbn._regressions.log_determinants import walk_seeds
@@ -349,29 +349,18 @@ def _candidates(
     needed = table_bytes(m, most, 1 if most == n_all else n_chains)
     if needed > available:
         sizes = readable_sizes(needed, available)
-        remedy = _remedy(problem, n_chains, lambda k, n: table_bytes(m, k, n) <= available, most)
+        remedy = "Leave out columns"
+        if table_bytes(m, most, 2) <= available:
+            remedy = "Lower n_chains, to 2 for example, or leave out columns"
+        elif max(map(len, required)) > _N_FIXED:
+            heaviest = problem.names[int(np.argmax([*map(len, required)]))]
+            remedy = f"They double with each of required_edges to {heaviest!r}: leave some out"
         raise ValueError(
             f"The tables of {n_chains} Markov chains over {m} columns need {sizes[0]} of memory, "
             f"and {sizes[1]} {limit}. {remedy}."
         )
     scores = CandidateScores(problem.scorer, constraints, log_odds)
     return Candidates(possible, required, scores, scores.gains, fewest - _N_RANDOM, most, _N_RANDOM)
-
-
-def _remedy(problem: Problem, n_chains: int, fits: Callable[[int, int], bool], most: int) -> str:
-    """Say what makes the tables fit in memory, which have up to `most` candidates."""
-    few = largest_that_fits(lambda n: fits(most, n), 2, n_chains - 1)
-    if few is not None:
-        return f"Set n_chains to {few}{' or less' if few > 2 else ''}, or leave out columns"
-    n_required = [mask.bit_count() for mask in problem.constraints.required]
-    left = largest_that_fits(lambda k: fits(k + _N_RANDOM, n_chains), _N_FIXED, max(n_required) - 1)
-    if left is None:
-        return "Leave out columns"
-    heavy = [name for name, n in zip(problem.names, n_required, strict=True) if n > left]
-    return (
-        f"They double with each required parent: leave out required_edges to [{first_few(heavy)}] "
-        f"until each column has {left} or fewer"
-    )
 
 
 def _plan(candidates: Candidates, settings: ChainSettings, resources: Resources) -> str:

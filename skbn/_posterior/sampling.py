@@ -87,9 +87,7 @@ def sample_networks(
     compile_kernels((*WEIGHT_KERNELS, *ORDER_KERNELS, *SAMPLING_KERNELS[posterior.prior], *kernels))
     m = len(posterior.edges)
     # The networks themselves, and the parents and candidates of a group while it is drawn.
-    require_memory(
-        3 * BYTES * n_samples * m, f"A sample of {n_samples} networks", lambda _: "draw fewer"
-    )
+    require_memory(3 * BYTES * n_samples * m, f"A sample of {n_samples} networks", "draw fewer")
     networks: Integers = np.zeros((n_samples, m), mask_type(m))
     with Threads(n_jobs, m) as threads:
         for group in posterior.groups:
@@ -134,7 +132,7 @@ def sample_networks_of_group(
     require_memory(
         _n_bytes(prior, weights, plan, threads.n_threads, n_samples),
         f"Drawing {n_samples} networks of {plan.described_columns}",
-        lambda _: "draw fewer at a time, or leave out columns",
+        "draw fewer at a time, or leave out columns",
     )
     networks: Integers = np.empty((n_samples, plan.n_columns), mask_type(weights.n_positions))
     left = np.arange(n_samples)

@@ -57,7 +57,7 @@ def greedy_swaps(m: int) -> npt.NDArray[np.intp]:
     require_memory(
         16 << m,
         f"The sequence of 2**{m} - {m + 1} swaps",
-        lambda n_bytes: f"give an m of {(n_bytes // 16).bit_length() - 1} or less",
+        "give a smaller m",
     )
     swaps = np.empty(0, dtype=np.intp)
     for last in range(1, m):

@@ -13,14 +13,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from math import comb
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numba import boolean, float64, int16, int64
 
 from skbn._core.arrays import BYTES, Booleans, Floats, Integers, ShortIntegers
 from skbn._core.compile import compile_kernels, inner_kernel, kernel, kernels_of
-from skbn._core.resources import Resources, largest_that_fits
+from skbn._core.resources import Resources
 from skbn._core.subsets import SmallSubsets, advance, binomial, mask_of, max_zeta, members_of, rank
 from skbn._regressions.log_determinants import log_determinants, log_determinants_work, walk_seeds
 from skbn._regressions.set_function import local_score, local_score_terms
@@ -243,14 +243,6 @@ class Families(ABC):
     kernels: ClassVar[tuple[Any, ...]] = ()
     numbers_while_listed: int = 0
 
-    def with_max_parents(self, max_parents: int) -> Families:
-        """Return the families that would have scores with another limit on the parents."""
-        return SmallFamilies(self.m, max_parents)
-
-    @abstractmethod
-    def of_columns(self, m: int) -> Self:
-        """Return the families of another number of columns."""
-
     @abstractmethod
     def count(self, n_candidates: Sequence[int]) -> int:
         """Return how many families children have, given how many columns may be their parents."""
@@ -273,14 +265,6 @@ class GivenFamilies(Families):
         self.m = m
         self.max_parents = max_parents
         self.n_families = n_families
-
-    def with_max_parents(self, max_parents: int) -> Families:
-        """Return the same families: their list takes as much memory with any limit."""
-        return self
-
-    def of_columns(self, m: int) -> Self:
-        """Return as many families of another number of columns."""
-        return type(self)(m, self.n_families, min(self.max_parents, m - 1))
 
     def count(self, n_candidates: Sequence[int]) -> int:
         """Return how many families there are."""
@@ -312,10 +296,6 @@ class AllFamilies(Families):
         self.n_subsets = 1 << m
         self.work = log_determinants_work(m)
         self.numbers_while_listed = self.n_subsets
-
-    def of_columns(self, m: int) -> Self:
-        """Return all families of another number of columns."""
-        return type(self)(m)
 
     def count(self, n_candidates: Sequence[int]) -> int:
         """Return how many families children have."""
@@ -380,10 +360,6 @@ class SmallFamilies(Families):
         # undominated ones are found.
         of_child = 2 * self.n_parent_sets - (-self.n_parent_sets // BYTES)
         self.numbers_while_listed = self.n_subsets + of_child
-
-    def of_columns(self, m: int) -> Self:
-        """Return the families of another number of columns, with as many parents."""
-        return type(self)(m, self.max_parents)
 
     def count(self, n_candidates: Sequence[int]) -> int:
         """Return how many families children have, dominated ones included."""
@@ -465,31 +441,6 @@ class SmallFamilies(Families):
 
 
 TableFamilies = AllFamilies | SmallFamilies
-
-
-def fewer_families(families: TableFamilies, n_numbers: Callable[[Any], int], n_bytes: int) -> str:
-    """Say how few parents or columns would make a computation on families fit in memory.
-
-    Parameters
-    ----------
-    families : AllFamilies or SmallFamilies
-        The families that take too much memory.
-    n_numbers : callable
-        Returns how many numbers the computation stores for given families.
-    n_bytes : int
-        The memory that is available.
-    """
-
-    def fits(few: Families) -> bool:
-        return BYTES * n_numbers(few) <= n_bytes
-
-    m, most = families.m, families.max_parents
-    few = largest_that_fits(lambda k: fits(families.with_max_parents(k)), 1, most - 1)
-    left = largest_that_fits(lambda n: fits(families.of_columns(n)), 2, m - 1)
-    remedies = [] if few is None else [f"make the LocalScores with max_parents of {few} or less"]
-    if left is not None:
-        remedies.append(f"leave out columns until {left} or fewer are left")
-    return ", or ".join(remedies) or "free some"
 
 
 def _scores_at(masks: Integers, child: int, sets: SetValues) -> Floats:

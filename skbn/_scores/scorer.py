@@ -36,11 +36,11 @@ from skbn._scores.families import (
     SetValues,
     SmallFamilies,
     TableFamilies,
-    fewer_families,
 )
 
 # Families that differ from a network's by one parent, with the terms of their scores.
 ScoredNeighbours = Iterator[tuple[Neighbours, Floats]]
+_FEWER = "make the LocalScores with a smaller max_parents, or leave out columns"
 
 
 class FamilyScorer:
@@ -326,11 +326,8 @@ class FamilyScorer:
 
     def _require_memory(self) -> None:
         families = self.families
-        require_memory(
-            BYTES * families.n_subsets,
-            "The table of all log-determinants",
-            lambda n_bytes: fewer_families(families, lambda few: few.n_subsets, n_bytes),
-        )
+        n_bytes = BYTES * families.n_subsets
+        require_memory(n_bytes, "The table of all log-determinants", _FEWER)
 
     def small_sets_by_child(
         self, columns: list[int], children: list[int], max_parents: int, resources: Resources
@@ -575,9 +572,7 @@ class FamilyScorer:
         require_memory(
             BYTES * ((m + 8) * size + missing),
             "The array of all local scores",
-            lambda n_bytes: fewer_families(
-                self.families, lambda few: (few.m + 8) * few.n_parent_sets + few.n_subsets, n_bytes
-            ),
+            _FEWER,
         )
         array = np.empty((m, size))
         for child in range(m):

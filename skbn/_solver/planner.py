@@ -2,20 +2,18 @@
 
 For each group of columns the engine of dynamic programming is taken that fits in memory and takes
 least time. If none fits, branch and cut takes families that are listed. The order search takes the
-place of both where it is asked for. A refusal names remedies, each of which is a changed problem
-for which this planner has found a plan.
+place of both where it is asked for.
 """
 
 import math
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
-from skbn._core.resources import MARGIN, Resources, largest_that_fits
-from skbn._core.text import readable_size, rounded_up
+from skbn._core.resources import Resources
+from skbn._core.text import readable_size
 from skbn._exact.plan import TooLargeError, space_of_scratch
+from skbn._scores.families import SmallFamilies
 from skbn._solver.branch_engine import branch_and_cut_bytes, plan_branch_and_cut
 from skbn._solver.constraints import Group
 from skbn._solver.engines import (
@@ -30,89 +28,20 @@ from skbn._solver.order_engine import plan_order_search
 from skbn._solver.pricing_engine import can_price, plan_pricing, pricing_bytes
 from skbn._solver.problem import Shape
 
-# Added to advice on max_parents: it must be lowered where the local scores are made.
-_IN_TRANSFORMER = " (of the LocalScoreTransformer, if there is one)"
-# Larger tiers are not tried together with fewer parents: their dynamic programs take hours.
-_LARGEST_TIER = 25
-
-
-def smaller_problems(
-    shape: Shape,
-    fits: Callable[[Shape], bool],
-    fits_otherwise: Callable[[Shape], bool] = lambda _: False,
-    *,
-    tiers_always: bool = False,
-) -> list[str]:
-    """Say which smaller problems would fit in memory.
-
-    Parameters
-    ----------
-    shape : Shape
-        The problem that does not fit.
-    fits : callable
-        Whether the planner finds a plan for a problem.
-    fits_otherwise : callable
-        Whether another planner does with fewer parents, if the first one does not.
-    tiers_always : bool
-        Whether to propose tiers even if fewer parents are enough.
-
-    Returns
-    -------
-    remedies : list of str
-        Each is enough by itself. Empty if there is too little memory for any problem.
-    """
-    m, fewest = len(shape.constraints.allowed), shape.fewest_parents
-    most = min(shape.constraints.max_parents, m - 1) - 1
-    if shape.families.are_given:
-        most = 0  # they take as much memory with fewer parents
-
-    few = largest_that_fits(partial(_fits_with, shape, fits), fewest, most)
-    tiers = []
-    if few is None or tiers_always:
-        tiers = _tiers(shape, fits, fewest, most, alone=few is not None)
-    few = few or largest_that_fits(partial(_fits_with, shape, fits_otherwise), fewest, most)
-    remedies = [] if few is None else [f"set max_parents to {few} or less{_IN_TRANSFORMER}"]
-    remedies += tiers
-    left = largest_that_fits(lambda n: fits(shape.of_columns(n)), 2, m - 1)
-    if left is not None:
-        remedies.append(f"leave out columns until {left} or fewer are left")
-    return remedies
-
-
-def _tiers(
-    shape: Shape, fits: Callable[[Shape], bool], fewest: int, most: int, *, alone: bool
-) -> list[str]:
-    """Say how large tiers may be; with fewer parents too if they do not fit alone."""
-    m, n_groups = len(shape.constraints.allowed), len(shape.constraints.groups)
-    what = "set" if n_groups == 1 else "divide the columns of that group into"
-    size = largest_that_fits(lambda n: fits(shape.in_tiers(n)), 1, m - 1)
-    if size is not None:
-        return [f"{what} tiers of {size} or fewer columns each"]
-    if alone:
-        return []
-    for size in range(min(_LARGEST_TIER, m - 1), 0, -1):
-        in_tiers = shape.in_tiers(size)
-        few = largest_that_fits(partial(_fits_with, in_tiers, fits), fewest, most)
-        if few is not None:
-            return [
-                f"{what} tiers of {size} or fewer columns each, and max_parents to {few} or less"
-                f"{_IN_TRANSFORMER}"
-            ]
-    return []
-
-
-def _fits_with(shape: Shape, fits: Callable[[Shape], bool], max_parents: int) -> bool:
-    return fits(shape.with_max_parents(max_parents))
-
-
 # The local scores of a dense search that a thread makes in a second, roughly, as measured; and the
 # seconds from which on a search is long, and up to which the search of a few columns is short.
 _WORK_A_SECOND, LONG, _SHORT = 5e8, 60.0, 0.3
 # If two engines would take equally long, the first is used.
 ENGINES: tuple[Engine, ...] = (plan_listed_search, plan_dense_search)
-# The largest max_parents that a refusal proposes for branch and cut: with more parents, a proof for
-# many columns is out of reach.
-_PARENTS_TO_TRY = 3
+# The max_parents that a refusal proposes for branch and cut: with more than three, a proof for many
+# columns is out of reach.
+_FEW_PARENTS = 2
+_LOWER_LIMIT = (
+    f"set max_parents to a small number, such as {_FEW_PARENTS} (of the LocalScoreTransformer, if "
+    "there is one)"
+)
+RAISE_MEMORY = "raise max_memory above the memory needed"
+SMALL_TIERS = "set tiers of few columns and a small max_parents"
 # The way out for tables beyond the exact search.
 _NOT_EXACT = (
     ' Or set search="order", as in GaussianBNLearner(search="order"): its network has a very high '
@@ -180,8 +109,7 @@ def plan_searches(shape: Shape, resources: Resources, settings: SearchSettings =
     Raises
     ------
     ValueError
-        If a search does not fit in memory: what the largest one needs, and what would make all of
-        them fit. An order search is among these remedies unless networks are to be listed.
+        If a search does not fit in memory: what the largest one needs, and what can be done.
     ImportError
         If branch and cut is needed, and highspy is not installed.
     """
@@ -200,7 +128,7 @@ def plan_searches(shape: Shape, resources: Resources, settings: SearchSettings =
     if not refusals:
         return Plan(searches)
     largest = max(refusals, key=lambda error: error.needed)
-    remedies = ", or ".join(_remedies(shape, resources, settings))
+    remedies = ", or ".join(_remedies(shape, resources, settings, largest.needed))
     way_out = ""
     if settings.lists_networks:
         way_out = _NOT_LISTED if shape.families.are_listed and not can_price(shape) else ""
@@ -279,69 +207,32 @@ def _plan_dynamic_program(
 # Remedies
 
 
-def _remedies(shape: Shape, resources: Resources, settings: SearchSettings) -> list[str]:
-    """Say what would make all searches fit in memory; each remedy is enough."""
+def _remedies(
+    shape: Shape, resources: Resources, settings: SearchSettings, needed: int
+) -> list[str]:
+    """Say what makes the searches fit, or does without them, of which the largest needs memory."""
     if resources.cluster is not None:
-        needed = _least_memory(shape, resources, settings)
-        larger = f"take workers with {readable_size(needed)} of memory each"
-        fits_now = needed <= int(MARGIN * resources.cluster.n_bytes)
-        return [f"raise max_memory to {rounded_up(needed)}" if fits_now else larger]
-    n_bytes = available = int(MARGIN * resources.available)
-    remedies = []
-    if resources.allowed is not None and resources.allowed < resources.available:
-        n_bytes = resources.allowed
-        needed = _least_memory(shape, resources, settings)
-        if needed <= available:
-            remedies.append(f"raise max_memory to {rounded_up(needed)}")
-    given = replace(resources, available=n_bytes, allowed=None, scratch=None, cluster=None)
-    may_use_folder = not settings.lists_networks and resources.scratch is None
-    is_dense = len(shape.constraints.groups) == 1 and not shape.families.are_listed
-    if settings.is_exact and is_dense and may_use_folder:
-        space = space_of_scratch(len(shape.constraints.allowed), n_bytes)
+        can_raise = resources.allowed is not None and needed <= resources.cluster.n_bytes
+        return [RAISE_MEMORY if can_raise else "take workers with more memory"]
+    n_bytes, _ = resources.beside(0)
+    constraints, families, n_jobs = shape.constraints, shape.families, resources.n_jobs
+    m, groups = len(constraints.allowed), constraints.groups
+    remedies = [RAISE_MEMORY] if n_bytes < needed <= resources.available else []
+    if not settings.is_exact:
+        return [*remedies, "leave out columns"]
+    needed = max(pricing_bytes(shape, group, n_jobs) for group in groups)
+    if resources.time_limit is None and can_price(shape) and needed <= n_bytes:
+        remedies.append(_PRICED_LIST if settings.lists_networks else _PRICING)
+    if not settings.lists_networks:
+        may_use_folder = resources.scratch is None and not families.are_listed and len(groups) == 1
+        space = space_of_scratch(m, n_bytes) if may_use_folder else None
         if space:
             size = readable_size(space)
             remedies.append(f"give GaussianBNLearner a folder with {size} of space as scratch")
-
-    def fits(other: Shape) -> bool:
-        """Whether dynamic programs, or the order search if that is asked for, fit."""
-        plans = _plan_dynamic_program if settings.is_exact else plan_order_search
-        with suppress(TooLargeError):
-            for group in other.constraints.groups:
-                plans(other, group, given, settings)
-            return True
-        return False
-
-    def fits_branch_and_cut(other: Shape) -> bool:
-        may_try = settings.is_exact and not settings.lists_networks
-        if not may_try or other.constraints.max_parents > _PARENTS_TO_TRY:
-            return False
-        groups = other.constraints.groups
-        return max(branch_and_cut_bytes(other, group, given.n_jobs) for group in groups) <= n_bytes
-
-    remedies += _pricing(shape, settings, given)
-    remedies += smaller_problems(shape, fits, fits_branch_and_cut)
-    return remedies or ["free some memory: there is too little for any search"]
-
-
-def _pricing(shape: Shape, settings: SearchSettings, given: Resources) -> list[str]:
-    """Say that branch and cut over all parent sets needs a time limit, if that is all."""
-    if given.time_limit is not None or not (settings.is_exact and can_price(shape)):
-        return []
-    groups = shape.constraints.groups
-    needed = max(pricing_bytes(shape, group, given.n_jobs) for group in groups)
-    remedy = _PRICED_LIST if settings.lists_networks else _PRICING
-    return [remedy] if needed <= given.available else []
-
-
-def _least_memory(shape: Shape, resources: Resources, settings: SearchSettings) -> int:
-    """Return the fewest bytes with which the search of each group fits."""
-    nothing = replace(resources, allowed=0)
-    if resources.cluster is None:
-        nothing = replace(nothing, available=0)
-    least = 0
-    for group in shape.constraints.groups:
-        try:
-            _plan_group(shape, group, nothing, settings)
-        except TooLargeError as error:
-            least = max(least, error.needed)
-    return least
+        few = shape._replace(families=SmallFamilies(m, _FEW_PARENTS))
+        most_required = max(mask.bit_count() for mask in constraints.required)
+        may_lower = constraints.max_parents > _FEW_PARENTS >= most_required
+        needed = max(branch_and_cut_bytes(few, group, n_jobs) for group in groups)
+        if may_lower and not families.are_given and needed <= n_bytes:
+            remedies.append(_LOWER_LIMIT)
+    return [*remedies, SMALL_TIERS, "leave out columns"]

@@ -137,43 +137,6 @@ class Shape(NamedTuple):
     n_row_groups: int = 1
     tables: Floats | None = None
 
-    @property
-    def fewest_parents(self) -> int:
-        """The smallest limit on the parents that the required edges leave, at least 1."""
-        return max(1, max(mask.bit_count() for mask in self.constraints.required))
-
-    def with_max_parents(self, max_parents: int) -> Shape:
-        """Return the problem with another limit on the parents."""
-        constraints = self.constraints._replace(max_parents=max_parents)
-        return self._changed(self.families.with_max_parents(max_parents), constraints)
-
-    def of_columns(self, m: int) -> Shape:
-        """Return the problem of m columns, without knowledge of their order."""
-        allowed = [(1 << m) - 1 ^ 1 << x for x in range(m)]
-        most = min(self.constraints.max_parents, m - 1)
-        constraints = Constraints(allowed, [0] * m, most, allowed)
-        return self._changed(self.families.of_columns(m), constraints)
-
-    def in_tiers(self, size: int) -> Shape:
-        """Return the problem with the columns of larger groups in tiers of this size."""
-        allowed = [*self.constraints.allowed]
-        for group in self.constraints.groups:
-            for start in range(size, len(group.columns), size):
-                later = mask_of(group.columns[start:])
-                for x in group.columns[start - size : start]:
-                    allowed[x] &= ~later
-        required = [
-            mask & may for mask, may in zip(self.constraints.required, allowed, strict=True)
-        ]
-        constraints = self.constraints._replace(allowed=allowed, required=required)
-        return self._changed(self.families, constraints)
-
-    def _changed(self, families: Families, constraints: Constraints) -> Shape:
-        """Return the shape of other scores, of which nothing is in memory yet."""
-        return self._replace(
-            families=families, constraints=constraints, n_bytes=0, is_independent=False
-        )
-
 
 class Problem(ABC):
     """Scores and constraints, to which the best network is sought.

@@ -11,7 +11,7 @@ import pytest
 from agreement import raises
 from threadpoolctl import threadpool_info
 
-from skbn import GaussianBNLearner, GaussianBNLearnerCV, LocalScoreTransformer
+from skbn import GaussianBNLearner
 from skbn._core import resources
 from skbn._core.resources import Progress, Resources, Threads, one_blas_thread, telling_listener
 from skbn.datasets import make_gaussian_network
@@ -46,101 +46,38 @@ def test_memory_that_is_missing_is_named(monkeypatch):
         resources.require_memory(3_000_000, "This")
 
 
-# What a refusal says would fit does fit, followed literally
-
-REMEDIES = {
-    "max_memory": r"raise max_memory to (\d+(?:\.\de\d+)?)",
-    "tiers": r"tiers of (\d+) or fewer columns each",
-    "max_parents": r"max_parents to (\d+) or less",
-    "columns": r"leave out columns until (\d+) or fewer are left",
-}
-
-
-def remedies_of(rows, **settings):
-    """Return each remedy of a refusal, with its number or, of tiers with few parents, both."""
-    with pytest.raises(ValueError, match=r"search over .* are allowed by max_memory\.") as refusal:
-        GaussianBNLearner(**settings).fit(rows)
-    remedies = {}
-    for part in str(refusal.value).lower().split(", or "):
-        found = {name: re.search(form, part) for name, form in REMEDIES.items()}
-        numbers = {name: float(match[1]) for name, match in found.items() if match}
-        assert numbers
-        remedies[next(iter(numbers))] = numbers
-    return remedies
-
-
-def settings_of(remedy, settings, m):
-    """Return a learner's settings with a remedy taken, and the number of columns."""
-    settings, m = dict(settings), int(remedy.get("columns", m))
-    if "max_memory" in remedy:
-        settings["max_memory"] = remedy["max_memory"]
-    if "max_parents" in remedy:
-        settings["max_parents"] = int(remedy["max_parents"])
-    if "tiers" in remedy:
-        size = int(remedy["tiers"])
-        settings["tiers"] = [range(i, min(i + size, m)) for i in range(0, m, size)]
-    if m < 12 and settings.get("tiers"):
-        settings["tiers"] = [[x for x in tier if x < m] for tier in settings["tiers"]]
-    return settings, m
+# What a refusal advises works
 
 
 @pytest.mark.parametrize(
     "constraints",
     [
-        pytest.param({}, marks=pytest.mark.slow),
-        pytest.param({"max_parents": 2}, marks=pytest.mark.slow),
+        {},
+        {"max_parents": 2},
         {"tiers": [range(4), range(4, 12)]},
-        pytest.param({"tiers": [range(6), range(6, 12)], "max_parents": 9}, marks=pytest.mark.slow),
-        {"tiers": [[x] for x in range(12)]},
-        pytest.param({"required_edges": [(0, 9), (1, 9), (2, 9), (2, 8)]}, marks=pytest.mark.slow),
+        {"tiers": [range(17), range(17, 20)]},  # its last three columns need most
+        {"required_edges": [(0, 9), (1, 9), (2, 9), (2, 8)]},
     ],
 )
-def test_a_search_that_is_refused_fits_as_the_refusal_says(constraints):
-    rows, _ = make_gaussian_network(12, n_samples=60, random_state=0)
-    needed = remedies_of(rows, max_memory=1, **constraints)["max_memory"]["max_memory"]
-    for share in (0.5, 0.05):
-        settings = {**constraints, "max_memory": share * needed}
-        for remedy in remedies_of(rows, **settings).values():
-            if "columns" in remedy and "required_edges" in settings:
-                continue  # these name columns that are left out
-            taken, m = settings_of(remedy, settings, 12)
-            GaussianBNLearner(**taken).fit(rows[:, :m])
-            scores = LocalScoreTransformer(max_parents=taken.get("max_parents"))
-            GaussianBNLearner(**taken).fit(scores.fit_transform(rows[:, :m]))
-            GaussianBNLearnerCV([1.0], cv=2, **taken).fit(rows[:, :m])
-
-
-def test_a_refusal_names_the_largest_numbers_that_fit():
-    rows = np.random.default_rng(0).normal(size=(60, 14))
-    remedies = remedies_of(rows, max_memory=2e5)
-    assert remedies.keys() == {"max_memory", "max_parents", "columns"}
-    for beyond in (
-        {"max_parents": remedies["max_parents"]["max_parents"] + 1},
-        {"columns": remedies["columns"]["columns"] + 1},
-        {"max_memory": remedies["max_memory"]["max_memory"] * 0.9},
-    ):
-        settings, m = settings_of(beyond, {"max_memory": 2e5}, 14)
-        raises("search over", GaussianBNLearner(**settings).fit, rows[:, :m])
-    remedies = remedies_of(rows, max_memory=1e5, max_parents=2)
-    assert remedies.keys() == {"max_memory", "tiers", "columns"}
-    larger = [range(int(remedies["tiers"]["tiers"]) + 1)]
-    larger.append(range(len(larger[0]), 14))
-    raises("search over", GaussianBNLearner(max_memory=1e5, max_parents=2, tiers=larger).fit, rows)
-
-
-@pytest.mark.parametrize("max_memory", [2**20, 2**21, 2_150_000, 2**23])
-def test_a_refusal_is_of_the_largest_search_as_the_tiers_have_it(max_memory):
-    rows = make_gaussian_network(20, n_samples=100, random_state=0)[0]
-    learner = GaussianBNLearner(tiers=[range(17), range(17, 20)], max_memory=max_memory)
-    message = (
-        r"over 3 columns with 17 others as parents needs (\S+) MB of memory for the 2\*\*20 "
-        r"sets of these, and (\S+) MB are allowed by max_memory\. Raise max_memory to (\S+),"
-    )
-    with pytest.raises(ValueError, match=message) as refusal:
+def test_a_search_fits_in_the_memory_that_a_refusal_names(constraints):
+    m = 1 + max((x for tier in constraints.get("tiers", ()) for x in tier), default=19)
+    rows, _ = make_gaussian_network(m, n_samples=60, random_state=0)
+    learner = GaussianBNLearner(max_memory=20_000, **constraints)
+    with pytest.raises(ValueError, match=r"needs .* Raise max_memory above") as refusal:
         learner.fit(rows)
-    needed, allowed, remedy = map(float, re.search(message, str(refusal.value)).groups())
-    assert allowed < needed <= remedy / 1e6 < 1.1 * needed
-    learner.set_params(max_memory=remedy).fit(rows)
+    needed, unit = re.search(r"needs (\S+) (\wB)", str(refusal.value)).groups()
+    learner.set_params(max_memory=f"{1.01 * float(needed)}{unit}").fit(rows)
+    raises("search over", learner.set_params(max_memory=f"{0.9 * float(needed)}{unit}").fit, rows)
+
+
+def test_tiers_and_few_parents_make_a_search_small():
+    rows = np.random.default_rng(0).normal(size=(60, 40))
+    learner = GaussianBNLearner(max_memory=3e5)
+    with pytest.raises(ValueError, match=r"Set tiers of few columns and a small max_p") as refusal:
+        learner.fit(rows)
+    assert "raise max_memory" not in str(refusal.value)  # to 18 TB
+    tiers = [range(i, i + 8) for i in range(0, 40, 8)]
+    learner.set_params(tiers=tiers, max_parents=1).fit(rows)
 
 
 def test_amounts_that_differ_look_different():
@@ -152,15 +89,6 @@ def test_amounts_that_differ_look_different():
         (200_000, r"needs 267\.8 kB of memory .*, and 200\.0 kB are allowed"),
     ]:
         raises(message, GaussianBNLearner(max_memory=n_bytes).fit, rows)
-
-
-def test_few_parents_are_no_remedy_for_many_states():
-    rows = np.random.default_rng(0).normal(size=(60, 40))
-    remedies = remedies_of(rows, max_memory=3e5)
-    assert remedies.keys() == {"tiers", "columns"}
-    assert remedies["tiers"].keys() == {"tiers", "max_parents"}
-    settings, _ = settings_of(remedies["tiers"], {"max_memory": 3e5}, 40)
-    GaussianBNLearner(**settings).fit(rows)
 
 
 def test_allocated_memory_is_there():

@@ -166,8 +166,18 @@ SEVEN = {"required_edges": [(i, 17) for i in range(7)]}
         *(
             pytest.param(*case, marks=pytest.mark.slow)
             for case in (
-                (8, 3e6, r"Set n_chains to 2, or leave out columns\.$", {"n_chains": 2}),
-                (9, 3e6, r"required_edges to \[17\] until each column has 7 or fewer\.$", SEVEN),
+                (
+                    8,
+                    3e6,
+                    r"Lower n_chains, to 2 for example, or leave out columns\.$",
+                    {"n_chains": 2},
+                ),
+                (
+                    9,
+                    3e6,
+                    r"They double with each of required_edges to 17: leave some out\.$",
+                    SEVEN,
+                ),
             )
         ),
         (0, 1e5, r"allowed by max_memory\. Leave out columns\.$", None),

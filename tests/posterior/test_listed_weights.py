@@ -1,7 +1,6 @@
 """Sums over listed families against enumeration, and against sums over all families."""
 
 import math
-import re
 
 import numpy as np
 import pytest
@@ -256,48 +255,20 @@ def tiers_of(m, size):
 
 
 @pytest.mark.parametrize("prior", ["auto", *PRIORS])
-@pytest.mark.parametrize(
-    ("m", "knowledge"),
-    [
-        (60, {}),
-        (60, {"max_parents": 3}),
-        (60, {"tiers": tiers_of(60, 10)}),
-        (60, {"tiers": tiers_of(60, 10), "max_parents": 20}),
-        (60, {"tiers": [list(range(45)), ...], "max_parents": 2}),
-        (30, {}),
-    ],
-)
-def test_remedies_work(m, knowledge, prior):
+@pytest.mark.parametrize("knowledge", [{}, {"max_parents": 3}, {"tiers": tiers_of(60, 10)}])
+def test_small_tiers_and_few_parents_make_a_posterior_small(knowledge, prior):
     n_bytes = 1 << 32
-    message = refusal(m, n_bytes, prior, **knowledge)
-    of_parents = re.search(r"max_parents to (\d+) or less", message)
-    of_tiers = re.search(r"tiers of (\d+) or fewer", message)
-    of_columns = re.search(r"until (\d+) or fewer are left", message)
-    assert of_columns
-    both = ", and max_parents" in message
-    remedy = {}
-    if of_tiers:
-        size = int(of_tiers[1])
-        given = [x for x in knowledge.get("tiers", [range(m)]) if x is not ...]
-        divided = [list(tier[i : i + size]) for tier in given for i in range(0, len(tier), size)]
-        named = sum(map(len, divided))
-        remedy["tiers"] = [*divided, ...] if named < m else divided
-    if of_parents and both:
-        remedy["max_parents"] = int(of_parents[1])
-    if of_tiers:
-        assert planned(m, n_bytes, prior, **{**knowledge, **remedy})
-    if of_parents and not both:
-        assert planned(m, n_bytes, prior, **{**knowledge, "max_parents": int(of_parents[1])})
-    assert of_tiers or of_parents
-    left = int(of_columns[1])
-    most = min(knowledge.get("max_parents", m), left - 1)
-    assert planned(left, n_bytes, prior, max_parents=most)
+    message = refusal(60, n_bytes, prior, **knowledge)
+    assert "et tiers of few columns and a small max_parents" in message
+    assert planned(60, n_bytes, prior, tiers=tiers_of(60, 10), max_parents=2)
 
 
-def test_tiers_are_not_asked_for_where_they_are_given():
-    message = refusal(60, 1 << 34, tiers=tiers_of(60, 10))
-    assert "et tiers" not in message
-    assert "Set max_parents to" in message
+def test_the_order_prior_is_a_remedy_where_it_fits():
+    assert "structure_prior to 'order'" in refusal(24, 1 << 31, "uniform")
+    assert planned(24, 1 << 31, "order")
+    assert "structure_prior" not in refusal(60, 1 << 31, "uniform")
+
+
+def test_the_largest_group_is_named():
     message = refusal(60, 1 << 34, tiers=[list(range(45)), ...], max_parents=2)
     assert "45 columns, the largest of 2 groups, [0, 1, 2, 3, 4, ...]," in message
-    assert "Divide the columns of that group into tiers of" in message

@@ -307,18 +307,16 @@ def test_what_is_too_large_says_what_would_fit():
     rows = np.random.default_rng(0).normal(size=(100, 60))
     with pytest.raises(
         ValueError,
-        match=r"2\*\*60 states.* Set time_limit, .* or set max_parents to 3 .* or set tiers of",
+        match=r"2\*\*60 states.* Set time_limit, .* or set max_parents to a .* or set tiers of",
     ):
         GaussianBNLearner().fit(rows)
     with pytest.raises(ValueError, match=r"over 60 columns needs .* families of branch and cut"):
         GaussianBNLearner(max_parents=3, max_memory=1e7).fit(rows)
     halves = [range(15), range(15, 60)]
-    with pytest.raises(
-        ValueError, match=r"over 45 columns .* tiers of .*, or leave out columns until"
-    ):
+    with pytest.raises(ValueError, match=r"over 45 columns .* tiers of .*, or leave out columns"):
         GaussianBNLearner(max_parents=3, tiers=halves, max_memory=1e7).fit(rows)
     tiers = [range(i, i + 15) for i in range(0, 60, 15)]
-    message = r"over 15 columns with 45 others as parents needs .* Set max_parents to 2 or"
+    message = r"over 15 columns with 45 others as parents needs .* Set tiers of few columns and"
     raises(message, GaussianBNLearner(tiers=tiers, max_memory=1e6).fit, rows)
 
 
@@ -337,7 +335,7 @@ def test_many_columns_with_many_parents_say_what_they_need():
     rows = np.random.default_rng(0).normal(size=(60, 300))
     scores = LocalScoreTransformer(max_parents=30).fit_transform(rows)
     assert "max_parents=30" in repr(scores)
-    raises(r"log-determinants needs .* max_parents of [34] or less", scores.top_parents, 0)
+    raises(r"log-determinants needs .* a smaller max_parents", scores.top_parents, 0)
     raises("over 300 columns needs", GaussianBNLearner().fit, scores)
 
 
