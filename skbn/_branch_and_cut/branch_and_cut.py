@@ -29,7 +29,7 @@ from skbn._branch_and_cut.separation import (
     local_cuts,
 )
 from skbn._branch_and_cut.walk_kernels import DONE, N_FOUND, N_NODES
-from skbn._core.arrays import Booleans, Integers
+from skbn._core.arrays import I1, Booleans, Integers
 from skbn._core.resources import Threads
 
 BRANCH_AND_CUT_KERNELS = (
@@ -78,32 +78,18 @@ _ROUNDING = 2.0**-49
 
 
 class Result(NamedTuple):
-    """What branch and cut found, and what it proved.
+    """What branch and cut found, and what it proved."""
 
-    Parameters
-    ----------
-    chosen : ndarray of shape (m,), int64
-        The family of each column.
-    cost : float
-        Rounded up.
-    bound : float
-        No network costs less, as the replay of the proof shows.
-    proof : Proof
-    n_nodes : int
-    is_finished : bool
-        Whether the search ended by itself: `bound` is below `cost` by the tolerance at most, unless
-        rounding hides that.
-    is_full : bool
-        Whether it ended because its lists took all memory that they may take: never, as they do not
-        grow.
-    """
-
-    chosen: Integers
-    cost: float
-    bound: float
+    chosen: I1  # (m,): the family of each column
+    cost: float  # rounded up
+    bound: float  # no network costs less, as the replay of the proof shows
     proof: Proof
     n_nodes: int
+    # whether the search ended by itself: `bound` is below `cost` by the tolerance at most, unless
+    # rounding hides that
     is_finished: bool
+    # whether it ended because its lists took all memory that they may take: never, as they do not
+    # grow
     is_full: bool = False
 
 

@@ -7,9 +7,9 @@ first row, and what rounding left out of them in its second.
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from numba import float64, int16, int32, int64, types
 
+from skbn._core.arrays import F1, F2, I1, J1, S1, S2
 from skbn._core.compile import inner_kernel, kernel
 from skbn._core.exact_sums import is_less, two_product, two_sum
 
@@ -53,28 +53,14 @@ def least(table):
 
 
 class Totals(NamedTuple):
-    """The allowed families, and what cuts times multipliers add up to for each.
+    """The allowed families, and what cuts times multipliers add up to for each."""
 
-    Parameters
-    ----------
-    parents : ndarray of shape (n_families, K), int16
-    allowed : ndarray of shape (n,), int32
-        Families, ascending.
-    first : ndarray of shape (m + 1,), int64
-        The families of x are allowed[first[x]], ..., allowed[first[x + 1] - 1].
-    total : ndarray of shape (2, n), float64
-    n_terms : ndarray of shape (m,), int64
-        How many cuts have added to the families of each column.
-    bits : ndarray of shape (m + 1,), int64
-        Scratch, all 0. The last is for -1, a parent that is lacking.
-    """
-
-    parents: npt.NDArray[np.int16]
-    allowed: npt.NDArray[np.int32]
-    first: npt.NDArray[np.int64]
-    total: npt.NDArray[np.float64]
-    n_terms: npt.NDArray[np.int64]
-    bits: npt.NDArray[np.int64]
+    parents: S2  # (n_families, K)
+    allowed: J1  # (n,): families, ascending
+    first: I1  # (m + 1,): the families of x are allowed[first[x]], ..., allowed[first[x + 1] - 1]
+    total: F2  # (2, n)
+    n_terms: I1  # (m,): how many cuts have added to the families of each column
+    bits: I1  # (m + 1,): scratch, all 0. The last is for -1, a parent that is lacking
 
 
 _TOTALS = types.NamedTuple(
@@ -172,34 +158,18 @@ def excesses(first, reduced, minima, excess):
 
 
 class Networks(NamedTuple):
-    """The networks of the allowed families, and what each family adds to their costs.
+    """The networks of the allowed families, and what each family adds to their costs."""
 
-    Parameters
-    ----------
-    parents, allowed, first
-        As in `Totals`.
-    cost, rest : ndarray of float64
-        What all families cost, in two parts.
-    excess : ndarray of shape (n,), float64
-    starts : ndarray of shape (n + 1,), int64
-        Where the cuts of each family begin.
-    cuts : ndarray of int64
-    shares : ndarray of float64
-        Multipliers times coefficients.
-    bounds : ndarray of shape (n_cuts,), float64
-        Multipliers times bounds.
-    """
-
-    parents: npt.NDArray[np.int16]
-    allowed: npt.NDArray[np.int32]
-    first: npt.NDArray[np.int64]
-    cost: npt.NDArray[np.float64]
-    rest: npt.NDArray[np.float64]
-    excess: npt.NDArray[np.float64]
-    starts: npt.NDArray[np.int64]
-    cuts: npt.NDArray[np.int64]
-    shares: npt.NDArray[np.float64]
-    bounds: npt.NDArray[np.float64]
+    parents: S1  # as in `Totals`
+    allowed: J1
+    first: I1
+    cost: F1  # what all families cost, in two parts
+    rest: F1
+    excess: F1  # (n,)
+    starts: I1  # (n + 1,): where the cuts of each family begin
+    cuts: I1
+    shares: F1  # multipliers times coefficients
+    bounds: F1  # (n_cuts,): multipliers times bounds
 
 
 _NETWORKS = types.NamedTuple(

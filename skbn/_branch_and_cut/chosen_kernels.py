@@ -4,78 +4,39 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
-from numba import float64, int64
 
 from skbn._branch_and_cut.pricing_problem import ChildCosts, Discounts
+from skbn._core.arrays import F1, F2, I1, I2
 from skbn._core.compile import inner_kernel, tuple_type
 
 
 class Found(NamedTuple):
-    """Families that a search or a descent found.
+    """Families that a search or a descent found."""
 
-    Parameters
-    ----------
-    parents : ndarray of shape (n, width), int64
-        Positions of candidates, then -1.
-    reduced, cost : ndarray of shape (n,), float64
-    """
-
-    parents: npt.NDArray[np.int64]
-    reduced: npt.NDArray[np.float64]
-    cost: npt.NDArray[np.float64]
+    parents: I2  # (n, width): positions of candidates, then -1
+    reduced: F1  # (n,)
+    cost: F1  # (n,)
 
 
 class Chosen(NamedTuple):
-    """The chosen nodes in order, and what follows from the first q of them, at index q.
+    """The chosen nodes in order, and what follows from the first q of them, at index q."""
 
-    Parameters
-    ----------
-    nodes : ndarray of shape (k,), int64
-    n_columns : ndarray of shape (k + 1,), int64
-        How many columns they have.
-    columns : ndarray of shape (n,), int64
-        Their columns.
-    rows : ndarray of shape (n, n), float64
-        Rows of the Cholesky factor whose pivots are these columns.
-    covariances, variances : ndarray of shape (n + 1, n), float64
-        Products of each column with the last one, and with itself, after regression on the first
-        columns.
-    entries : ndarray of shape (k + 1, n_cuts), int64
-        The number of each cut's entry.
-    discount : ndarray of shape (k + 1,), float64
-    lost : ndarray of shape (k + 1, k), float64
-        By how much the discount is less with one more node.
-    members : ndarray of shape (n_cuts, width), int64
-        The candidates in each cut, then -1.
-    """
-
-    nodes: npt.NDArray[np.int64]
-    n_columns: npt.NDArray[np.int64]
-    columns: npt.NDArray[np.int64]
-    rows: npt.NDArray[np.float64]
-    covariances: npt.NDArray[np.float64]
-    variances: npt.NDArray[np.float64]
-    entries: npt.NDArray[np.int64]
-    discount: npt.NDArray[np.float64]
-    lost: npt.NDArray[np.float64]
-    members: npt.NDArray[np.int64]
+    nodes: I1  # (k,)
+    n_columns: I1  # (k + 1,): how many columns they have
+    columns: I1  # (n,): their columns
+    rows: F2  # (n, n): rows of the Cholesky factor whose pivots are these columns
+    # (n + 1, n): products of each column with the last one, and with itself, after regression on
+    # the first columns
+    covariances: F2
+    variances: F2  # (n + 1, n)
+    entries: I2  # (k + 1, n_cuts): the number of each cut's entry
+    discount: F1  # (k + 1,)
+    lost: F2  # (k + 1, k): by how much the discount is less with one more node
+    members: I2  # (n_cuts, width): the candidates in each cut, then -1
 
 
-FOUND = tuple_type(Found, int64[:, ::1], float64[::1], float64[::1])
-CHOSEN = tuple_type(
-    Chosen,
-    int64[::1],
-    int64[::1],
-    int64[::1],
-    float64[:, ::1],
-    float64[:, ::1],
-    float64[:, ::1],
-    int64[:, ::1],
-    float64[::1],
-    float64[:, ::1],
-    int64[:, ::1],
-)
+FOUND = tuple_type(Found)
+CHOSEN = tuple_type(Chosen)
 
 
 def new_chosen(child: ChildCosts, discounts: Discounts) -> Chosen:

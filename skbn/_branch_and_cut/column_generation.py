@@ -33,7 +33,7 @@ from skbn._branch_and_cut.separation import (
     clusters_of_cycles,
     cuts_towards,
 )
-from skbn._core.arrays import Floats, Integers
+from skbn._core.arrays import F1, Floats, Integers
 from skbn._core.exact_sums import lower_sum, upper_sum
 from skbn._core.resources import Threads
 
@@ -79,22 +79,12 @@ _ROUNDS_WITHOUT_CUTS = 2
 
 
 class Bound(NamedTuple):
-    """What multipliers of cuts prove of all networks.
-
-    Parameters
-    ----------
-    cuts : list of Cut
-    multipliers : ndarray of shape (n_cuts,), float64
-    least : ndarray of shape (m,), float64
-        The least reduced cost of each child, over all parent sets.
-    bound : float
-        No network costs less.
-    """
+    """What multipliers of cuts prove of all networks."""
 
     cuts: list[Cut]
-    multipliers: Floats
-    least: Floats
-    bound: float
+    multipliers: F1  # (n_cuts,)
+    least: F1  # (m,): the least reduced cost of each child, over all parent sets
+    bound: float  # no network costs less
 
 
 class Lists(NamedTuple):

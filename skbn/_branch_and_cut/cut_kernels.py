@@ -3,29 +3,22 @@
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from numba import boolean, float64, int16, int64, types, uint16
 
+from skbn._core.arrays import F1, I2, T2
 from skbn._core.compile import inner_kernel, kernel
 from skbn._core.exact_sums import is_less, two_product, two_sum
 
 
 class CutArrays(NamedTuple):
-    """Cuts as kernels read them: the coefficient of a family is an entry of a table.
+    """Cuts as kernels read them: the coefficient of a family is an entry of a table."""
 
-    Parameters
-    ----------
-    bits : ndarray of shape (n_cuts, m + 1), uint16
-        The bits that a parent contributes to the entry's number; 0 for parents outside of the
-        cut, and in the last column, which stands for lacking parents.
-    rows : ndarray of shape (n_cuts, m), int64
-        Where the table of a child begins in `tables`; -1 for children outside of the cut.
-    tables : ndarray of float64
-    """
-
-    bits: npt.NDArray[np.uint16]
-    rows: npt.NDArray[np.int64]
-    tables: npt.NDArray[np.float64]
+    # (n_cuts, m + 1): the bits that a parent contributes to the entry's number; 0 for parents
+    # outside of the cut, and in the last column, which stands for lacking parents
+    bits: T2
+    # (n_cuts, m): where the table of a child begins in `tables`; -1 for children outside of the cut
+    rows: I2
+    tables: F1
 
 
 _CUTS = types.NamedTuple((uint16[:, ::1], int64[:, ::1], float64[::1]), CutArrays)

@@ -4,7 +4,6 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from numba import int64
 
 from skbn._branch_and_cut.chosen_kernels import (
@@ -16,6 +15,7 @@ from skbn._branch_and_cut.chosen_kernels import (
     regress_on,
 )
 from skbn._branch_and_cut.pricing_problem import CHILD_COSTS, DISCOUNTS
+from skbn._core.arrays import B1, F1, F2, I2
 from skbn._core.compile import inner_kernel, kernel
 
 # A step must gain as many nats.
@@ -23,28 +23,15 @@ _LEAST_GAIN = 1e-9
 
 
 class _Work(NamedTuple):
-    """Memory of a descent, for the family that it is at.
+    """Memory of a descent, for the family that it is at."""
 
-    Parameters
-    ----------
-    is_in : ndarray of shape (k,), bool
-        Which candidates are its parents.
-    inverse : ndarray of shape (width, width), float64
-        The inverse of the parents' Cholesky factor.
-    coefficients : ndarray of shape (width, k + 1), float64
-        Those of all columns' regressions on the parents.
-    entries : ndarray of shape (3, n_cuts), int64
-        The numbers of the cuts' entries, the bits that two parents or more have, and the numbers
-        without one parent.
-    lost : ndarray of shape (k,), float64
-        What one more column loses of the discount without that parent.
-    """
-
-    is_in: npt.NDArray[np.bool_]
-    inverse: npt.NDArray[np.float64]
-    coefficients: npt.NDArray[np.float64]
-    entries: npt.NDArray[np.int64]
-    lost: npt.NDArray[np.float64]
+    is_in: B1  # (k,): which candidates are its parents
+    inverse: F2  # (width, width): the inverse of the parents' Cholesky factor
+    coefficients: F2  # (width, k + 1): those of all columns' regressions on the parents
+    # (3, n_cuts): the numbers of the cuts' entries, the bits that two parents or more have, and the
+    # numbers without one parent
+    entries: I2
+    lost: F1  # (k,): what one more column loses of the discount without that parent
 
 
 @kernel(CHILD_COSTS, DISCOUNTS, CHOSEN, int64[:, ::1], int64[::1], FOUND, seconds=2.5)

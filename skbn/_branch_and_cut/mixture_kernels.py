@@ -12,9 +12,9 @@ The program's columns are numbered: the slack of each family, its excess, and th
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from numba import float64, int64, types
 
+from skbn._core.arrays import F1, F2, I1, I2
 from skbn._core.compile import inner_kernel
 
 # Reduced costs nearer to 0, and pivots nearer to 0, are rounding: numbers of size 1 that a thousand
@@ -24,35 +24,19 @@ _PIVOT = 1e-9
 
 
 class Mixture(NamedTuple):
-    """A basis of the linear program, and what follows from it.
+    """A basis of the linear program, and what follows from it."""
 
-    Parameters
-    ----------
-    networks : ndarray of shape (most, w), int64
-        The families of each known network.
-    n_networks : ndarray of shape (1,), int64
-    inverse : ndarray of shape (n_families + 1, n_families + 1), float64
-        The transposed inverse of the basis.
-    values, prices : ndarray of shape (n_families + 1,), float64
-        Values of the variables in the basis, and prices of the rows.
-    rates, norms : ndarray of shape (2 * n_families + most,), float64
-        Reduced cost and Devex weight of each of the program's columns.
-    column, pivot_row : ndarray of shape (n_families + 1,), float64
-        The entering column by the basis, and the row that leaves it.
-    entries : ndarray of shape (2 * n_families + most,), float64
-        Scratch.
-    """
-
-    networks: npt.NDArray[np.int64]
-    n_networks: npt.NDArray[np.int64]
-    inverse: npt.NDArray[np.float64]
-    values: npt.NDArray[np.float64]
-    prices: npt.NDArray[np.float64]
-    rates: npt.NDArray[np.float64]
-    norms: npt.NDArray[np.float64]
-    column: npt.NDArray[np.float64]
-    pivot_row: npt.NDArray[np.float64]
-    entries: npt.NDArray[np.float64]
+    networks: I2  # (most, w): the families of each known network
+    n_networks: I1  # (1,)
+    inverse: F2  # (n_families + 1, n_families + 1): the transposed inverse of the basis
+    values: F1  # (n_families + 1,): values of the variables in the basis, and prices of the rows
+    prices: F1  # (n_families + 1,)
+    # (2 * n_families + most,): reduced cost and Devex weight of each of the program's columns
+    rates: F1
+    norms: F1  # (2 * n_families + most,)
+    column: F1  # (n_families + 1,): the entering column by the basis, and the row that leaves it
+    pivot_row: F1  # (n_families + 1,)
+    entries: F1  # (2 * n_families + most,): scratch
 
 
 MIXTURE = types.NamedTuple(

@@ -10,68 +10,36 @@ too much or close a directed cycle.
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from numba import boolean, float64, int32, int64, uint64
 
 from skbn._branch_and_cut.walk_kernels import DONE, FULL, LEVEL, N_FOUND, N_NODES, PAUSED
+from skbn._core.arrays import B2, F1, F2, I1, U2, U3
 from skbn._core.compile import inner_kernel, kernel, tuple_type
 
 
 class Choices(NamedTuple):
-    """The families that networks are made of.
+    """The families that networks are made of."""
 
-    Parameters
-    ----------
-    start : ndarray of shape (m + 1,), int64
-        Child x has the families start[x], ..., start[x + 1] - 1.
-    excess : ndarray of shape (n_families,), float64
-        Reduced costs, less the least of the child.
-    parents : ndarray of shape (n_families, n_words), uint64
-        Those among the children, a bit each.
-    first : ndarray of shape (n_families + 1,), int64
-        Where the cuts of each family begin.
-    cuts : ndarray of shape (n,), int64
-    shares : ndarray of shape (n,), float64
-        Multipliers times coefficients.
-    bounds : ndarray of shape (n_cuts,), float64
-        Multipliers times bounds.
-    """
-
-    start: npt.NDArray[np.int64]
-    excess: npt.NDArray[np.float64]
-    parents: npt.NDArray[np.uint64]
-    first: npt.NDArray[np.int64]
-    cuts: npt.NDArray[np.int64]
-    shares: npt.NDArray[np.float64]
-    bounds: npt.NDArray[np.float64]
+    start: I1  # (m + 1,): child x has the families start[x], ..., start[x + 1] - 1
+    excess: F1  # (n_families,): reduced costs, less the least of the child
+    parents: U2  # (n_families, n_words): those among the children, a bit each
+    first: I1  # (n_families + 1,): where the cuts of each family begin
+    cuts: I1  # (n,)
+    shares: F1  # (n,): multipliers times coefficients
+    bounds: F1  # (n_cuts,): multipliers times bounds
 
 
 class Tree(NamedTuple):
-    """The state of a search, so that it can pause. A level is a child whose family is chosen.
+    """The state of a search, so that it can pause. A level is a child whose family is chosen."""
 
-    Parameters
-    ----------
-    is_left : ndarray of shape (m + 1, n_families), bool
-        Which families may be chosen.
-    totals : ndarray of shape (m + 1, n_cuts), float64
-        What the chosen families share of each cut.
-    reached : ndarray of shape (m + 1, m, n_words), uint64
-        The children that a directed path leads to from each one, and itself.
-    costs : ndarray of shape (m + 1,), float64
-        What networks with the chosen families cost at least.
-    child, chosen : ndarray of shape (m + 1,), int64
-        The child of each level, and its family.
-    numbers : ndarray of shape (4,), int64
-        As in `Walk`.
-    """
-
-    is_left: npt.NDArray[np.bool_]
-    totals: npt.NDArray[np.float64]
-    reached: npt.NDArray[np.uint64]
-    costs: npt.NDArray[np.float64]
-    child: npt.NDArray[np.int64]
-    chosen: npt.NDArray[np.int64]
-    numbers: npt.NDArray[np.int64]
+    is_left: B2  # (m + 1, n_families): which families may be chosen
+    totals: F2  # (m + 1, n_cuts): what the chosen families share of each cut
+    # (m + 1, m, n_words): the children that a directed path leads to from each one, and itself
+    reached: U3
+    costs: F1  # (m + 1,): what networks with the chosen families cost at least
+    child: I1  # (m + 1,): the child of each level, and its family
+    chosen: I1  # (m + 1,)
+    numbers: I1  # (4,): as in `Walk`
 
 
 _INTEGERS, _NUMBERS = int64[::1], float64[::1]

@@ -12,7 +12,7 @@ from skbn._branch_and_cut.descent_kernels import descend
 from skbn._branch_and_cut.pricing_kernels import search_parent_sets
 from skbn._branch_and_cut.pricing_problem import Child, Discounts
 from skbn._branch_and_cut.walk_kernels import DONE, FULL, LEAST, N_FOUND, N_NODES, new_walk
-from skbn._core.arrays import Floats, Integers
+from skbn._core.arrays import F1, Floats, Integers
 
 # Between two looks at the clock: some tenths of a second.
 _NODES = 1 << 15
@@ -25,24 +25,13 @@ _NODES_NEAR, _SLACK_NEAR = 1 << 11, 2.0
 
 
 class PricedFamilies(NamedTuple):
-    """Families of a child.
+    """Families of a child."""
 
-    Parameters
-    ----------
-    parents : list of tuple of int
-        Their numbers, ascending.
-    reduced, cost : ndarray of shape (n,), float64
-    least : float
-        The least reduced cost, of these or of all families.
-    n_nodes : int
-        How many nodes the search had.
-    """
-
-    parents: list[tuple[int, ...]]
-    reduced: Floats
-    cost: Floats
-    least: float
-    n_nodes: int = 0
+    parents: list[tuple[int, ...]]  # their numbers, ascending
+    reduced: F1  # (n,)
+    cost: F1  # (n,)
+    least: float  # the least reduced cost, of these or of all families
+    n_nodes: int = 0  # how many nodes the search had
 
 
 class TooManyFamiliesError(Exception):

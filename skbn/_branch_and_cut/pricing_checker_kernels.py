@@ -20,12 +20,11 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
-from numba import float64, int64
+from numba import int64
 
 from skbn._branch_and_cut.checker_kernels import EPSILON
 from skbn._branch_and_cut.chosen_kernels import CHOSEN, FOUND, begin, regress_on
-from skbn._branch_and_cut.pricing_problem import CHILD_COSTS, DISCOUNTS, ChildCosts, Discounts
+from skbn._branch_and_cut.pricing_problem import ChildCosts, Discounts
 from skbn._branch_and_cut.relaxed_kernels import Relaxed, new_relaxed, relax
 from skbn._branch_and_cut.walk_kernels import (
     DONE,
@@ -43,6 +42,7 @@ from skbn._branch_and_cut.walk_kernels import (
     leave_out_all,
     leave_out_node,
 )
+from skbn._core.arrays import B1, F1, F2, I1
 from skbn._core.compile import inner_kernel, kernel, tuple_type
 
 # The price of a parent in the relaxation, as a share of what the first may cost.
@@ -69,33 +69,19 @@ class Claim(NamedTuple):
 
 
 class _Work(NamedTuple):
-    """Memory for one set after the other.
+    """Memory for one set after the other."""
 
-    Parameters
-    ----------
-    columns : ndarray of shape (n,), int64
-        Those of the family, or those that are left.
-    factor : ndarray of shape (n, n), float64
-    v, gains : ndarray of shape (n,), float64
-    chain : ndarray of shape (d, n), float64
-        For the child's d columns.
-    discounts : ndarray of shape (k + 1,), float64
-        With each further candidate, then without any; or a bit more.
-    is_out : ndarray of shape (n,), bool
-    relaxed : Relaxed
-    """
-
-    columns: npt.NDArray[np.int64]
-    factor: npt.NDArray[np.float64]
-    v: npt.NDArray[np.float64]
-    gains: npt.NDArray[np.float64]
-    chain: npt.NDArray[np.float64]
-    discounts: npt.NDArray[np.float64]
-    is_out: npt.NDArray[np.bool_]
+    columns: I1  # (n,): those of the family, or those that are left
+    factor: F2  # (n, n)
+    v: F1  # (n,)
+    gains: F1  # (n,)
+    chain: F2  # (d, n): for the child's d columns
+    discounts: F1  # (k + 1,): with each further candidate, then without any; or a bit more
+    is_out: B1  # (n,)
     relaxed: Relaxed
 
 
-_CLAIM = tuple_type(Claim, CHILD_COSTS, float64, DISCOUNTS, float64)
+_CLAIM = tuple_type(Claim)
 
 
 @inner_kernel

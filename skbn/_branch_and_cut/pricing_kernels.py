@@ -17,7 +17,6 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from numba import float64, int64
 
 from skbn._branch_and_cut.chosen_kernels import CHOSEN, FOUND, begin, choose, cost_of
@@ -41,6 +40,7 @@ from skbn._branch_and_cut.walk_kernels import (
     leave_out_all,
     leave_out_node,
 )
+from skbn._core.arrays import F2
 from skbn._core.compile import inlined_kernel, inner_kernel, kernel
 
 # The price of a parent in the relaxation, as a share of what the first one may cost: the logarithm
@@ -51,17 +51,10 @@ _FEWEST_OPEN, _FEWEST_OPEN_ELSE = 4, 48
 
 
 class _Groups(NamedTuple):
-    """Memory for nodes of several columns.
+    """Memory for nodes of several columns."""
 
-    Parameters
-    ----------
-    chain : ndarray of shape (d, n), float64
-        A vector for each column of the child.
-    block : ndarray of shape (n, n), float64
-    """
-
-    chain: npt.NDArray[np.float64]
-    block: npt.NDArray[np.float64]
+    chain: F2  # (d, n): A vector for each column of the child
+    block: F2  # (n, n)
 
 
 @kernel(CHILD_COSTS, DISCOUNTS, CHOSEN, WALK, FOUND, float64, int64, seconds=10.0)

@@ -18,10 +18,8 @@ from operator import mul
 from typing import NamedTuple, Self
 
 import numpy as np
-import numpy.typing as npt
-from numba import float64, int64, uint16
 
-from skbn._core.arrays import Floats, Integers
+from skbn._core.arrays import F1, F2, I1, T2, Floats
 from skbn._core.compile import tuple_type
 
 LogDeterminant = Callable[[list[int], list[int]], float]
@@ -71,38 +69,24 @@ class ExactProducts:
 
 
 class ChildCosts(NamedTuple):
-    """What the families of one child cost.
+    """What the families of one child cost."""
 
-    Parameters
-    ----------
-    products : ndarray of shape (n, n), float64
-        Products of columns of unit norm: those of the k candidates, the required ones first, and of
-        the child.
-    starts : ndarray of shape (k + 2,), int64
-        Candidate i has the columns starts[i], ..., starts[i + 1] - 1, and the child those from
-        starts[k] on.
-    weight : float
-        What the logarithm of the residuals' determinant counts.
-    costs, least_costs : ndarray of shape (k + 2,), float64
-        What 0, ..., k + 1 parents cost, and as many or more at least.
-    costs_of_columns, least_of_columns : ndarray of shape (n + 1,), float64
-        What 0, ..., n columns of parents cost, and as many or more at least.
-    n_required : int
-        How many of the candidates are in all families.
-    diagonal : ndarray of shape (k,) or (0,), float64
-        Positive numbers, such that the candidates' products less these on the diagonal are positive
-        semidefinite. None if some node has several columns.
-    """
-
-    products: npt.NDArray[np.float64]
-    starts: npt.NDArray[np.int64]
-    weight: float
-    costs: npt.NDArray[np.float64]
-    least_costs: npt.NDArray[np.float64]
-    costs_of_columns: npt.NDArray[np.float64]
-    least_of_columns: npt.NDArray[np.float64]
-    n_required: int
-    diagonal: npt.NDArray[np.float64]
+    # (n, n): products of columns of unit norm: those of the k candidates, the required ones first,
+    # and of the child
+    products: F2
+    # (k + 2,): candidate i has the columns starts[i], ..., starts[i + 1] - 1, and the child those
+    # from starts[k] on
+    starts: I1
+    weight: float  # what the logarithm of the residuals' determinant counts
+    costs: F1  # (k + 2,): what 0, ..., k + 1 parents cost, and as many or more at least
+    least_costs: F1  # (k + 2,)
+    # (n + 1,): what 0, ..., n columns of parents cost, and as many or more at least
+    costs_of_columns: F1
+    least_of_columns: F1  # (n + 1,)
+    n_required: int  # how many of the candidates are in all families
+    # (k,): positive numbers, such that the candidates' products less these on the diagonal are
+    # positive semidefinite. None if some node has several columns
+    diagonal: F1
 
     @property
     def has_groups(self) -> bool:
@@ -156,59 +140,28 @@ def diagonal_below(products: Floats) -> Floats:
 
 
 class Discounts(NamedTuple):
-    """What cuts and their multipliers take from the costs of one child's families.
+    """What cuts and their multipliers take from the costs of one child's families."""
 
-    Parameters
-    ----------
-    bits : ndarray of shape (n_cuts, k), uint16
-        The bit of each candidate in the number of an entry; 0 outside of the cut.
-    starts : ndarray of shape (n_cuts,), int64
-        Where the child's table begins in `tables`.
-    multipliers : ndarray of shape (n_cuts,), float64
-        Positive.
-    tables : ndarray of float64
-        The coefficients.
-    """
-
-    bits: npt.NDArray[np.uint16]
-    starts: npt.NDArray[np.int64]
-    multipliers: npt.NDArray[np.float64]
-    tables: npt.NDArray[np.float64]
+    # (n_cuts, k): the bit of each candidate in the number of an entry; 0 outside of the cut
+    bits: T2
+    starts: I1  # (n_cuts,): where the child's table begins in `tables`
+    multipliers: F1  # (n_cuts,): positive
+    tables: F1  # the coefficients
 
 
-CHILD_COSTS = tuple_type(
-    ChildCosts,
-    float64[:, ::1],
-    int64[::1],
-    float64,
-    float64[::1],
-    float64[::1],
-    float64[::1],
-    float64[::1],
-    int64,
-    float64[::1],
-)
-DISCOUNTS = tuple_type(Discounts, uint16[:, ::1], int64[::1], float64[::1], float64[::1])
+CHILD_COSTS = tuple_type(ChildCosts)
+DISCOUNTS = tuple_type(Discounts)
 
 
 class Child(NamedTuple):
-    """A column with all of its families.
-
-    Parameters
-    ----------
-    costs : ChildCosts
-    candidates : ndarray of shape (k,), int64
-        The numbers of its possible parents, the required ones first. Numbers from m on are columns
-        that are no children here, and so in no cycle.
-    offset : float
-        What is taken from the costs of all its families.
-    exact : ExactProducts or None
-        The products of `costs` with more digits, where rounding might hide a proof.
-    """
+    """A column with all of its families."""
 
     costs: ChildCosts
-    candidates: Integers
-    offset: float
+    # (k,): the numbers of its possible parents, the required ones first. Numbers from m on are
+    # columns that are no children here, and so in no cycle
+    candidates: I1
+    offset: float  # what is taken from the costs of all its families
+    # the products of `costs` with more digits, where rounding might hide a proof
     exact: ExactProducts | None = None
 
     def positions(self, parents: Sequence[int]) -> list[int]:

@@ -22,30 +22,18 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from skbn._core.arrays import F1, F2, I1, J1, S1, S2
 from skbn._core.exact_sums import upper_sum
 
 
 class FamilyCosts(NamedTuple):
-    """Listed families with their costs. A network takes one for each column.
+    """Listed families with their costs. A network takes one for each column."""
 
-    Parameters
-    ----------
-    start : ndarray of shape (m + 1,), int64
-        Column x has the families start[x], ..., start[x + 1] - 1, cheapest first.
-    cost : ndarray of shape (n_families,), float64
-        By how many nats the local score is below a number of the child's own.
-    parents : ndarray of shape (n_families, K), int16
-        Ascending, and then -1 for parents that a family lacks.
-    child : ndarray of shape (n_families,), int16
-    rest : ndarray of shape (n_families,), float64
-        What rounding left out of the costs: the sum of both is exact.
-    """
-
-    start: npt.NDArray[np.int64]
-    cost: npt.NDArray[np.float64]
-    parents: npt.NDArray[np.int16]
-    child: npt.NDArray[np.int16]
-    rest: npt.NDArray[np.float64]
+    start: I1  # (m + 1,): column x has the families start[x], ..., start[x + 1] - 1, cheapest first
+    cost: F1  # (n_families,): by how many nats the local score is below a number of the child's own
+    parents: S2  # (n_families, K): ascending, and then -1 for parents that a family lacks
+    child: S1  # (n_families,)
+    rest: F1  # (n_families,): what rounding left out of the costs: the sum of both is exact
 
     def total(self, chosen: npt.NDArray[np.int64]) -> float:
         """Return what some families cost together, rounded up."""
@@ -57,19 +45,11 @@ class LocalCut(NamedTuple):
 
     A family of ``columns[i]`` has the coefficient ``table[i, S]``, where S are its parents among
     these columns, bit j for ``columns[j]``. Families of other columns have the coefficient 0.
-
-    Parameters
-    ----------
-    columns : ndarray of shape (w,), int16
-        Ascending.
-    table : ndarray of shape (w, 2**w), float64
-        Not negative. Entries where S contains i are not used.
-    bound : float
-        At most the least sum of coefficients over all choices of sets without directed cycles.
     """
 
-    columns: npt.NDArray[np.int16]
-    table: npt.NDArray[np.float64]
+    columns: S1  # (w,): ascending
+    table: F2  # (w, 2**w): not negative. Entries where S contains i are not used
+    # at most the least sum of coefficients over all choices of sets without directed cycles
     bound: float
 
 
@@ -77,14 +57,9 @@ class ClusterCut(NamedTuple):
     """The inequality that some column has no parent among these columns.
 
     Families of these columns without parents among them have the coefficient 1, all others 0.
-
-    Parameters
-    ----------
-    columns : ndarray of shape (w,), int16
-        Any number of different columns.
     """
 
-    columns: npt.NDArray[np.int16]
+    columns: S1  # (w,): any number of different columns
 
     @property
     def bound(self) -> float:
@@ -96,18 +71,10 @@ Cut = LocalCut | ClusterCut
 
 
 class Step(NamedTuple):
-    """Cuts and multipliers that give a bound, by which families are removed.
+    """Cuts and multipliers that give a bound, by which families are removed."""
 
-    Parameters
-    ----------
-    cuts : ndarray of shape (k,), int32
-        Positions in the proof's list of cuts.
-    multipliers : ndarray of shape (k,), float64
-        Not negative.
-    """
-
-    cuts: npt.NDArray[np.int32]
-    multipliers: npt.NDArray[np.float64]
+    cuts: J1  # (k,): positions in the proof's list of cuts
+    multipliers: F1  # (k,): not negative
 
 
 class NumberedCuts:

@@ -15,7 +15,7 @@ from skbn._branch_and_cut.cut_kernels import CutArrays, count_coefficients, list
 from skbn._branch_and_cut.near_kernels import Choices
 from skbn._branch_and_cut.proof import Cut, FamilyCosts
 from skbn._branch_and_cut.separation import Point, arrays_of
-from skbn._core.arrays import Booleans, Floats, Integers
+from skbn._core.arrays import F1, Booleans, Floats, Integers
 from skbn._core.exact_sums import two_product
 from skbn._core.subsets import bits_of_rows
 
@@ -56,28 +56,15 @@ _BYTES_A_COEFFICIENT, _BYTES_A_FAMILY, _BYTES_A_PARENT = 150, 700, 16
 
 
 class Pricing(NamedTuple):
-    """What multipliers of cuts prove: a bound, and what each family adds to it.
+    """What multipliers of cuts prove: a bound, and what each family adds to it."""
 
-    Parameters
-    ----------
-    cuts : list of Cut
-        The cuts with positive multipliers.
-    multipliers : ndarray of shape (n_cuts,), float64
-        Positive.
-    bound : float
-        No network of allowed families costs less, up to the rounding of this one number.
-    reduced : ndarray of shape (n_families,), float64
-        Reduced costs; infinite for families that are not allowed.
-    excess : ndarray of shape (n_families,), float64
-        By how much the bound is higher for networks with a family; infinite for families that
-        are not allowed.
-    """
-
-    cuts: list[Cut]
-    multipliers: Floats
-    bound: float
-    reduced: Floats
-    excess: Floats
+    cuts: list[Cut]  # the cuts with positive multipliers
+    multipliers: F1  # (n_cuts,): positive
+    bound: float  # no network of allowed families costs less, up to the rounding of this one number
+    reduced: F1  # (n_families,): reduced costs; infinite for families that are not allowed
+    # (n_families,): by how much the bound is higher for networks with a family; infinite for
+    # families that are not allowed
+    excess: F1
 
 
 class _SilentHighs(highspy.Highs):

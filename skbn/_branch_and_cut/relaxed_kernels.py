@@ -17,8 +17,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from skbn._core.arrays import B1, F1, F2
 from skbn._core.compile import inner_kernel
 
 _MOST_SWEEPS = 20
@@ -27,23 +27,13 @@ _LEAST_SHARE = 1e-6
 
 
 class Relaxed(NamedTuple):
-    """Coefficients that the chosen candidates and a price of a parent lead to.
+    """Coefficients that the chosen candidates and a price of a parent lead to."""
 
-    Parameters
-    ----------
-    coefficients : ndarray of shape (k + 1, k), float64
-        For each number of chosen candidates; 0 for those that are not open.
-    slopes : ndarray of shape (k,), float64
-    columns : ndarray of shape (k, k), float64
-        Columns of G - D.
-    is_known : ndarray of shape (k,), bool
-        Which of these there are.
-    """
-
-    coefficients: npt.NDArray[np.float64]
-    slopes: npt.NDArray[np.float64]
-    columns: npt.NDArray[np.float64]
-    is_known: npt.NDArray[np.bool_]
+    # (k + 1, k): for each number of chosen candidates; 0 for those that are not open
+    coefficients: F2
+    slopes: F1  # (k,)
+    columns: F2  # (k, k): columns of G - D
+    is_known: B1  # (k,): which of these there are
 
 
 @inner_kernel

@@ -17,7 +17,7 @@ from skbn._branch_and_cut.mixture_kernels import new_mixture
 from skbn._branch_and_cut.proof import ClusterCut, Cut, LocalCut
 from skbn._branch_and_cut.separation_kernels import Trial, ascend, generate
 from skbn._branch_and_cut.window_kernels import WindowFamilies, lift
-from skbn._core.arrays import Floats, ShortIntegers
+from skbn._core.arrays import F1, F2, S1, S2, Floats, ShortIntegers
 from skbn._core.resources import Threads
 
 SEPARATION_KERNELS = (ascend, generate, lift, violations)
@@ -44,23 +44,12 @@ _STEPS_OF_ONE = 2.0**32
 
 
 class Point(NamedTuple):
-    """The families that have weight in a solution of the relaxation.
+    """The families that have weight in a solution of the relaxation."""
 
-    Parameters
-    ----------
-    child : ndarray of shape (n,), int16
-    parents : ndarray of shape (n, K), int16
-        As in `FamilyCosts`.
-    weight : ndarray of shape (n,), float64
-        Positive; the weights of a column's families add up to at most 1.
-    arcs : ndarray of shape (m, m), float64
-        ``arcs[p, x]``: the weight of the families of x with the parent p.
-    """
-
-    child: ShortIntegers
-    parents: ShortIntegers
-    weight: Floats
-    arcs: Floats
+    child: S1  # (n,)
+    parents: S2  # (n, K): as in `FamilyCosts`
+    weight: F1  # (n,): positive; the weights of a column's families add up to at most 1
+    arcs: F2  # (m, m): ``arcs[p, x]``: the weight of the families of x with the parent p
 
     @classmethod
     def of(cls, child: ShortIntegers, parents: ShortIntegers, weight: Floats, m: int) -> Point:

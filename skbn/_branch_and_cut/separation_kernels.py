@@ -11,7 +11,6 @@ mixture better (`generate`).
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from numba import float64, int64, types, uint64
 
 from skbn._branch_and_cut.mixture_kernels import MIXTURE, add_network, begin, minimise, rate_of
@@ -21,6 +20,7 @@ from skbn._branch_and_cut.window_kernels import (
     costs_by_predecessors,
     fill_cheapest,
 )
+from skbn._core.arrays import F1, F2, I2
 from skbn._core.compile import inner_kernel, kernel
 from skbn._core.random_numbers import uniform
 
@@ -45,28 +45,15 @@ _ZERO = np.int64(0)
 
 
 class Trial(NamedTuple):
-    """The coefficients that are tried, and the best ones so far.
+    """The coefficients that are tried, and the best ones so far."""
 
-    Parameters
-    ----------
-    coefficients : ndarray of shape (n_families,), float64
-    costs : ndarray of shape (w, 2**w), float64
-    forward : ndarray of shape (2**w,), float64
-    networks : ndarray of shape (w, w), int64
-    found : ndarray of shape (w,), float64
-        The cheapest networks by the coefficients; see `fill_cheapest`.
-    best : ndarray of shape (n_families,), float64
-    violation : ndarray of shape (1,), float64
-        By how much the point violates the cut of the best coefficients.
-    """
-
-    coefficients: npt.NDArray[np.float64]
-    costs: npt.NDArray[np.float64]
-    forward: npt.NDArray[np.float64]
-    networks: npt.NDArray[np.int64]
-    found: npt.NDArray[np.float64]
-    best: npt.NDArray[np.float64]
-    violation: npt.NDArray[np.float64]
+    coefficients: F1  # (n_families,)
+    costs: F2  # (w, 2**w)
+    forward: F1  # (2**w,)
+    networks: I2  # (w, w)
+    found: F1  # (w,): the cheapest networks by the coefficients; see `fill_cheapest`
+    best: F1  # (n_families,)
+    violation: F1  # (1,): by how much the point violates the cut of the best coefficients
 
 
 TRIAL = types.NamedTuple(

@@ -8,10 +8,9 @@ too, but trusts no inverse.
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
-from numba import boolean, float64, int64
 
 from skbn._branch_and_cut.pricing_problem import ChildCosts
+from skbn._core.arrays import B2, F1, F3, I1, I2
 from skbn._core.compile import inner_kernel, tuple_type
 
 PAUSED, FULL, DONE = 0, 1, 2
@@ -21,51 +20,28 @@ REACH, LEAST, TIE = range(3)
 
 
 class Walk(NamedTuple):
-    """The state of a search, so that it can pause. A level is a node that is left out.
+    """The state of a search, so that it can pause. A level is a node that is left out."""
 
-    Parameters
-    ----------
-    inverses : ndarray of shape (k + 1, n, n), float64
-        The inverse of the products of the columns that are left at each level.
-    left : ndarray of shape (k + 1, n), int64
-        These columns; the child's are the last.
-    n_left, n_chosen, branch : ndarray of shape (k + 1,), int64
-        How many they are, how many nodes are chosen, and which one is being left out.
-    is_open : ndarray of shape (k + 1, k), bool
-        Which nodes are neither chosen nor left out.
-    cheapest : ndarray of shape (k + 1,), float64
-        What a family of the chosen nodes, or some of them, costs: its supersets must cost less.
-    numbers : ndarray of shape (5,), int64
-        The level, whether its last chosen node is new, how many families were found and sets
-        visited, and whether families are sought that a subset dominates.
-    limits : ndarray of shape (3,), float64
-        The reduced cost up to which families are sought, the least one found, and by how much more
-        than a subset a family must cost to be dominated.
-    """
-
-    inverses: npt.NDArray[np.float64]
-    left: npt.NDArray[np.int64]
-    n_left: npt.NDArray[np.int64]
-    n_chosen: npt.NDArray[np.int64]
-    branch: npt.NDArray[np.int64]
-    is_open: npt.NDArray[np.bool_]
-    cheapest: npt.NDArray[np.float64]
-    numbers: npt.NDArray[np.int64]
-    limits: npt.NDArray[np.float64]
+    # (k + 1, n, n): the inverse of the products of the columns that are left at each level
+    inverses: F3
+    left: I2  # (k + 1, n): these columns; the child's are the last
+    # (k + 1,): how many they are, how many nodes are chosen, and which one is being left out
+    n_left: I1
+    n_chosen: I1  # (k + 1,)
+    branch: I1  # (k + 1,)
+    is_open: B2  # (k + 1, k): which nodes are neither chosen nor left out
+    # (k + 1,): what a family of the chosen nodes, or some of them, costs: its supersets must cost
+    # less
+    cheapest: F1
+    # (5,): the level, whether its last chosen node is new, how many families were found and sets
+    # visited, and whether families are sought that a subset dominates
+    numbers: I1
+    # (3,): the reduced cost up to which families are sought, the least one found, and by how much
+    # more than a subset a family must cost to be dominated
+    limits: F1
 
 
-WALK = tuple_type(
-    Walk,
-    float64[:, :, ::1],
-    int64[:, ::1],
-    int64[::1],
-    int64[::1],
-    int64[::1],
-    boolean[:, ::1],
-    float64[::1],
-    int64[::1],
-    float64[::1],
-)
+WALK = tuple_type(Walk)
 
 
 def new_walk(

@@ -9,9 +9,9 @@ are vectorised. For that, indices are unsigned: numba tests others for being neg
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from numba import float64, int64, types, uint64
 
+from skbn._core.arrays import F1, I1
 from skbn._core.compile import inner_kernel, kernel
 from skbn._core.random_numbers import random_below
 from skbn._core.subsets import least_over_subsets
@@ -24,21 +24,13 @@ _ZERO = np.int64(0)
 
 
 class WindowFamilies(NamedTuple):
-    """The families of a window's columns, and a point in which they have weights.
+    """The families of a window's columns, and a point in which they have weights."""
 
-    Parameters
-    ----------
-    starts : ndarray of shape (w + 1,), int64
-        Column x has the families starts[x], ..., starts[x + 1] - 1; one of them has no parents.
-    masks : ndarray of shape (n_families,), int64
-        Parents, as masks of positions in the window.
-    weights : ndarray of shape (n_families,), float64
-        The weights of a column's families add up to 1.
-    """
-
-    starts: npt.NDArray[np.int64]
-    masks: npt.NDArray[np.int64]
-    weights: npt.NDArray[np.float64]
+    # (w + 1,): column x has the families starts[x], ..., starts[x + 1] - 1; one of them has no
+    # parents
+    starts: I1
+    masks: I1  # (n_families,): parents, as masks of positions in the window
+    weights: F1  # (n_families,): the weights of a column's families add up to 1
 
 
 WINDOW = types.NamedTuple((int64[::1], int64[::1], float64[::1]), WindowFamilies)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import float64, int64, uint64
 
-from skbn._core.arrays import Floats, Integers
+from skbn._core.arrays import F2, I1, I2
 from skbn._core.compile import inlined_kernel, inner_kernel, tuple_type
 
 # Logarithms of sums of thousands of nats have errors of 1e-12: a difference of two sums that are
@@ -25,36 +25,19 @@ _SMALL = 1e-200
 
 
 class Partition(NamedTuple):
-    """The state of a chain over m columns with up to K candidates each.
+    """The state of a chain over m columns with up to K candidates each."""
 
-    Parameters
-    ----------
-    candidates : ndarray of shape (m, K), int64
-        The columns that may be parents of each column, of which the first ones count.
-    n_candidates : ndarray of shape (m,), int64
-        How many these are.
-    places : ndarray of shape (m, m), int64
-        At [x, z], which of the candidates of x is z, or -1.
-    scores : ndarray of shape (m, 2**K), float64
-        The local score of each set of candidates as parents, with its prior; -inf rules it out.
-        Sets of candidates that do not count have none.
-    sums : ndarray of shape (m, 2**K), float64
-        The logarithm of the sum of ``exp(scores)`` over all subsets of each set.
-    layers : ndarray of shape (m,), int64
-        The layer of each column.
-    n_layers : ndarray of shape (1,), int64
-    random : ndarray of shape (1,), uint64
-        The state of the random numbers.
-    """
-
-    candidates: Integers
-    n_candidates: Integers
-    places: Integers
-    scores: Floats
-    sums: Floats
-    layers: Integers
-    n_layers: Integers
-    random: Integers
+    # (m, K): the columns that may be parents of each column, of which the first ones count
+    candidates: I2
+    n_candidates: I1  # (m,): how many these are
+    places: I2  # (m, m): at [x, z], which of the candidates of x is z, or -1
+    # (m, 2**K): the local score of each set of candidates as parents, with its prior; -inf rules it
+    # out. Sets of candidates that do not count have none
+    scores: F2
+    sums: F2  # (m, 2**K): the logarithm of the sum of ``exp(scores)`` over all subsets of each set
+    layers: I1  # (m,): the layer of each column
+    n_layers: I1  # (1,)
+    random: I1  # (1,): the state of the random numbers
 
 
 PARTITION = tuple_type(

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skbn._chains.partition_kernels import inverse_of, share_of_exponentials
-from skbn._core.arrays import Floats, Integers
+from skbn._core.arrays import F1, F3, I1, I2, I3, Floats, Integers
 from skbn._core.compile import inlined_kernel, inner_kernel
 
 # The kinds of a last layer: chosen columns in a gap, or a layer that was left, with chosen ones
@@ -29,47 +29,30 @@ _LESS = np.exp(-_LOG_UNIT * np.arange(10))
 
 
 class Chosen(NamedTuple):
-    """The columns that are moved, and what their places weigh.
+    """The columns that are moved, and what their places weigh."""
 
-    Parameters
-    ----------
-    columns : ndarray of shape (width,), int64
-    left : ndarray of shape (m,), int64
-        The layers of the columns that are left, from 1 without gaps; `NOWHERE` for chosen ones.
-    n_left : int
-        The number of these layers.
-    bases : ndarray of shape (n_left + 1, width), int64
-        At [i, a], which candidates of chosen column a are in the first i layers.
-    spread : ndarray of shape (width, 2**width), int64
-        At [a, S], which of them are in the set S of chosen columns.
-    exponentials, inverses : ndarray of shape (n_left + 1, width, 2**width), float64
-        At [i, a, S], the exponential of the sum over the sets of these, in a unit of a's own.
-    values, powers : ndarray of shape (n_left + 1, width, 2**width), float64 and int64
-        The same as a weight.
-    """
-
-    columns: Integers
-    left: Integers
-    n_left: int
-    bases: Integers
-    spread: Integers
-    exponentials: Floats
-    inverses: Floats
-    values: Floats
-    powers: Integers
+    columns: I1  # (width,)
+    # (m,): the layers of the columns that are left, from 1 without gaps; `NOWHERE` for chosen ones
+    left: I1
+    n_left: int  # the number of these layers
+    # (n_left + 1, width): at [i, a], which candidates of chosen column a are in the first i layers
+    bases: I2
+    spread: I2  # (width, 2**width): at [a, S], which of them are in the set S of chosen columns
+    # (n_left + 1, width, 2**width): at [i, a, S], the exponential of the sum over the sets of
+    # these, in a unit of a's own
+    exponentials: F3
+    inverses: F3  # (n_left + 1, width, 2**width)
+    values: F3  # (n_left + 1, width, 2**width): the same as a weight
+    powers: I3  # (n_left + 1, width, 2**width)
 
 
 class Layer(NamedTuple):
-    """What a layer that was left weighs after each state of the program, but for its shares.
+    """What a layer that was left weighs after each state of the program, but for its shares."""
 
-    Parameters
-    ----------
-    values, powers : ndarray of shape (2**width,), float64 and int64
-        At [S], the weight of the sums of its columns, if S are the chosen columns before it.
-    """
-
-    values: Floats
-    powers: Integers
+    # (2**width,): at [S], the weight of the sums of its columns, if S are the chosen columns before
+    # it
+    values: F1
+    powers: I1  # (2**width,)
 
 
 class Scratch(NamedTuple):

@@ -5,10 +5,11 @@ import operator
 from collections.abc import Hashable, Mapping, Sequence, Set
 from decimal import Decimal
 from numbers import Real
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
+from numba import boolean, float32, float64, int16, int32, int64, uint16, uint64
 
 from skbn._core.text import must_be, readable_value
 
@@ -16,6 +17,25 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 Booleans = npt.NDArray[np.bool_]
 ShortIntegers = npt.NDArray[np.int16]
+
+# Arrays as kernels take them: what they hold, and the number of dimensions.
+B1 = Annotated[Booleans, boolean[::1]]
+B2 = Annotated[Booleans, boolean[:, ::1]]
+F1 = Annotated[Floats, float64[::1]]
+F2 = Annotated[Floats, float64[:, ::1]]
+F3 = Annotated[Floats, float64[:, :, ::1]]
+F4 = Annotated[Floats, float64[:, :, :, ::1]]
+G2 = Annotated[npt.NDArray[np.float32], float32[:, ::1]]
+I1 = Annotated[Integers, int64[::1]]
+I2 = Annotated[Integers, int64[:, ::1]]
+I3 = Annotated[Integers, int64[:, :, ::1]]
+J1 = Annotated[npt.NDArray[np.int32], int32[::1]]
+J2 = Annotated[npt.NDArray[np.int32], int32[:, ::1]]
+S1 = Annotated[ShortIntegers, int16[::1]]
+S2 = Annotated[ShortIntegers, int16[:, ::1]]
+T2 = Annotated[npt.NDArray[np.uint16], uint16[:, ::1]]
+U2 = Annotated[npt.NDArray[np.uint64], uint64[:, ::1]]
+U3 = Annotated[npt.NDArray[np.uint64], uint64[:, :, ::1]]
 
 BYTES = 8  # of a float64 or an int64
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import partial
-from typing import Any
+from typing import Annotated, Any, get_origin, get_type_hints
 
 import numba
 from numba import types
@@ -80,12 +80,21 @@ def pasted_kernel(function: Callable[..., Any]) -> Any:
 
 
 def tuple_type(kind: type, *fields: Any) -> Any:
-    """Return the numba type of a named tuple, from its fields' types.
+    """Return the numba type of a named tuple, by its annotations or from its fields' types.
 
     numba has one type for tuples whose fields are of the same type, and another one for others.
     With the wrong type, it recompiles the kernel at its first call.
     """
-    return types.BaseTuple.from_types(fields, kind)
+    hints = get_type_hints(kind, include_extras=True).values()
+    return types.BaseTuple.from_types(fields or [*map(_numba_type, hints)], kind)
+
+
+def _numba_type(hint: Any) -> Any:
+    """Return the numba type of a field: a number, a kernel's array, or another named tuple."""
+    numbers = {int: types.int64, float: types.float64, bool: types.boolean}
+    if hint in numbers:
+        return numbers[hint]
+    return hint.__metadata__[0] if get_origin(hint) is Annotated else tuple_type(hint)
 
 
 def kernels_of(module: str) -> list[Any]:

@@ -101,7 +101,7 @@ class WideFormat(NamedTuple):
         return (exponent - self.bias) * math.log(2) + math.log(mantissa)
 
 
-WIDE = tuple_type(WideFormat, types.int64, types.int64)
+WIDE = tuple_type(WideFormat)
 
 
 class _Lanes:

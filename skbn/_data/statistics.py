@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skbn._core.arrays import Booleans, Floats
+from skbn._core.arrays import F1, F2, Booleans, Floats
 from skbn._data import degenerate_columns
 from skbn._data.nodes import Nodes
 from skbn._data.sample import RowSummary
@@ -19,33 +19,17 @@ _SMALLEST_SCALE, _LARGEST_SCALE = 1e-152, 1e153
 
 
 class Prior(NamedTuple):
-    """A criterion's prior, as rows that are added to the table's.
+    """A criterion's prior, as rows that are added to the table's."""
 
-    Parameters
-    ----------
-    rows : ndarray of shape (k, m)
-        Stacked under the centred rows of the table.
-    mean : ndarray of shape (m,)
-        The estimates of the columns' means from table and prior together.
-    """
-
-    rows: Floats
-    mean: Floats
+    rows: F2  # (k, m): stacked under the centred rows of the table
+    mean: F1  # (m,): the estimates of the columns' means from table and prior together
 
 
 class Regression(NamedTuple):
-    """A child's regression on its parents.
-
-    Parameters
-    ----------
-    intercept : float
-    coefficients : ndarray of shape (n_parents,)
-        In the order of the parents.
-    residual_sum_of_squares : float
-    """
+    """A child's regression on its parents."""
 
     intercept: float
-    coefficients: Floats
+    coefficients: F1  # (n_parents,): in the order of the parents
     residual_sum_of_squares: float
 
 

@@ -18,7 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from skbn._core.arrays import Floats, Integers, Random
+from skbn._core.arrays import F1, Floats, Integers, Random
 from skbn._core.estimator import Interval, check_parameters, fit_method, listeners_of
 from skbn._core.graphs import fixed_parent_masks, parent_masks
 from skbn._core.other_names import answers_other_names
@@ -755,22 +755,12 @@ def noise_of_rows(model: LinearGaussianModel, groups: Groups) -> Floats:
 
 
 class EdgeSupport(NamedTuple):
-    """The share of some networks that have each edge, as arrays of shape (m, m).
+    """The share of some networks that have each edge, as arrays of shape (m, m)."""
 
-    Parameters
-    ----------
-    directed : ndarray
-        ``directed[i, j]`` is the share with i -> j, where an edge without a direction counts one
-        half.
-    strength : ndarray
-        The share in which an edge joins the two columns, in either direction.
-    direction : ndarray
-        ``directed / strength``, and 0 where no network joins the two columns.
-    """
-
-    directed: Floats
-    strength: Floats
-    direction: Floats
+    # ``directed[i, j]`` is the share with i -> j, where an edge without a direction counts one half
+    directed: F1
+    strength: F1  # the share in which an edge joins the two columns, in either direction
+    direction: F1  # ``directed / strength``, and 0 where no network joins the two columns
 
 
 def edge_support(parents: list[list[int]], fixed: list[list[int]]) -> EdgeSupport:

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import float64, int64
 
-from skbn._core.arrays import Booleans, Floats, Integers
+from skbn._core.arrays import F1, F2, I1, I2, I3, Booleans, Floats, Integers
 from skbn._core.compile import inner_kernel, kernel, tuple_type
 from skbn._core.resources import Threads
 from skbn._core.subsets import (
@@ -55,32 +55,21 @@ _SHORTEST_ROW, _LONGEST_ROW = 1 << 6, 1 << 9
 
 
 class ParentSets(NamedTuple):
-    """A child's parent sets to go through, and what their scores are differences of.
+    """A child's parent sets to go through, and what their scores are differences of."""
 
-    Parameters
-    ----------
-    of_family, of_parents : ndarray, float64
-    shift : int
-        A parent set is at its mask plus this.
-    step : int
-        The distance from there to the family.
-    child : int
-    candidates, required, outer : int
-        Masks: the parents are those in `outer` and any of the `candidates`, and must include the
-        `required` ones. Those in `outer` are later than the candidates.
-    """
-
-    of_family: Floats
-    of_parents: Floats
-    shift: int
-    step: int
+    of_family: F1
+    of_parents: F1
+    shift: int  # A parent set is at its mask plus this
+    step: int  # the distance from there to the family
     child: int
+    # masks: the parents are those in `outer` and any of the `candidates`, and must include the
+    # `required` ones. Those in `outer` are later than the candidates
     candidates: int
     required: int
     outer: int
 
 
-_PARENT_SETS = tuple_type(ParentSets, float64[::1], float64[::1], *[int64] * 6)
+_PARENT_SETS = tuple_type(ParentSets)
 
 
 @kernel(_PARENT_SETS, seconds=1.0)
@@ -203,24 +192,14 @@ _FIRST_ROOM = 1 << 10
 
 
 class Part(NamedTuple):
-    """A part of filling a slab's tables: what some of the tables take from some pieces.
-
-    Parameters
-    ----------
-    pieces : Pieces
-    children : ndarray of int64
-        Whose tables are filled.
-    begins, ends : bool
-        Whether these are the first, and the last, of the pieces from which they are filled.
-    share : float
-        The share of the time that filling the slab takes.
-    """
+    """A part of filling a slab's tables: what some of the tables take from some pieces."""
 
     pieces: Pieces
-    children: Integers
+    children: I1  # whose tables are filled
+    # whether these are the first, and the last, of the pieces from which they are filled
     begins: bool = True
     ends: bool = True
-    share: float = 1.0
+    share: float = 1.0  # the share of the time that filling the slab takes
 
 
 class SearchColumns:
@@ -460,44 +439,22 @@ _FEWEST_INNER = 2
 
 
 class DrawnStates(NamedTuple):
-    """Some states of a slab, and the families that their best scores follow from.
+    """Some states of a slab, and the families that their best scores follow from."""
 
-    Parameters
-    ----------
-    columns : ndarray of shape (n_states,), int64
-        The masks of the states.
-    child : ndarray of shape (n_states, k), int64
-        Each state's columns, the slab's outer ones first.
-    candidates : ndarray of shape (n_states, k), int64
-        For each child, the mask of the state's other columns.
-    parents : ndarray of shape (n_states, k, 2**(k - 1)), int64
-        The masks of all subsets of the candidates.
-    n_outer : int
-        How many of the columns are outer ones.
-    in_table : ndarray of shape (n_states, k - n_outer), int64
-        For each inner child, the index of its candidates in its table.
-    """
-
-    columns: Integers
-    child: Integers
-    candidates: Integers
-    parents: Integers
-    n_outer: int
-    in_table: Integers
+    columns: I1  # (n_states,): the masks of the states
+    child: I2  # (n_states, k): each state's columns, the slab's outer ones first
+    candidates: I2  # (n_states, k): for each child, the mask of the state's other columns
+    parents: I3  # (n_states, k, 2**(k - 1): the masks of all subsets of the candidates
+    n_outer: int  # how many of the columns are outer ones
+    # (n_states, k - n_outer): for each inner child, the index of its candidates in its table
+    in_table: I2
 
 
 class LocalMaxima(NamedTuple):
-    """The best local score of each column of some states, with parents among its other columns.
+    """The best local score of each column of some states, with parents among its other columns."""
 
-    Parameters
-    ----------
-    scores : ndarray of shape (n_states, k)
-    largest_term : ndarray of shape (n_states, k)
-        The largest magnitude of a number that enters each of them.
-    """
-
-    scores: Floats
-    largest_term: Floats
+    scores: F2  # (n_states, k)
+    largest_term: F2  # (n_states, k): the largest magnitude of a number that enters each of them
 
 
 @cache

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy.typing as npt
 
-from skbn._core.arrays import Floats, Integers
+from skbn._core.arrays import F1, I1, Floats, Integers
 from skbn._core.resources import Threads
 from skbn._exact.fill_kernels import BlockTables
 
@@ -22,42 +22,22 @@ FoundSink = tuple[int, int] | None
 
 
 class RankedParentSets(NamedTuple):
-    """Parent sets of a child, in descending order of their local scores.
+    """Parent sets of a child, in descending order of their local scores."""
 
-    Parameters
-    ----------
-    scores : ndarray of shape (n,), float64
-    inside : ndarray of shape (n,), int64
-        The masks of those parents that are columns of the search, by their numbers there.
-    parents : list of n int
-        The masks of all parents, by their numbers in the user's table.
-    """
-
-    scores: Floats
-    inside: Integers
-    parents: list[int]
+    scores: F1  # (n,)
+    # (n,): the masks of those parents that are columns of the search, by their numbers there
+    inside: I1
+    parents: list[int]  # the masks of all parents, by their numbers in the user's table
 
 
 class Filling(NamedTuple):
-    """The tables of a slab that are to be filled.
-
-    Parameters
-    ----------
-    tables : BlockTables
-    fixed : int
-        The outer columns of the slab's sets.
-    children : ndarray of int64
-        All inner columns, and some outer ones: those whose tables are filled.
-    threads : Threads
-    n_tasks : int
-        Cut the work into at least this many tasks, so that Ctrl-C is handled soon.
-    """
+    """The tables of a slab that are to be filled."""
 
     tables: BlockTables
-    fixed: int
-    children: Integers
+    fixed: int  # the outer columns of the slab's sets
+    children: I1  # all inner columns, and some outer ones: those whose tables are filled
     threads: Threads
-    n_tasks: int
+    n_tasks: int  # cut the work into at least this many tasks, so that Ctrl-C is handled soon
 
 
 class TableSource(Protocol):

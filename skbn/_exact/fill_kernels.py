@@ -23,7 +23,7 @@ import numpy.typing as npt
 from numba import float64, int64
 from numba.extending import intrinsic
 
-from skbn._core.arrays import Floats, Integers
+from skbn._core.arrays import F1, I1
 from skbn._core.compile import inner_kernel, kernel, pasted_kernel, tuple_type
 from skbn._core.subsets import (
     bit_length,
@@ -53,98 +53,55 @@ class Pieces(NamedTuple):
 
     A *piece* has the sets of the same columns that are not inner ones, united with each subset of
     the inner ones. Pieces lie one after the other.
-
-    Parameters
-    ----------
-    of_family, of_parents : ndarray, float64
-        The functions that scores are differences of. Piece i has the columns that `outer` has, and
-        of `varying` those that the bits of i stand for, from the lowest.
-    outer, varying : int
-        Masks of columns that are not inner ones; the lowest bit is the first of them.
-    chosen : int
-        The pieces to go through: those whose number is a subset of this mask.
-    steps : ndarray of shape (n_children,), int64
-        How far it is from a parent set to the family, for each child.
-    has_ruled_out : int
-        Whether there are scores below `LEAST_SCORE`.
     """
 
-    of_family: Floats
-    of_parents: Floats
-    outer: int
+    # the functions that scores are differences of. Piece i has the columns that `outer` has, and of
+    # `varying` those that the bits of i stand for, from the lowest
+    of_family: F1
+    of_parents: F1
+    outer: int  # masks of columns that are not inner ones; the lowest bit is the first of them
     varying: int
-    chosen: int
-    steps: Integers
-    has_ruled_out: int
+    chosen: int  # the pieces to go through: those whose number is a subset of this mask
+    steps: I1  # (n_children,): how far it is from a parent set to the family, for each child
+    has_ruled_out: int  # whether there are scores below `LEAST_SCORE`
 
 
 class ParentRules(NamedTuple):
-    """Masks of the columns that may not, or must, be among each child's parents.
+    """Masks of the columns that may not, or must, be among each child's parents."""
 
-    Parameters
-    ----------
-    forbidden, required : ndarray of shape (n_children,), int64
-    """
-
-    forbidden: Integers
-    required: Integers
+    forbidden: I1  # (n_children,)
+    required: I1  # (n_children,)
 
 
 class BlockTables(NamedTuple):
-    """The tables of a slab.
+    """The tables of a slab."""
 
-    Parameters
-    ----------
-    entries : ndarray, float64 or int64
-        The children's tables one after the other. A table's index is the mask of the parent set's
-        inner columns, with the child's bit removed.
-    starts : ndarray of shape (n_children + 1,), int64
-        Where each child's table starts in `entries`.
-    n_inner : int
-        Number of inner columns; the columns after these are the outer ones.
-    block_bits : int
-        A block has the 2**block_bits sets that differ in these lowest columns only.
-    """
-
+    # the children's tables one after the other. A table's index is the mask of the parent set's
+    # inner columns, with the child's bit removed
     entries: npt.NDArray[Any]
-    starts: Integers
-    n_inner: int
-    block_bits: int
+    starts: I1  # (n_children + 1,): where each child's table starts in `entries`
+    n_inner: int  # number of inner columns; the columns after these are the outer ones
+    block_bits: int  # A block has the 2**block_bits sets that differ in these lowest columns only
 
 
-PIECES = tuple_type(Pieces, float64[::1], float64[::1], int64, int64, int64, int64[::1], int64)
-PARENT_RULES = tuple_type(ParentRules, int64[::1], int64[::1])
+PIECES = tuple_type(Pieces)
+PARENT_RULES = tuple_type(ParentRules)
 BLOCK_TABLES = tuple_type(BlockTables, float64[::1], int64[::1], int64, int64)
 
 
 class BlockFamilies(NamedTuple):
-    """The families of one child that a block of its table takes.
+    """The families of one child that a block of its table takes."""
 
-    Parameters
-    ----------
-    of_family, of_parents : ndarray, float64
-    places : ndarray of int64
-        Where the block's parent sets begin, in each of the pieces that the child may have.
-    n_places : int
-    step : int
-        How far it is from a parent set to the family.
-    child : int
-        Its bit, if this is among the block's.
-    low_odds : ndarray of float64
-        The part of the log odds of the block's families that depends only on the entry's place in
-        the block. Only sums of weights have odds; it may be empty without them.
-    odds : ndarray of float64
-        The same as far as it depends on the piece.
-    """
-
-    of_family: Floats
-    of_parents: Floats
-    places: Integers
+    of_family: F1
+    of_parents: F1
+    places: I1  # where the block's parent sets begin, in each of the pieces that the child may have
     n_places: int
-    step: int
-    child: int
-    low_odds: Floats
-    odds: Floats
+    step: int  # how far it is from a parent set to the family
+    child: int  # its bit, if this is among the block's
+    # the part of the log odds of the block's families that depends only on the entry's place in the
+    # block. Only sums of weights have odds; it may be empty without them
+    low_odds: F1
+    odds: F1  # the same as far as it depends on the piece
 
 
 @intrinsic

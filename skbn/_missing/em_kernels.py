@@ -19,29 +19,19 @@ from typing import NamedTuple
 import numpy as np
 from numba import boolean, float64, int64
 
-from skbn._core.arrays import Floats
+from skbn._core.arrays import F2, F3
 from skbn._core.compile import inner_kernel, kernel, pasted_kernel, tuple_type
 from skbn._missing.incomplete_rows import PatternedRows
 
 
 class Moments(NamedTuple):
-    """The parameters of a network, and what they say of the complete rows.
+    """The parameters of a network, and what they say of the complete rows."""
 
-    Parameters
-    ----------
-    expected_mean : ndarray of shape (n_groups, m), float64
-        That of the rows of each group.
-    scatter : ndarray of shape (n_groups, m, m), float64
-        The expected scatter of the complete rows about their expected mean.
-    mean : ndarray of shape (n_target_sets, m), float64
-        Where the arrows into these targets are cut.
-    covariance : ndarray of shape (n_target_sets, m, m), float64
-    """
-
-    expected_mean: Floats
-    scatter: Floats
-    mean: Floats
-    covariance: Floats
+    expected_mean: F2  # (n_groups, m): that of the rows of each group
+    # (n_groups, m, m): the expected scatter of the complete rows about their expected mean
+    scatter: F3
+    mean: F2  # (n_target_sets, m): where the arrows into these targets are cut
+    covariance: F3  # (n_target_sets, m, m)
 
 
 # A column that leaves a smaller share of its variance on others is determined by them: its
@@ -478,13 +468,9 @@ def log_density_of_unit_rows(covariance):
 
 
 @kernel(
-    tuple_type(
-        PatternedRows,
-        *(float64[:, ::1], float64[::1], boolean[:, ::1], int64[::1]),
-        *(boolean[:, ::1], int64[::1], int64[::1], boolean[:, ::1]),
-    ),
+    tuple_type(PatternedRows),
     *(int64[::1], boolean[:, ::1], float64, float64, float64, int64),
-    tuple_type(Moments, float64[:, ::1], float64[:, :, ::1], float64[:, ::1], float64[:, :, ::1]),
+    tuple_type(Moments),
     seconds=5.0,
 )
 def maximise_likelihood(rows, order, is_parent, prior, tolerance, before, most, moments):

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import helmert
 
-from skbn._core.arrays import Booleans, Floats, Integers
+from skbn._core.arrays import B2, F1, F2, I1, Booleans, Floats, Integers
 from skbn._data.degenerate_columns import constants_error
 from skbn._regressions.least_squares import triangular_factor
 
@@ -28,36 +28,16 @@ _SMALLEST_SPREAD, _LARGEST_SPREAD = 1e-150, 1e150
 
 
 class PatternedRows(NamedTuple):
-    """Rows with holes, those of a pattern of holes and of a set of targets side by side.
+    """Rows with holes, those of a pattern of holes and of a set of targets side by side."""
 
-    Parameters
-    ----------
-    values : ndarray of shape (k, m), float64
-        0 where a value is missing.
-    weight : ndarray of shape (k,), float64
-        How often each row counts.
-    observed : ndarray of shape (n_patterns, m), bool
-        Which columns each pattern of holes leaves.
-    starts : ndarray of shape (n_patterns + 1,), int64
-        Where the rows of each pattern start, and where they end.
-    targets : ndarray of shape (n_target_sets, m), bool
-        Which columns were set together, and are not modelled there.
-    targets_of : ndarray of shape (n_patterns,), int64
-        The set of targets of each pattern, ascending.
-    group_of : ndarray of shape (m,), int64
-        The group of rows by which each column's parameters are estimated.
-    counts : ndarray of shape (n_groups, n_target_sets), bool
-        Which sets of targets each group has the rows of.
-    """
-
-    values: Floats
-    weight: Floats
-    observed: Booleans
-    starts: Integers
-    targets: Booleans
-    targets_of: Integers
-    group_of: Integers
-    counts: Booleans
+    values: F2  # (k, m): 0 where a value is missing
+    weight: F1  # (k,): how often each row counts
+    observed: B2  # (n_patterns, m): which columns each pattern of holes leaves
+    starts: I1  # (n_patterns + 1,): where the rows of each pattern start, and where they end
+    targets: B2  # (n_target_sets, m): which columns were set together, and are not modelled there
+    targets_of: I1  # (n_patterns,): the set of targets of each pattern, ascending
+    group_of: I1  # (m,): the group of rows by which each column's parameters are estimated
+    counts: B2  # (n_groups, n_target_sets): which sets of targets each group has the rows of
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
-from skbn._core.arrays import Floats, finite_number
+from skbn._core.arrays import F1, Floats, finite_number
 from skbn._core.graphs import propagate
 from skbn._core.subsets import bits_of, mask_of, members_of
 from skbn._core.text import must_be, readable_name, readable_value
@@ -327,32 +327,15 @@ def readable_cause(cause: Any) -> str:
 
 
 class Intervention(NamedTuple):
-    """An intervention and an outcome, over the columns of nodes.
+    """An intervention and an outcome, over the columns of nodes."""
 
-    Parameters
-    ----------
-    shown : tuple
-        The cause and the outcome as they are shown.
-    nodes : Nodes
-    causes : list of int
-        The nodes that are set.
-    reading : Combination
-        The outcome.
-    held : list of int
-        The columns of the causes.
-    shift : ndarray of shape (n_columns,)
-        By how much.
-    weights : ndarray of shape (n_columns,)
-        The outcome is the sum of the columns with these weights.
-    """
-
-    shown: tuple[Any, Any]
+    shown: tuple[Any, Any]  # the cause and the outcome as they are shown
     nodes: Nodes
-    causes: list[int]
-    reading: Combination
-    held: list[int]
-    shift: Floats
-    weights: Floats
+    causes: list[int]  # the nodes that are set
+    reading: Combination  # the outcome
+    held: list[int]  # the columns of the causes
+    shift: F1  # (n_columns,): by how much
+    weights: F1  # (n_columns,): the outcome is the sum of the columns with these weights
 
     @property
     def change(self) -> Combination:

@@ -14,7 +14,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from skbn._core.arrays import Booleans, Floats, Names
+from skbn._core.arrays import F1, F2, Booleans, Floats, Names
 from skbn._core.graphs import LinearModel, equilibrated, propagate, require_finite
 from skbn._core.resources import one_blas_thread
 from skbn._core.subsets import bits_of
@@ -26,20 +26,11 @@ from skbn._regressions.least_squares import solve_triangular, triangular_factor
 
 
 class NetworkParameters(NamedTuple):
-    """The parameters of a network of m columns.
+    """The parameters of a network of m columns."""
 
-    Parameters
-    ----------
-    coef : ndarray of shape (m, m)
-        ``coef[i, j]`` is the weight of the edge i -> j, or 0 without an edge.
-    mean : ndarray of shape (m,)
-        The intercepts are ``mean - mean @ coef``.
-    noise_variance : ndarray of shape (m,)
-    """
-
-    coef: Floats
-    mean: Floats
-    noise_variance: Floats
+    coef: F2  # (m, m): ``coef[i, j]`` is the weight of the edge i -> j, or 0 without an edge
+    mean: F1  # (m,): the intercepts are ``mean - mean @ coef``
+    noise_variance: F1  # (m,)
 
 
 def estimate_model(

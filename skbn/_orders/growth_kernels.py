@@ -3,17 +3,15 @@
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
-from numba import boolean, float64, int16, int64
+from numba import int64
 
+from skbn._core.arrays import B1, F1, I1, I2, S2
 from skbn._core.compile import inner_kernel, kernel, tuple_type
 from skbn._orders.insertion_kernels import STATE, set_available
 from skbn._orders.list_kernels import LISTS, first_fit, has
 from skbn._orders.refit_kernels import gains_by, least_explained, refit
 from skbn._orders.regression_kernels import (
-    FAMILY,
     LEAST_PIVOT,
-    REGRESSIONS,
     Family,
     Regressions,
     own_score,
@@ -22,54 +20,27 @@ from skbn._orders.regression_kernels import (
 
 
 class Growth(NamedTuple):
-    """How families grow, and scratch.
-
-    Parameters
-    ----------
-    regressions : Regressions
-    family : Family
-        Scratch.
-    is_open : ndarray of shape (m,), bool
-        Scratch: which columns may be parents.
-    members : ndarray of shape (m,), int64
-        Scratch: the parents that the order as it is leads to.
-    changes : ndarray of shape (m,), int64
-        Scratch: the columns that are moved past the child one at a time.
-    max_parents : int
-    least : float
-        Smaller differences of scores are rounding.
-    """
+    """How families grow, and scratch."""
 
     regressions: Regressions
-    family: Family
-    is_open: npt.NDArray[np.bool_]
-    members: npt.NDArray[np.int64]
-    changes: npt.NDArray[np.int64]
+    family: Family  # scratch
+    is_open: B1  # (m,): scratch: which columns may be parents
+    members: I1  # (m,): scratch: the parents that the order as it is leads to
+    changes: I1  # (m,): scratch: the columns that are moved past the child one at a time
     max_parents: int
-    least: float
+    least: float  # smaller differences of scores are rounding
 
 
 class Found(NamedTuple):
-    """The families found that score higher than all listed ones of the same columns.
+    """The families found that score higher than all listed ones of the same columns."""
 
-    Parameters
-    ----------
-    parents : ndarray of shape (most, width), int16
-        Padded with -1. When it is full, no more are kept.
-    scores : ndarray of shape (most,), float64
-    available : ndarray of shape (1, n_words), int64
-        Scratch: the bits of the open columns.
-    """
-
-    parents: npt.NDArray[np.int16]
-    scores: npt.NDArray[np.float64]
-    available: npt.NDArray[np.int64]
+    parents: S2  # (most, width): padded with -1. When it is full, no more are kept
+    scores: F1  # (most,)
+    available: I2  # (1, n_words): scratch: the bits of the open columns
 
 
-GROWTH = tuple_type(
-    Growth, REGRESSIONS, FAMILY, boolean[::1], int64[::1], int64[::1], int64, float64
-)
-FOUND = tuple_type(Found, int16[:, ::1], float64[::1], int64[:, ::1])
+GROWTH = tuple_type(Growth)
+FOUND = tuple_type(Found)
 
 
 @kernel(LISTS, STATE, GROWTH, FOUND, int64, seconds=7)

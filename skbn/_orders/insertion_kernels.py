@@ -6,10 +6,8 @@ A kernel sees the families through `Lists`, and an order through `State`.
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
-from numba import boolean, float64, int64
 
-from skbn._core.arrays import Integers
+from skbn._core.arrays import B1, I1, I2, Integers
 from skbn._core.compile import inner_kernel, kernel, pasted_kernel, tuple_type
 from skbn._core.random_numbers import random_below
 from skbn._core.subsets import popcount
@@ -18,28 +16,15 @@ from skbn._orders.perturbation_kernels import draw_insertion, draw_surroundings
 
 
 class State(NamedTuple):
-    """An order of the columns, and what follows from it.
+    """An order of the columns, and what follows from it."""
 
-    Parameters
-    ----------
-    order, position : ndarray of shape (m,), int64
-        The column at each position, and the position of each column.
-    available : ndarray of shape (m + 1, n_words), int64
-        The bits of the columns that precede each column. The last row is scratch.
-    chosen : ndarray of shape (m,), int64
-        The first family of each column whose parents all precede it.
-    is_marked : ndarray of shape (m,), bool
-        Whether an insertion of each column must be tried again.
-    marked : ndarray of shape (m + 1,), int64
-        The number of marked columns, and then these.
-    """
-
-    order: Integers
-    position: Integers
-    available: Integers
-    chosen: Integers
-    is_marked: npt.NDArray[np.bool_]
-    marked: Integers
+    order: I1  # (m,): the column at each position, and the position of each column
+    position: I1  # (m,)
+    # (m + 1, n_words): the bits of the columns that precede each column. The last row is scratch
+    available: I2
+    chosen: I1  # (m,): the first family of each column whose parents all precede it
+    is_marked: B1  # (m,): whether an insertion of each column must be tried again
+    marked: I1  # (m + 1,): the number of marked columns, and then these
 
 
 class Limits(NamedTuple):
@@ -57,10 +42,8 @@ class Limits(NamedTuple):
     least: float
 
 
-STATE = tuple_type(
-    State, int64[::1], int64[::1], int64[:, ::1], int64[::1], boolean[::1], int64[::1]
-)
-LIMITS = tuple_type(Limits, int64, float64)
+STATE = tuple_type(State)
+LIMITS = tuple_type(Limits)
 
 
 def state_of(order: Integers, lists: Lists) -> State:

@@ -3,10 +3,9 @@
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
-from numba import boolean, float64, int16, int32, int64
+from numba import boolean, int64
 
-from skbn._core.arrays import Integers
+from skbn._core.arrays import F1, I1, I2, J2, S2
 from skbn._core.compile import inner_kernel, kernel, tuple_type
 
 # Families in a block, which is skipped as a whole if it has common parents that are not available.
@@ -15,44 +14,27 @@ _BLOCK, _ONE = np.uint64(BLOCK), np.uint64(1)
 
 
 class Lists(NamedTuple):
-    """The listed families of all columns.
+    """The listed families of all columns."""
 
-    Parameters
-    ----------
-    starts : ndarray of shape (m + 1,), int64
-        The families of child x are ``starts[x]``, ..., ``starts[x + 1] - 1``, best first, and a
-        multiple of `BLOCK`. The last ones have no parents.
-    sets : ndarray of shape (n, n_words), int64
-        The bits of each family's parents, 64 to a word.
-    common : ndarray of shape (n // BLOCK, n_words), int64
-        The bits that all families of a block have in common.
-    scores : ndarray of shape (n,), float64
-    columns : ndarray of shape (m, 64 * n_words), int16
-        ``columns[x, b]`` is the column of bit b in the families of x, -1 if there is none.
-    bits : ndarray of shape (m, m), int16
-        ``bits[x, y]`` is the bit of column y in the families of x, -1 if it is in none.
-    bits_in : ndarray of shape (m, m), int16
-        The same, transposed: ``bits_in[x, y]`` is the bit of x in the families of y.
-    firsts, firsts_in : ndarray of shape (m, m), int32
-        ``firsts[x, y]`` is the first family of x that y is in; ``firsts_in`` is its transpose.
-    """
-
-    starts: Integers
-    sets: Integers
-    common: Integers
-    scores: npt.NDArray[np.float64]
-    columns: npt.NDArray[np.int16]
-    bits: npt.NDArray[np.int16]
-    bits_in: npt.NDArray[np.int16]
-    firsts: npt.NDArray[np.int32]
-    firsts_in: npt.NDArray[np.int32]
+    # (m + 1,): the families of child x are ``starts[x]``, ..., ``starts[x + 1] - 1``, best first,
+    # and a multiple of `BLOCK`. The last ones have no parents
+    starts: I1
+    sets: I2  # (n, n_words): the bits of each family's parents, 64 to a word
+    common: I2  # (n // BLOCK, n_words): the bits that all families of a block have in common
+    scores: F1  # (n,)
+    # (m, 64 * n_words): ``columns[x, b]`` is the column of bit b in the families of x, -1 if there
+    # is none
+    columns: S2
+    # (m, m): ``bits[x, y]`` is the bit of column y in the families of x, -1 if it is in none
+    bits: S2
+    # (m, m): the same, transposed: ``bits_in[x, y]`` is the bit of x in the families of y
+    bits_in: S2
+    # (m, m): ``firsts[x, y]`` is the first family of x that y is in; ``firsts_in`` is its transpose
+    firsts: J2
+    firsts_in: J2  # (m, m)
 
 
-LISTS = tuple_type(
-    Lists,
-    *(int64[::1], int64[:, ::1], int64[:, ::1], float64[::1]),
-    *(int16[:, ::1], int16[:, ::1], int16[:, ::1], int32[:, ::1], int32[:, ::1]),
-)
+LISTS = tuple_type(Lists)
 
 
 @inner_kernel

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from skbn._core.arrays import Integers
+from skbn._core.arrays import I1, Integers
 from skbn._orders.placement_kernels import Fitting, Kept, Placement
 from skbn._orders.regression_kernels import Regressions, family_scratch
 from skbn._orders.walk_kernels import place_and_perturb
@@ -26,16 +26,9 @@ _TRIES = 200
 
 
 class Placed(NamedTuple):
-    """An order with its families.
+    """An order with its families."""
 
-    Parameters
-    ----------
-    order : ndarray of shape (m,), int64
-    parents : list of m lists of int
-    score : float
-    """
-
-    order: Integers
+    order: I1  # (m,)
     parents: list[list[int]]
     score: float
 

@@ -7,15 +7,11 @@ refitted from what they are, and only if they lose a parent by it, or would gain
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
-from numba import boolean, float32, float64, int64
 
-from skbn._core.arrays import Booleans, Floats, Integers
+from skbn._core.arrays import B1, B2, F1, G2, I1, I2
 from skbn._core.compile import inlined_kernel, inner_kernel, tuple_type
 from skbn._orders.refit_kernels import least_explained, refit
 from skbn._orders.regression_kernels import (
-    FAMILY,
-    REGRESSIONS,
     Family,
     Regressions,
     own_score,
@@ -25,107 +21,53 @@ from skbn._orders.regression_kernels import (
 
 
 class Fitting(NamedTuple):
-    """How families are refitted, and scratch.
-
-    Parameters
-    ----------
-    regressions : Regressions
-    family, other : Family
-        Scratch: of the column that moves, and of one that it passes.
-    is_open, is_open_to_other : ndarray of shape (m,), bool
-        Scratch: which columns may be their parents.
-    related : ndarray of shape (m,), int64
-        Scratch: columns that a perturbation moves.
-    is_required : ndarray of shape (m,), bool
-        Whether each column must be a parent of another one.
-    first : int
-        The columns before this position stay there. They have families without parents.
-    max_parents : int
-        At most the `width` of a family.
-    least : float
-        Smaller differences of scores are rounding.
-    """
+    """How families are refitted, and scratch."""
 
     regressions: Regressions
-    family: Family
+    family: Family  # scratch: of the column that moves, and of one that it passes
     other: Family
-    is_open: Booleans
-    is_open_to_other: Booleans
-    related: Integers
-    is_required: Booleans
-    first: int
-    max_parents: int
-    least: float
+    is_open: B1  # (m,): scratch: which columns may be their parents
+    is_open_to_other: B1  # (m,)
+    related: I1  # (m,): scratch: columns that a perturbation moves
+    is_required: B1  # (m,): whether each column must be a parent of another one
+    first: int  # the columns before this position stay there. They have families without parents
+    max_parents: int  # at most the `width` of a family
+    least: float  # smaller differences of scores are rounding
 
 
 class Placement(NamedTuple):
-    """An order of the columns, and their families in it.
+    """An order of the columns, and their families in it."""
 
-    Parameters
-    ----------
-    order, position : ndarray of shape (m,), int64
-        The column at each position, and the position of each column; m before it is placed.
-    parents : ndarray of shape (m, width), int64
-    n_parents : ndarray of shape (m,), int64
-    scores, tops : ndarray of shape (m,), float64
-        The score of each family, and the highest one that was seen of the column.
-    left : ndarray of shape (m,), float64
-        What the family of each column leaves of its square.
-    gains : ndarray of shape (m, m), float32
-        ``gains[y, x]`` is what the family of x gains by y, wherever y is: 0 if nothing, and
-        infinity if y is a parent.
-    has_gain : ndarray of shape (m, m), bool
-        ``has_gain[x, y]`` is whether ``gains[y, x]`` is not 0. Few are, in sparse networks.
-    is_marked : ndarray of shape (m,), bool
-        Whether another position of each column must be tried.
-    marked : ndarray of shape (m + 1,), int64
-        The number of marked columns, and then these.
-    """
-
-    order: Integers
-    position: Integers
-    parents: Integers
-    n_parents: Integers
-    scores: Floats
-    tops: Floats
-    left: Floats
-    gains: npt.NDArray[np.float32]
-    has_gain: Booleans
-    is_marked: Booleans
-    marked: Integers
+    # (m,): the column at each position, and the position of each column; m before it is placed
+    order: I1
+    position: I1  # (m,)
+    parents: I2  # (m, width)
+    n_parents: I1  # (m,)
+    scores: F1  # (m,): the score of each family, and the highest one that was seen of the column
+    tops: F1  # (m,)
+    left: F1  # (m,): what the family of each column leaves of its square
+    # (m, m): ``gains[y, x]`` is what the family of x gains by y, wherever y is: 0 if nothing, and
+    # infinity if y is a parent
+    gains: G2
+    # (m, m): ``has_gain[x, y]`` is whether ``gains[y, x]`` is not 0. Few are, in sparse networks
+    has_gain: B2
+    is_marked: B1  # (m,): whether another position of each column must be tried
+    marked: I1  # (m + 1,): the number of marked columns, and then these
 
 
 class Kept(NamedTuple):
-    """An order with its families, to go back to.
+    """An order with its families, to go back to."""
 
-    Parameters
-    ----------
-    order, parents, n_parents
-        As in `Placement`. Only the families of the changed columns are kept.
-    is_changed : ndarray of shape (m,), bool
-    changed : ndarray of shape (m + 1,), int64
-        The number of changed columns, and then these.
-    """
-
-    order: Integers
-    parents: Integers
-    n_parents: Integers
-    is_changed: Booleans
-    changed: Integers
+    order: I1  # as in `Placement`. Only the families of the changed columns are kept
+    parents: I2
+    n_parents: I1
+    is_changed: B1  # (m,)
+    changed: I1  # (m + 1,): the number of changed columns, and then these
 
 
-FITTING = tuple_type(
-    Fitting,
-    *(REGRESSIONS, FAMILY, FAMILY, boolean[::1], boolean[::1]),
-    *(int64[::1], boolean[::1], int64, int64, float64),
-)
-PLACEMENT = tuple_type(
-    Placement,
-    *(int64[::1], int64[::1], int64[:, ::1], int64[::1]),
-    *(float64[::1], float64[::1], float64[::1]),
-    *(float32[:, ::1], boolean[:, ::1], boolean[::1], int64[::1]),
-)
-KEPT = tuple_type(Kept, int64[::1], int64[:, ::1], int64[::1], boolean[::1], int64[::1])
+FITTING = tuple_type(Fitting)
+PLACEMENT = tuple_type(Placement)
+KEPT = tuple_type(Kept)
 
 
 @inlined_kernel

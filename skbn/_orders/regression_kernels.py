@@ -9,10 +9,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
-from numba import boolean, float64, int64
+from numba import float64, int64
 
-from skbn._core.arrays import Floats
+from skbn._core.arrays import B2, F1, F2, I1
 from skbn._core.compile import inlined_kernel, inner_kernel, kernel, tuple_type
 from skbn._core.subsets import popcount
 
@@ -22,65 +21,32 @@ LEAST_PIVOT = 1e-12
 
 
 class Regressions(NamedTuple):
-    """What the scores of all families follow from.
+    """What the scores of all families follow from."""
 
-    Parameters
-    ----------
-    products : ndarray of shape (m, m), float64
-        Products of the columns, which are centred and of unit norm.
-    offsets : ndarray of shape (m,), float64
-        What the unit of each column adds to log-determinants.
-    tables : ndarray of shape (3, m), float64
-        The criterion's tables c, a0 and a1 by the number of parents.
-    may_be_parent : ndarray of shape (m, m), bool
-        Row x has the columns that the constraints allow as parents of x.
-    must_be_parent : ndarray of shape (m, m), bool
-    """
-
-    products: Floats
-    offsets: Floats
-    tables: Floats
-    may_be_parent: npt.NDArray[np.bool_]
-    must_be_parent: npt.NDArray[np.bool_]
+    products: F2  # (m, m): products of the columns, which are centred and of unit norm
+    offsets: F1  # (m,): what the unit of each column adds to log-determinants
+    tables: F2  # (3, m): the criterion's tables c, a0 and a1 by the number of parents
+    may_be_parent: B2  # (m, m): row x has the columns that the constraints allow as parents of x
+    must_be_parent: B2  # (m, m)
 
 
 class Family(NamedTuple):
-    """A child and its parents, with what these leave of all columns. Scratch of m columns.
+    """A child and its parents, with what these leave of all columns. Scratch of m columns."""
 
-    Parameters
-    ----------
-    members : ndarray of shape (width,), int64
-        The parents, in the order in which they came.
-    factor : ndarray of shape (width, m), float64
-        Row t is what column ``members[t]``, freed of the parents before it and of unit norm,
-        has in common with each column.
-    left : ndarray of shape (m,), float64
-        What the parents leave of the square of each column; infinite for the parents, so that no
-        search for a further parent finds them.
-    shared : ndarray of shape (m,), float64
-        The product of each column and the child, both freed of the parents.
-    log_det : ndarray of shape (1,), float64
-        The log-determinant of the parents.
-    inverse : ndarray of shape (width + 1, width + 1), float64
-        Scratch.
-    """
-
-    members: npt.NDArray[np.int64]
-    factor: Floats
-    left: Floats
-    shared: Floats
-    log_det: Floats
-    inverse: Floats
+    members: I1  # (width,): the parents, in the order in which they came
+    # (width, m): row t is what column ``members[t]``, freed of the parents before it and of unit
+    # norm, has in common with each column
+    factor: F2
+    # (m,): what the parents leave of the square of each column; infinite for the parents, so that
+    # no search for a further parent finds them
+    left: F1
+    shared: F1  # (m,): the product of each column and the child, both freed of the parents
+    log_det: F1  # (1,): the log-determinant of the parents
+    inverse: F2  # (width + 1, width + 1): scratch
 
 
-REGRESSIONS = tuple_type(
-    Regressions,
-    *(float64[:, ::1], float64[::1], float64[:, ::1], boolean[:, ::1], boolean[:, ::1]),
-)
-FAMILY = tuple_type(
-    Family,
-    *(int64[::1], float64[:, ::1], float64[::1], float64[::1], float64[::1], float64[:, ::1]),
-)
+REGRESSIONS = tuple_type(Regressions)
+FAMILY = tuple_type(Family)
 
 
 def family_scratch(m: int, width: int) -> Family:

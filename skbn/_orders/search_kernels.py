@@ -3,9 +3,9 @@
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from numba import boolean, float64, int64, uint64
 
+from skbn._core.arrays import F1, I1
 from skbn._core.compile import inner_kernel, kernel, tuple_type
 from skbn._core.random_numbers import uniform
 from skbn._orders.insertion_kernels import (
@@ -21,24 +21,14 @@ from skbn._orders.perturbation_kernels import draw_loss
 
 
 class Best(NamedTuple):
-    """What a search from one start keeps.
+    """What a search from one start keeps."""
 
-    Parameters
-    ----------
-    kept : State
-        The order that perturbations begin with; its marks are not used.
-    order : ndarray of shape (m,), int64
-        The best order found.
-    totals : ndarray of shape (2,), float64
-        The scores of both.
-    """
-
-    kept: State
-    order: npt.NDArray[np.int64]
-    totals: npt.NDArray[np.float64]
+    kept: State  # the order that perturbations begin with; its marks are not used
+    order: I1  # (m,): the best order found
+    totals: F1  # (2,): the scores of both
 
 
-BEST = tuple_type(Best, STATE, int64[::1], float64[::1])
+BEST = tuple_type(Best)
 
 
 @kernel(LISTS, STATE, int64, float64, boolean, uint64[::1], int64)

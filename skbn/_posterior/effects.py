@@ -29,7 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 from skbn._chains.convergence import batches_of_states, errors_of_batches
-from skbn._core.arrays import Booleans, Floats, Integers, Random
+from skbn._core.arrays import F2, I1, Booleans, Floats, Integers, Random
 from skbn._core.columns import column_number, named_nodes
 from skbn._core.compile import compile_kernels
 from skbn._core.resources import one_blas_thread, require_memory
@@ -479,34 +479,19 @@ class TotalEffects(TableRepr):
 
 
 class KnownPaths(NamedTuple):
-    """What is known of paths without samples, and how samples depend on each other.
+    """What is known of paths without samples, and how samples depend on each other."""
 
-    Parameters
-    ----------
-    probability : ndarray of shape (m, m)
-        At [i, j], the probability of a path from node i to node j, NaN where it is not known.
-    error : ndarray of shape (m, m)
-        Its standard error.
-    batches : Batches
-    """
-
-    probability: Floats
-    error: Floats
+    # (m, m): at [i, j], the probability of a path from node i to node j, NaN where it is not known
+    probability: F2
+    error: F2  # (m, m): its standard error
     batches: Batches
 
 
 class Batches(NamedTuple):
-    """Sampled networks that depend on each other, in batches whose means give standard errors.
+    """Sampled networks that depend on each other, in batches whose means give standard errors."""
 
-    Parameters
-    ----------
-    of_network : ndarray of shape (n,), int
-        The number of each network's batch; empty if networks are independent.
-    errors_of : callable
-        Returns the standard errors of the mean of batches from their means, (n_batches, ...).
-    """
-
-    of_network: Integers
+    of_network: I1  # (n,): the number of each network's batch; empty if networks are independent
+    # returns the standard errors of the mean of batches from their means, (n_batches, ...)
     errors_of: Callable[[Floats], Floats]
 
     @classmethod

@@ -12,7 +12,7 @@ import numpy as np
 from numba import float64, int64
 from numba.extending import register_jitable
 
-from skbn._core.arrays import Floats, Integers
+from skbn._core.arrays import F1, F2, I1, Floats, Integers
 from skbn._core.compile import inner_kernel, kernel, pasted_kernel, tuple_type
 from skbn._core.extended_floats import (
     WIDE,
@@ -48,36 +48,20 @@ def sum_zeta(table, first_bit, last_bit, wide):
 
 
 class WeighedFamilies(NamedTuple):
-    """The families of a group's columns, and the prior odds of their edges.
+    """The families of a group's columns, and the prior odds of their edges."""
 
-    Parameters
-    ----------
-    of_family, of_parents : ndarray of shape (2**m,), float64
-        What local scores are differences of.
-    forbidden, required : ndarray of shape (n_children,), int64
-        See `ParentRules`, whose place they take.
-    low_odds : ndarray of shape (n_children, block) or (1, block), float64
-        What the parents among the block's columns add to a child's score, by the place in the
-        block's part of its table. One row stands for all children.
-    single_odds : ndarray of shape (n_children, m), float64
-        What each other parent adds.
-    block_bits : int
-    """
-
-    of_family: Floats
-    of_parents: Floats
-    forbidden: Integers
-    required: Integers
-    low_odds: Floats
-    single_odds: Floats
+    of_family: F1  # (2**m,): what local scores are differences of
+    of_parents: F1  # (2**m,)
+    forbidden: I1  # (n_children,): see `ParentRules`, whose place they take
+    required: I1  # (n_children,)
+    # (n_children, block): what the parents among the block's columns add to a child's score, by the
+    # place in the block's part of its table. One row stands for all children
+    low_odds: F2
+    single_odds: F2  # (n_children, m): what each other parent adds
     block_bits: int
 
 
-_FAMILIES = tuple_type(
-    WeighedFamilies,
-    *(float64[::1], float64[::1], int64[::1], int64[::1]),
-    *(float64[:, ::1], float64[:, ::1], int64),
-)
+_FAMILIES = tuple_type(WeighedFamilies)
 _BLOCK_TABLES = tuple_type(BlockTables, int64[::1], int64[::1], int64, int64)
 
 

@@ -22,7 +22,7 @@ from llvmlite import ir
 from numba import float64, int64, types
 from numba.extending import intrinsic, register_jitable
 
-from skbn._core.arrays import Floats, Integers
+from skbn._core.arrays import F1, I1
 from skbn._core.compile import inner_kernel, kernel, pasted_kernel, tuple_type
 from skbn._core.extended_floats import WIDE, is_zero, wide_as_double, wide_from_double
 from skbn._core.resources import allocate
@@ -53,66 +53,35 @@ ROW_BITS = 8
 
 
 class InnerParts(NamedTuple):
-    """Memory for what belongs to each inner part of S, and so to each row.
+    """Memory for what belongs to each inner part of S, and so to each row."""
 
-    Parameters
-    ----------
-    factors : ndarray, float64
-        The mantissas of the products of weights.
-    exponents : ndarray, int64
-        Their exponents, without bias and not shifted.
-    starts : ndarray, int64
-        Where the rows start.
-    least : ndarray, int64
-        What a number of the row must exceed, by its shifted exponent, to be more than 0.
-    sums : ndarray, float64
-        The sum of the terms of each row.
-    """
-
-    factors: Floats
-    exponents: Integers
-    starts: Integers
-    least: Integers
-    sums: Floats
+    factors: F1  # the mantissas of the products of weights
+    exponents: I1  # their exponents, without bias and not shifted
+    starts: I1  # where the rows start
+    least: I1  # what a number of the row must exceed, by its shifted exponent, to be more than 0
+    sums: F1  # the sum of the terms of each row
 
 
 class OuterParts(NamedTuple):
-    """Memory for what belongs to each outer part of S, and so to a place in each row.
+    """Memory for what belongs to each outer part of S, and so to a place in each row."""
 
-    Parameters
-    ----------
-    mantissas : ndarray, float64
-    exponents : ndarray, int64
-        The mantissas and the shifted exponents of the products of weights.
-    sums : ndarray, float64
-        The sums of terms over all rows.
-    """
-
-    mantissas: Floats
-    exponents: Integers
-    sums: Floats
+    mantissas: F1
+    exponents: I1  # the mantissas and the shifted exponents of the products of weights
+    sums: F1  # the sums of terms over all rows
 
 
 class Memory(NamedTuple):
-    """The memory in which a task works.
+    """The memory in which a task works."""
 
-    Parameters
-    ----------
-    rows : ndarray, int64
-        A row for each set of inner columns.
-    inner : InnerParts
-    outer : OuterParts
-    """
-
-    rows: Integers
+    rows: I1  # A row for each set of inner columns
     inner: InnerParts
     outer: OuterParts
 
 
 _floats, _integers = float64[::1], int64[::1]
-_INNER = tuple_type(InnerParts, _floats, _integers, _integers, _integers, _floats)
-_OUTER = tuple_type(OuterParts, _floats, _integers, _floats)
-MEMORY = tuple_type(Memory, _integers, _INNER, _OUTER)
+_INNER = tuple_type(InnerParts)
+_OUTER = tuple_type(OuterParts)
+MEMORY = tuple_type(Memory)
 
 
 def new_memory(n_inner: int, n_free: int) -> Memory:

@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import gammaln
 
-from skbn._core.arrays import Floats, Integers, Random
+from skbn._core.arrays import F2, F3, I2, Floats, Integers, Random
 from skbn._core.subsets import members_of, parents_of_masks
 from skbn._core.text import readable_value
 from skbn._data.nodes import Nodes
@@ -73,20 +73,11 @@ class FamilyPosteriors:
 
 
 class SampledNetworks(NamedTuple):
-    """Networks that were sampled from the posterior of one table.
+    """Networks that were sampled from the posterior of one table."""
 
-    Parameters
-    ----------
-    groups : sequence of GroupStatistics
-        Those of the table: all columns.
-    criterion : Criterion
-    parents : ndarray of shape (n, m), int64 or object
-        The masks of the parents of each node, or of each column.
-    """
-
-    groups: Groups
+    groups: Groups  # those of the table: all columns
     criterion: Criterion
-    parents: Integers
+    parents: I2  # (n, m): the masks of the parents of each node, or of each column
 
     def portions(self, nodes: Nodes) -> Iterator[tuple[Integers, Self]]:
         """Yield the masks of some networks at a time, and these as networks of columns."""
@@ -99,26 +90,16 @@ class SampledNetworks(NamedTuple):
 
 
 class CoefficientDraws(NamedTuple):
-    """Coefficients that were drawn from their posteriors, one draw for each network.
+    """Coefficients that were drawn from their posteriors, one draw for each network."""
 
-    Parameters
-    ----------
-    coef : ndarray of shape (n_dags, m, m)
-        At [k, i, j], the coefficient of the edge i -> j of network k, or 0 without an edge.
-    expected : ndarray of shape (n_dags, m, m)
-        Their posterior means, given the network.
-    noise_deviation : ndarray of shape (n_dags, m)
-        The noises' standard deviations.
-    mean_deviation : ndarray of shape (n_dags, m)
-        How far a child's mean is from its posterior mean where its parents are at theirs.
-    least_freedom : float
-        The fewest degrees of freedom of a family with parents, infinite if there is none.
-    """
-
-    coef: Floats
-    expected: Floats
-    noise_deviation: Floats
-    mean_deviation: Floats
+    # (n_dags, m, m): at [k, i, j], the coefficient of the edge i -> j of network k, or 0 without an
+    # edge
+    coef: F3
+    expected: F3  # (n_dags, m, m): their posterior means, given the network
+    noise_deviation: F2  # (n_dags, m): the noises' standard deviations
+    # (n_dags, m): how far a child's mean is from its posterior mean where its parents are at theirs
+    mean_deviation: F2
+    # the fewest degrees of freedom of a family with parents, infinite if there is none
     least_freedom: float
 
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from numba import float64, int64, uint64
 from numba.extending import register_jitable
 
-from skbn._core.arrays import Floats, Integers
+from skbn._core.arrays import F1, I1, I2
 from skbn._core.compile import inner_kernel, kernel, tuple_type
 from skbn._core.extended_floats import WIDE, is_zero, wide_as_double, wide_product
 from skbn._core.random_numbers import first_above, uniform
@@ -40,27 +40,15 @@ _NEGLIGIBLE = 2.0**-400
 
 
 class OrderWalks(NamedTuple):
-    """How far the walks back along the samples' orders have come.
-
-    Parameters
-    ----------
-    states : ndarray of shape (n_samples,), uint64
-    columns : ndarray of shape (n_samples,), int64
-        The columns W that are left; at first, all.
-    next_sinks : ndarray of shape (n_samples,), int64
-        The next sink to try; at first, 0.
-    targets : ndarray of shape (n_samples,), float64
-        A random share of F[W] less the weights of the sinks that were tried, in units of F[W]'s
-        power of two; at first negative, which asks for a new one.
-    candidates : ndarray of shape (n_columns, n_samples), int64
-        Set to the columns before each column.
-    """
+    """How far the walks back along the samples' orders have come."""
 
     states: States
-    columns: Integers
-    next_sinks: Integers
-    targets: Floats
-    candidates: Integers
+    columns: I1  # (n_samples,): the columns W that are left; at first, all
+    next_sinks: I1  # (n_samples,): the next sink to try; at first, 0
+    # (n_samples,): A random share of F[W] less the weights of the sinks that were tried, in units
+    # of F[W]'s power of two; at first negative, which asks for a new one
+    targets: F1
+    candidates: I2  # (n_columns, n_samples): set to the columns before each column
 
 
 _ORDER_WALKS = tuple_type(
@@ -138,42 +126,24 @@ def _try_sinks(F, alpha, n_inner, fixed, i, walks, wide):
 
 
 class ParentSetTable(NamedTuple):
-    """The weights of a child's parent sets, by their masks with the child's bit removed.
+    """The weights of a child's parent sets, by their masks with the child's bit removed."""
 
-    Parameters
-    ----------
-    weights : ndarray of shape (2**(m - 1),), int64
-    low_sums : ndarray of shape (2**(m - 1),), int64
-        Their sums over subsets of the `low_bits` lowest bits.
-    low_bits : int
-    """
-
-    weights: Integers
-    low_sums: Integers
+    weights: I1  # (2**(m - 1)
+    low_sums: I1  # (2**(m - 1): their sums over subsets of the `low_bits` lowest bits
     low_bits: int
 
 
 class ParentDraws(NamedTuple):
-    """What the parents of a child are drawn from.
-
-    Parameters
-    ----------
-    states : ndarray of shape (n_samples,), uint64
-    candidates : ndarray of shape (n_samples,), int64
-        Masks; -1 for samples that came to a dead end.
-    needed : ndarray of shape (n_samples,), int64
-        Masks of candidates of which at least one must be a parent; 0 asks for none.
-    parents : ndarray of shape (n_samples,), int64
-        Set to the masks of the parents, -1 at a dead end.
-    """
+    """What the parents of a child are drawn from."""
 
     states: States
-    candidates: Integers
-    needed: Integers
-    parents: Integers
+    candidates: I1  # (n_samples,): masks; -1 for samples that came to a dead end
+    # (n_samples,): masks of candidates of which at least one must be a parent; 0 asks for none
+    needed: I1
+    parents: I1  # (n_samples,): set to the masks of the parents, -1 at a dead end
 
 
-_TABLE = tuple_type(ParentSetTable, int64[::1], int64[::1], int64)
+_TABLE = tuple_type(ParentSetTable)
 _DRAWS = tuple_type(ParentDraws, uint64[::1], int64[::1], int64[::1], int64[::1])
 
 
@@ -277,46 +247,29 @@ _SIGNS = np.array([1.0, -1.0, -1.0, 1.0, -1.0, 1.0, 1.0, -1.0])
 
 
 class LayerWalks(NamedTuple):
-    """How far the layers of samples are drawn.
-
-    Parameters
-    ----------
-    states : ndarray of shape (n_samples,), uint64
-    used, last : ndarray of shape (n_samples,), int64
-        Masks: the columns of all layers so far, and of the last one; at first, 0.
-    candidates, needed : ndarray of shape (n_columns, n_samples), int64
-        Set to the columns of all layers before each column, and of the last layer before it.
-    """
+    """How far the layers of samples are drawn."""
 
     states: States
-    used: Integers
-    last: Integers
-    candidates: Integers
-    needed: Integers
+    # (n_samples,): masks: the columns of all layers so far, and of the last one; at first, 0
+    used: I1
+    last: I1  # (n_samples,)
+    # (n_columns, n_samples): set to the columns of all layers before each column, and of the last
+    # layer before it
+    candidates: I2
+    needed: I2  # (n_columns, n_samples)
 
 
 class LayerMemory(NamedTuple):
-    """Memory for the weights of layers, each array with 2**n_columns entries but the first.
+    """Memory for the weights of layers, each array with 2**n_columns entries but the first."""
 
-    Parameters
-    ----------
-    columns : ndarray of shape (n_columns,), int64
-        The columns that are left. The layer k has those of the bits of k.
-    products, others : ndarray, int64
-        The factors of each term, and M of the columns that are used then.
-    terms : ndarray, float64
-        The same memory as `others`.
-    weights, shared_weights : ndarray, float64
-        Running sums of the weights of a sample's next layers, and of those that several samples
-        have in common.
-    """
-
-    columns: Integers
-    products: Integers
-    others: Integers
-    terms: Floats
-    weights: Floats
-    shared_weights: Floats
+    columns: I1  # (n_columns,): the columns that are left. The layer k has those of the bits of k
+    products: I1  # the factors of each term, and M of the columns that are used then
+    others: I1
+    terms: F1  # the same memory as `others`
+    # running sums of the weights of a sample's next layers, and of those that several samples have
+    # in common
+    weights: F1
+    shared_weights: F1
 
     @classmethod
     def new(cls, n_columns: int) -> Self:
@@ -331,7 +284,7 @@ class LayerMemory(NamedTuple):
 _LAYER_WALKS = tuple_type(
     LayerWalks, uint64[::1], int64[::1], int64[::1], int64[:, ::1], int64[:, ::1]
 )
-_MEMORY = tuple_type(LayerMemory, *[int64[::1]] * 3, *[float64[::1]] * 3)
+_MEMORY = tuple_type(LayerMemory)
 
 
 @kernel(int64[::1], SUM_TABLES, int64[::1], int64, _LAYER_WALKS, _MEMORY, WIDE, seconds=1.3)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import lapack
 
-from skbn._core.arrays import Booleans, Floats, Integers
+from skbn._core.arrays import F2, F3, I1, I2, Booleans, Floats, Integers
 
 # The families decomposed together have at most this many numbers in their columns, and in the
 # arrays of all columns that follow from them (16 MB).
@@ -128,21 +128,12 @@ def stacked_factors(factor: Floats, orders: Integers) -> Floats:
 
 
 class FamilyFactors(NamedTuple):
-    """Some families of a network, with the triangular factors of their columns.
+    """Some families of a network, with the triangular factors of their columns."""
 
-    Parameters
-    ----------
-    children, n_parents : ndarray of shape (n,), int
-    columns : ndarray of shape (n, width), int
-        Each child's parents, ascending, then the child, then other columns.
-    factors : ndarray of shape (n, width, width)
-        The triangular factors of these columns.
-    """
-
-    children: Integers
-    n_parents: Integers
-    columns: Integers
-    factors: Floats
+    children: I1  # (n,)
+    n_parents: I1  # (n,)
+    columns: I2  # (n, width): each child's parents, ascending, then the child, then other columns
+    factors: F3  # (n, width, width): the triangular factors of these columns
 
     def first_block(self, n: Integers) -> Floats:
         """Return the first n rows and columns of each factor, continued by the unit matrix."""
@@ -195,20 +186,14 @@ class FamilyFactors(NamedTuple):
 
 
 class Neighbours(NamedTuple):
-    """The log-determinants of some families, and of those with one parent more or fewer.
+    """The log-determinants of some families, and of those with one parent more or fewer."""
 
-    Parameters
-    ----------
-    children : ndarray of shape (n,), int
-    of_parents, of_family : ndarray of shape (n, m)
-        The log-determinants of the parents, and of the parents and the child, after this
-        column has become a parent or ceased to be one. In the child's own column they are
-        those of the family as it is.
-    """
-
-    children: Integers
-    of_parents: Floats
-    of_family: Floats
+    children: I1  # (n,)
+    # (n, m): the log-determinants of the parents, and of the parents and the child, after this
+    # column has become a parent or ceased to be one. In the child's own column they are those of
+    # the family as it is
+    of_parents: F2
+    of_family: F2  # (n, m)
 
 
 def families_of(factor: Floats, is_parent: Booleans) -> Iterator[FamilyFactors]:

@@ -25,7 +25,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numba import float64, int64
 
-from skbn._core.arrays import Floats, Integers
+from skbn._core.arrays import F1, F2, F4, I1, Floats, Integers
 from skbn._core.compile import kernel, pasted_kernel, tuple_type
 from skbn._core.resources import Progress, Threads, allocate
 from skbn._core.subsets import popcount
@@ -134,60 +134,32 @@ def _few_subsets(
 
 
 class Walk(NamedTuple):
-    """What the kernel of the walk needs to know.
+    """What the kernel of the walk needs to know."""
 
-    Parameters
-    ----------
-    start : ndarray of shape (k, k), float64
-        The factor of all columns, with those in front projected out: those of inner nodes, of lane
-        nodes and of outer nodes.
-    log_det_in_front : float
-    columns_in_front, nodes_in_front : int
-        How many columns and nodes are in front, and their log-determinant.
-    lane_starts, outer_starts : ndarray of int64
-        Where the columns of each lane node and of each outer node start, and the last one's end.
-    swaps, prefixes : ndarray of int64
-        The path over the inner columns, see `_path`.
-    first_prefixes : ndarray of int64
-        The set that each inner column completes at first, or `_EXTENDS`.
-    inner_sizes : ndarray of int64
-        How many columns each set of inner nodes has.
-    low_offsets, high_offsets : ndarray, float64
-        Sums of offsets over the subsets of the first nodes, and of the others; or empty.
-    weights, node_terms : ndarray, float64
-        See `SetWeights.spread`; no functions stand for the log-determinants themselves.
-    places : ndarray of int64
-        Where the numbers of a seed's sets belong if the caller has another order of nodes; else
-        empty.
-    outer_places : ndarray of int64
-        The caller's bit of each outer node, then.
-    """
-
-    start: Floats
+    # (k, k): the factor of all columns, with those in front projected out: those of inner nodes, of
+    # lane nodes and of outer nodes
+    start: F2
     log_det_in_front: float
-    columns_in_front: int
+    columns_in_front: int  # how many columns and nodes are in front, and their log-determinant
     nodes_in_front: int
-    lane_starts: Integers
-    outer_starts: Integers
-    swaps: Integers
-    prefixes: Integers
-    first_prefixes: Integers
-    inner_sizes: Integers
-    low_offsets: Floats
-    high_offsets: Floats
-    weights: Floats
-    node_terms: Floats
-    places: Integers
-    outer_places: Integers
+    # where the columns of each lane node and of each outer node start, and the last one's end
+    lane_starts: I1
+    outer_starts: I1
+    swaps: I1  # the path over the inner columns, see `_path`
+    prefixes: I1
+    first_prefixes: I1  # the set that each inner column completes at first, or `_EXTENDS`
+    inner_sizes: I1  # how many columns each set of inner nodes has
+    # sums of offsets over the subsets of the first nodes, and of the others; or empty
+    low_offsets: F1
+    high_offsets: F1
+    weights: F4  # see `SetWeights.spread`; no functions stand for the log-determinants themselves
+    node_terms: F2
+    # where the numbers of a seed's sets belong if the caller has another order of nodes; else empty
+    places: I1
+    outer_places: I1  # the caller's bit of each outer node, then
 
 
-WALK = tuple_type(
-    Walk,
-    *(float64[:, ::1], float64, int64, int64),
-    *(int64[::1], int64[::1], int64[::1], int64[::1], int64[::1], int64[::1]),
-    *(float64[::1], float64[::1], float64[:, :, :, ::1], float64[:, ::1]),
-    *(int64[::1], int64[::1]),
-)
+WALK = tuple_type(Walk)
 
 
 class SubsetWalk:

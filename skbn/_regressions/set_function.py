@@ -22,9 +22,8 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
-from numba import float64
 
-from skbn._core.arrays import Floats, Integers
+from skbn._core.arrays import F1, Floats, Integers
 from skbn._core.compile import inner_kernel, tuple_type
 
 # How far a score may be from the exact one, in nats. Columns whose scores could be further off are
@@ -102,16 +101,10 @@ _PIECE = 1 << 18
 
 
 class SetFunctions(NamedTuple):
-    """The two functions of all subsets of some columns, by their masks.
+    """The two functions of all subsets of some columns, by their masks."""
 
-    Parameters
-    ----------
-    of_family, of_parents : ndarray of shape (2**m,), float64
-        The same array if one function serves as both.
-    """
-
-    of_family: Floats
-    of_parents: Floats
+    of_family: F1  # (2**m,): the same array if one function serves as both
+    of_parents: F1  # (2**m,)
 
     def at(self, sets: Integers) -> SetFunctions:
         """Return the values of some sets."""
@@ -127,7 +120,7 @@ class SetFunctions(NamedTuple):
         return float(max(abs(self.of_family[parents | 1 << child]), abs(self.of_parents[parents])))
 
 
-SET_FUNCTIONS = tuple_type(SetFunctions, float64[::1], float64[::1])
+SET_FUNCTIONS = tuple_type(SetFunctions)
 
 
 class SetWeights:

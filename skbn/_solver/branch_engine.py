@@ -18,7 +18,7 @@ import numpy as np
 
 from skbn._branch_and_cut.checker_kernels import CHECKER_KERNELS
 from skbn._branch_and_cut.proof import FamilyCosts
-from skbn._core.arrays import Floats, Integers, Names, ShortIntegers
+from skbn._core.arrays import S2, Floats, Integers, Names, ShortIntegers
 from skbn._core.exact_sums import lower_sum, two_sum, upper_sum
 from skbn._core.resources import Progress, Resources, count_threads
 from skbn._core.subsets import SmallSubsets, bits_of_rows, mask_of, members_of
@@ -41,22 +41,13 @@ _LARGEST_COST = 1e15
 
 
 class BranchFamilies(NamedTuple):
-    """The families that branch and cut chooses from, and what they are in the user's table.
+    """The families that branch and cut chooses from, and what they are in the user's table."""
 
-    Parameters
-    ----------
-    families : FamilyCosts
-        The group's columns by position, the local scores negated as costs. Parents of other groups
-        are left out: they are in no cycle.
-    parents : ndarray of shape (n_families, width), int16
-        All parents, by their numbers in the table.
-    columns : list of int
-        The group's columns.
-    """
-
+    # the group's columns by position, the local scores negated as costs. Parents of other groups
+    # are left out: they are in no cycle
     families: FamilyCosts
-    parents: ShortIntegers
-    columns: list[int]
+    parents: S2  # (n_families, width): all parents, by their numbers in the table
+    columns: list[int]  # the group's columns
 
     def relative_to(self, network: Integers) -> FamilyCosts:
         """Return the families, with the cost by which each is worse than the child's in a network.

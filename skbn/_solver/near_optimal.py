@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skbn._core.arrays import Floats
+from skbn._core.arrays import F1
 from skbn._core.compile import compile_kernels
 from skbn._core.resources import Pauses, Resources, available_memory, one_blas_thread
 from skbn._exact.k_best import NearOptimalNetwork, NearOptimalStream, sum_of_streams, tie_tolerance
@@ -23,20 +23,11 @@ _LEAST_MEMORY = 1 << 28
 
 
 class NearOptimal(NamedTuple):
-    """Networks in order of their score.
+    """Networks in order of their score."""
 
-    Parameters
-    ----------
-    parents : list of list of m int
-        The masks of the columns' parents in each network.
-    scores : ndarray of shape (n_networks,), float64, nats
-    is_complete : bool
-        Whether it is known that no other network is within the bound.
-    """
-
-    parents: list[list[int]]
-    scores: Floats
-    is_complete: bool
+    parents: list[list[int]]  # the masks of the columns' parents in each network
+    scores: F1  # (n_networks,)
+    is_complete: bool  # whether it is known that no other network is within the bound
 
 
 def near_optimal(

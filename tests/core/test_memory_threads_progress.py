@@ -247,11 +247,11 @@ def test_shares_of_memory():
 
 def test_a_deadline_begins_with_the_search():
     assert Resources(1).from_now().deadline == float("inf")
-    assert Resources(1).end_of_share(0.5) == float("inf")
+    assert Resources(1).of_share(0.5).deadline == float("inf")
     begun = Resources(1, time_limit=100.0).from_now()
     now = time.monotonic()
     assert begun.deadline == pytest.approx(now + 100, abs=5)
-    assert begun.end_of_share(0.25) == pytest.approx(now + 25, abs=5)
+    assert begun.of_share(0.25).deadline == pytest.approx(now + 25, abs=5)
 
 
 @pytest.mark.parametrize("time_limit", [None, 10.0])
