@@ -67,7 +67,7 @@ _WIDTHS_OF_NODE = (7, 11)
 _WORK_OF_ROOT, _WORK_OF_NODE = 1 << 23, 1 << 22
 # The most choices between two looks at the clock. Where a node's work is fewer choices than the
 # second number, it is not begun.
-_CHOICES, _FEWEST_CHOICES = 1 << 12, 1 << 8
+_CHOICES, _FEWEST_CHOICES = 1 << 12, 1 << 10
 # In the root, families are removed when the gap has shrunk by this share since the last time.
 _SHRINKAGE = 0.1
 # Nodes are closed at the first of these shares of the tolerance below the best network's cost. The
