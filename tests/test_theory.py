@@ -29,6 +29,7 @@ PAGES = ["index", "algorithm", "regressions", "families", "search", "near-optima
 PAGES += ["proof", "posterior", "sampling", "missing", "experiments", "accuracy"]
 
 
+@pytest.mark.filterwarnings("ignore::skbn.exceptions.RedundantColumnsWarning")
 @pytest.mark.parametrize("page", PAGES)
 def test_pages(page):
     names = run_blocks(THEORY / f"{page}.md")

@@ -141,6 +141,7 @@ def test_bge_against_mpmath(n, settings):
             assert small_array[index] == pytest.approx(expected, rel=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore::skbn.exceptions.DataWarning")
 def test_bge_with_collinear_and_constant_columns():
     rng = np.random.default_rng(0)
     a, b = rng.normal(size=(2, 12))
@@ -506,6 +507,7 @@ def test_a_huge_cost_hides_no_difference(rows, cost, max_parents, monkeypatch):
     assert learner.network_score_ == pytest.approx(best + offset, abs=1e-8)
 
 
+@pytest.mark.filterwarnings("ignore::skbn.exceptions.DataWarning")
 @pytest.mark.parametrize("work", [0, 1e12])
 @pytest.mark.parametrize("fewest", [2, 6, 8])
 def test_ties_are_broken_alike_however_the_search_goes(work, fewest, monkeypatch):

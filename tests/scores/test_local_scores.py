@@ -321,6 +321,7 @@ def test_scores_of_several_penalties_share_what_they_compute(rows, first):
     np.testing.assert_array_equal(again[1], log_det)
 
 
+@pytest.mark.filterwarnings("ignore::skbn.exceptions.DataWarning")
 def test_what_a_pickle_has(rows):
     """Rows that were not kept, and log-determinants that are soon computed, take no room."""
     scores = LocalScoreTransformer().fit_transform(np.tile(rows, 2) + np.eye(40, 12))

@@ -139,6 +139,7 @@ def nearly_collinear(residual):
     return rows
 
 
+@pytest.mark.filterwarnings("ignore::skbn.exceptions.DataWarning")
 @pytest.mark.parametrize("residual", [1e-5, 1e-8])
 @pytest.mark.parametrize(
     "required",
