@@ -20,6 +20,7 @@ import numpy as np
 from scipy.special import chdtrc, ndtr, ndtri, stdtr
 
 from skbn._core.arrays import Floats
+from skbn._core.resources import one_blas_thread
 from skbn._core.subsets import members_of
 from skbn._core.text import readable_value
 from skbn._data.nodes import Nodes
@@ -128,6 +129,7 @@ class Anomalies:
         )
 
 
+@one_blas_thread()
 def anomalies(
     models: Sequence[LinearGaussianModel],
     rows: Floats,

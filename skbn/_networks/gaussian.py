@@ -242,7 +242,6 @@ class LinearGaussianModel(LinearModel):
         with np.errstate(over="ignore", invalid="ignore"):
             return self.unexplained(rows - self.mean)
 
-    @one_blas_thread()
     def unexplained(self, deviations: Floats) -> Floats:
         """Return the part of deviations from the mean, (n, m), that parents do not explain.
 
@@ -252,6 +251,7 @@ class LinearGaussianModel(LinearModel):
         unexplained[:, list(self.exogenous)] = 0.0
         return np.asarray(unexplained)
 
+    @one_blas_thread()
     def log_density(self, rows: Floats, is_set: Booleans | None = None) -> Floats:
         """Return the log density of each row, shape (n,), in nats.
 
@@ -321,7 +321,6 @@ class LinearGaussianModel(LinearModel):
             log_density[at] = given.log_density(rows[at])
         return log_density
 
-    @one_blas_thread()
     def _marginal_log_density(self, rows: Floats, seen: Booleans) -> Floats:
         """Return the log density of the values that are seen, by a factor for each pattern."""
         log_density = np.zeros(len(rows))
@@ -344,6 +343,7 @@ class LinearGaussianModel(LinearModel):
                 log_density[at] = -0.5 * squares - log_scale.sum()
         return log_density
 
+    @one_blas_thread()
     def mean_log_density(
         self, sample: Sample, is_set: Booleans | None = None, rows: Floats | None = None
     ) -> float:

@@ -250,6 +250,7 @@ def predict(
     return (mean, std) if return_std else mean
 
 
+@one_blas_thread()
 def residuals(model: LinearGaussianModel, rows: Floats, X: Any) -> Any:
     """Return the differences of the rows of a table from what the nodes' parents predict."""
     differences = model.residuals(rows)
