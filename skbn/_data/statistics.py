@@ -89,20 +89,24 @@ class SampleStatistics:
             float(intercept), coefficients, float((factor[k, k] * self.scale[child]) ** 2)
         )
 
-    def families_of(self, is_parent: Booleans) -> Iterator[least_squares.FamilyFactors]:
+    def families_of(
+        self, is_parent: Booleans, children: Sequence[int] | None = None
+    ) -> Iterator[least_squares.FamilyFactors]:
         """Yield the families of a network, with their triangular factors.
 
         Parameters
         ----------
         is_parent : ndarray of shape (m, m), bool
             Row x has column x's parents.
+        children : sequence of int, optional
+            The children of the families; by default all.
 
         Raises
         ------
         ValueError
             If the columns of a family are not linearly independent.
         """
-        for families in least_squares.families_of(self.factor, is_parent):
+        for families in least_squares.families_of(self.factor, is_parent, children):
             if not self.is_checked:
                 for i in np.flatnonzero(families.may_be_dependent(self.independence.rounding)):
                     n = families.n_parents[i] + 1

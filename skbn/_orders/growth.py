@@ -45,7 +45,7 @@ _MOST_GROWN = 1000
 GrownFor = tuple[bytes, bytes]
 
 
-class _Grown(NamedTuple):
+class Grown(NamedTuple):
     """Families of a child: which of some columns are the parents, and the scores."""
 
     child: int
@@ -66,7 +66,14 @@ class FamilyGrowth:
     local_score : callable
         Returns the score of a child and its parents by a regression of its own; raises ValueError
         if they are linearly dependent. It is for columns that the products cannot tell apart.
+
+    Attributes
+    ----------
+    has_placement : bool
+        Whether a search can begin without lists.
     """
+
+    has_placement = True
 
     def __init__(
         self,
@@ -79,6 +86,7 @@ class FamilyGrowth:
         self._local_score = local_score
         self._max_parents = max_parents
         self._least = least
+        self._movable = np.flatnonzero(regressions.may_be_parent.any(axis=1))
 
     def placement(self, first: int) -> PlacementSearch:
         """Return a search from a new start that needs no lists; the first columns stay."""
@@ -122,8 +130,7 @@ class FamilyGrowth:
         """
         state = state_of(order, arrays)
         choose_families(arrays, state)
-        movable = np.flatnonzero(self.regressions.may_be_parent.any(axis=1))
-        now = {x: _grown_for(arrays, state, x) for x in movable.tolist()}
+        now = {x: _grown_for(arrays, state, x) for x in self._movable.tolist()}
         changed = [x for x in now if grown_for.get(x) != now[x]]
         grown = partial(self._grown, is_over, arrays, state)
         n = self._extend(lists, grown, np.array(changed, dtype=np.int64), threads)
@@ -134,7 +141,7 @@ class FamilyGrowth:
     def _extend(
         self,
         lists: FamilyLists,
-        families_of: Callable[[Integers], list[_Grown]],
+        families_of: Callable[[Integers], list[Grown]],
         children: Integers,
         threads: Threads,
     ) -> int:
@@ -146,7 +153,7 @@ class FamilyGrowth:
                 n += len(families.scores)
         return n
 
-    def _first(self, is_over: Callable[[], bool], children: Integers) -> list[_Grown]:
+    def _first(self, is_over: Callable[[], bool], children: Integers) -> list[Grown]:
         family, selected = family_scratch(self._m, self._m), np.empty(self._m, dtype=np.int64)
         listed = []
         n_candidates = _FIRST_FAMILIES - self._m.bit_length() + 1
@@ -169,7 +176,7 @@ class FamilyGrowth:
 
     def _grown(
         self, is_over: Callable[[], bool], arrays: Lists, state: State, children: Integers
-    ) -> list[_Grown]:
+    ) -> list[Grown]:
         width = max(1, min(self._max_parents, self._m))
         found = Found(
             np.empty((_MOST_GROWN, width), dtype=np.int16),
@@ -188,14 +195,14 @@ class FamilyGrowth:
             is_parent[np.arange(n)[:, np.newaxis], found.parents[:n]] = True  # -1 is the last
             n_families = is_parent[:, :-1].sum(axis=0)
             columns, scores = np.flatnonzero(n_families), found.scores[:n].copy()
-            grown.append(_Grown(x, columns.tolist(), is_parent[:, columns], scores))
+            grown.append(Grown(x, columns.tolist(), is_parent[:, columns], scores))
             required = np.flatnonzero(self.regressions.must_be_parent[x])
             n_families[required] = 0
             most = np.argsort(-n_families, kind="stable")[:_LATER_CANDIDATES]
             grown.append(self._undominated(x, required, most[n_families[most] > 0]))
         return grown
 
-    def _undominated(self, x: int, fixed: Integers, free: Integers) -> _Grown:
+    def _undominated(self, x: int, fixed: Integers, free: Integers) -> Grown:
         """Return the families of fixed parents and free ones that no smaller one of them beats."""
         k = len(free)
         scores, best, stack = np.empty(1 << k), np.empty(1 << k), np.empty((k + 1, k + 1, k + 1))
@@ -205,9 +212,9 @@ class FamilyGrowth:
         kept = np.flatnonzero(scores > -np.inf)
         sets = np.ones((len(kept), k + len(fixed)), dtype=bool)
         sets[:, :k] = kept[:, np.newaxis] >> np.arange(k) & 1
-        return _Grown(int(x), [*free.tolist(), *fixed.tolist()], sets, scores[kept])
+        return Grown(int(x), [*free.tolist(), *fixed.tolist()], sets, scores[kept])
 
-    def _nearly_dependent(self, x: int, fixed: Integers, free: Integers) -> _Grown:
+    def _nearly_dependent(self, x: int, fixed: Integers, free: Integers) -> Grown:
         """Return families of columns that leave next to nothing of the child."""
         free = free[:_MOST_DEPENDENT]
         columns = [*free.tolist(), *fixed.tolist()]
@@ -215,7 +222,7 @@ class FamilyGrowth:
         sets[:, : len(free)] = np.arange(1 << len(free))[:, np.newaxis] >> np.arange(len(free)) & 1
         sets = sets[sets.sum(axis=1) <= self._max_parents]
         scores = [self._local_score(int(x), [*np.array(columns)[row]]) for row in sets]
-        return _Grown(int(x), columns, sets, np.array(scores))
+        return Grown(int(x), columns, sets, np.array(scores))
 
     @property
     def _m(self) -> int:

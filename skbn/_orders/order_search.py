@@ -240,7 +240,7 @@ class OrderSearch:
         return self.found
 
     def _search(self, threads: Threads) -> None:
-        if self._growth is None:
+        if self._growth is None or not self._growth.has_placement:
             compile_kernels([order_greedily])
             if not all([*threads.map(self._order_greedily, [(x,) for x in self._starts])]):
                 return

@@ -9,7 +9,7 @@ leaves of it, a sum of squares of residuals; a parent that is removed takes its 
 others away.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -37,6 +37,15 @@ def triangular_factor(columns: Floats) -> Floats:
 def without_zeros(factor: Floats) -> Floats:
     """Return a triangular factor without the zeros at its end, which many columns lead to."""
     return factor[: 1 + np.flatnonzero(factor.any(axis=1))[-1]]
+
+
+def left_by(basis: Floats, factor: Floats, squares: Floats) -> Floats:
+    """Return what orthonormal columns leave of the square of each column of a factor."""
+    products = basis.T @ factor
+    left = squares - np.einsum("ij,ij->j", products, products)
+    small = np.flatnonzero(left < _LEAST_SHARE * squares)
+    left[small] = ((factor[:, small] - basis @ products[:, small]) ** 2).sum(axis=0)
+    return np.asarray(left)
 
 
 def solve_triangular(factor: Floats, right: Floats, *, transposed: bool = False) -> Floats:
@@ -196,7 +205,9 @@ class Neighbours(NamedTuple):
     of_family: F2  # (n, m)
 
 
-def families_of(factor: Floats, is_parent: Booleans) -> Iterator[FamilyFactors]:
+def families_of(
+    factor: Floats, is_parent: Booleans, children: Sequence[int] | None = None
+) -> Iterator[FamilyFactors]:
     """Yield a network's families, those with the most parents first.
 
     Parameters
@@ -205,9 +216,12 @@ def families_of(factor: Floats, is_parent: Booleans) -> Iterator[FamilyFactors]:
         The triangular factor of all columns.
     is_parent : ndarray of shape (m, m), bool
         Row x has column x's parents.
+    children : sequence of int, optional
+        The children of the families; by default all.
     """
     factor = without_zeros(factor)
-    for chosen, n_parents, columns in _batches(is_parent, np.arange(len(is_parent))):
+    children = range(len(is_parent)) if children is None else children
+    for chosen, n_parents, columns in _batches(is_parent, np.array(children)):
         yield FamilyFactors(chosen, n_parents, columns, stacked_factors(factor, columns))
 
 

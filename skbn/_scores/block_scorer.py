@@ -27,7 +27,13 @@ from skbn._data.degenerate_columns import joined, labels_of
 from skbn._data.nodes import Nodes
 from skbn._data.sample import RowSummary
 from skbn._data.statistics import Prior, SampleStatistics, sample_statistics
-from skbn._regressions.least_squares import Neighbours, solve_triangular, triangular_factor
+from skbn._regressions.least_squares import (
+    Neighbours,
+    left_by,
+    solve_triangular,
+    triangular_factor,
+    without_zeros,
+)
 from skbn._regressions.log_determinants import set_functions
 from skbn._regressions.set_function import SetWeights
 from skbn._regressions.small_walk import columns_of_small_sets, small_log_determinants
@@ -79,7 +85,8 @@ class BlockScorer(FamilyScorer):
     @cached_property
     def summary(self) -> RowSummary:
         """The summary of these columns."""
-        return self.sample.summary.select(self._kept)
+        summary = self.sample.summary
+        return summary if len(self._kept) == summary.n_columns else summary.select(self._kept)
 
     def kept(self, rows: Floats) -> Floats:
         return rows[:, self._kept]
@@ -192,6 +199,8 @@ class BlockScorer(FamilyScorer):
     def _prior(self) -> Prior | None:
         """Return the criterion's prior of the whitened columns, as rows of the columns."""
         summary = self.summary
+        if type(self.criterion).prior is criteria.Criterion.prior:
+            return None
         k = len(self.nodes.columns)
         of_columns = np.zeros((k, k))
         for node, factor in enumerate(self._factors_within):
@@ -226,11 +235,9 @@ class BlockScorer(FamilyScorer):
             return set_functions(factor, weights, *given, offsets).of_family
         added = np.zeros(len(columns)) if offsets is None else offsets
         log_det = small_log_determinants(factor, subsets, added, *given, widths=widths)
-        for node in columns:
-            self.require_independence([node])
         # What a node adds to a set, relative to its own determinant, is the product of what its
         # columns leave: if one is too small, so is the product.
-        own = np.array([self._log_determinants([], [node])[1] for node in columns])
+        own = np.array([self._own_log_determinant(node) for node in columns])
         self._check(families, log_det, own, columns)
         n_nodes = np.repeat(np.arange(subsets.most + 1), np.diff(subsets.starts))
         return self._value(columns_of_small_sets(subsets, widths), n_nodes, log_det)
@@ -241,6 +248,13 @@ class BlockScorer(FamilyScorer):
         return np.asarray(constants + self._weights.node_terms[n_nodes] + factors * log_det)
 
     # Single families
+
+    def _own_log_determinant(self, node: int) -> float:
+        """Return the log-determinant of a node, whose columns must be independent."""
+        if self.nodes.widths[node] == 1:  # of unit norm
+            return 0.0 if self.offsets is None else float(self.offsets[node])
+        self.require_independence([node])
+        return self._log_determinants([], [node])[1]
 
     def _log_determinants(self, parents: Sequence[int], own: Sequence[int]) -> tuple[float, float]:
         """Return the log-determinants of some nodes, and of these with others, by LAPACK."""
@@ -270,25 +284,48 @@ class BlockScorer(FamilyScorer):
         constant, of_parents, of_family = self._terms(child, parents)[1].tolist()
         return constant, of_parents, of_family
 
-    def network_terms(self, parents: Sequence[int]) -> Floats:
-        terms = [self.terms(x, members_of(mask)) for x, mask in enumerate(parents)]
-        return np.vstack([np.transpose(terms), self.score_offsets])
+    def network_terms(
+        self, parents: Sequence[int], children: Sequence[int] | None = None
+    ) -> Floats:
+        terms = np.zeros((3, len(parents)))
+        for x in range(len(parents)) if children is None else children:
+            terms[:, x] = self.terms(x, members_of(parents[x]))
+        return np.vstack([terms, self.score_offsets])
 
     def neighbours(self, is_parent: Booleans, children: Integers) -> ScoredNeighbours:
-        m = len(is_parent)
+        m, widths = len(is_parent), np.array(self.nodes.widths)
+        factor = np.asfortranarray(without_zeros(self.statistics.factor))
+        squares = (factor**2).sum(axis=0)
         for x in np.asarray(children).tolist():
-            of_sets, terms = np.empty((2, 1, m)), np.empty((3, 1, m))
-            for z in range(m):
-                changed = is_parent[x].copy()
-                changed[z] ^= z != x
-                # A family of more parents than the limit is never chosen, and may have no score.
-                parents = np.flatnonzero(changed).tolist()
-                fits = len(parents) <= self.families.max_parents
-                log_det, own = (
-                    self._terms(x, parents) if fits else ((np.nan,) * 2, np.full(3, -np.inf))
-                )
-                of_sets[:, 0, z], terms[:, 0, z] = log_det, own
-            yield Neighbours(np.array([x]), of_sets[0], of_sets[1]), terms
+            own = is_parent[x]
+            parents, change = np.flatnonzero(own).tolist(), np.where(own, -1, 1)
+            change[x] = 0
+            basis, _ = np.linalg.qr(factor[:, self.nodes.columns_of([*parents, x])])
+            log_det = np.array([self._log_determinants(parents, [x])] * m).T
+            for k, of_sets in zip((-widths[x], None), log_det, strict=True):
+                of_sets += self._added_by_nodes(factor, squares, basis[:, :k])
+            for z in (*parents, x):
+                fewer = [p for p in parents if p != z]
+                log_det[:, z] = self._log_determinants(fewer, [x])
+            # A family of more parents than the limit is never chosen, and may have no score.
+            n_nodes = len(parents) + change + np.array([[0], [1]])
+            is_out = n_nodes[0] > self.families.max_parents
+            n_columns = widths[parents].sum() + change * widths + [[0], [widths[x]]]
+            n_columns[:, is_out] = 0
+            before, after = self._value(n_columns, n_nodes, log_det)
+            terms = np.stack([np.zeros(m), -before, after])[:, np.newaxis]
+            terms[..., is_out], log_det[:, is_out] = -np.inf, np.nan
+            yield Neighbours(np.array([x]), log_det[:1], log_det[1:]), terms
+
+    def _added_by_nodes(self, factor: Floats, squares: Floats, basis: Floats) -> Floats:
+        """Return what each node adds to the log-determinant of others, by a basis of these."""
+        with np.errstate(divide="ignore"):  # of dependent columns, which no family may have
+            added = self._sum_by_node(np.log(left_by(basis, factor, squares)))
+            for z in np.flatnonzero(np.array(self.nodes.widths) > 1).tolist():
+                columns = factor[:, self.nodes.columns_of([z])]
+                left = triangular_factor(columns - basis @ (basis.T @ columns))
+                added[z] = 2 * np.log(np.abs(np.diag(left))).sum()
+        return added if self.offsets is None else added + self.offsets
 
 
 def independent_columns(

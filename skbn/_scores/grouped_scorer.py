@@ -84,6 +84,7 @@ class GroupedScorer(FamilyScorer):
         self._groups_of = [[i for i, each in enumerate(groups) if x in each.nodes] for x in every]
         self.is_sum = max(map(len, self._groups_of)) > 1
         self._sums: dict[tuple[int, ...], Floats] = {}
+        self._checked_groups: set[int] = set()
 
     def __getstate__(self) -> dict[str, Any]:
         # It takes longer to store the sums than to compute them again.
@@ -133,6 +134,8 @@ class GroupedScorer(FamilyScorer):
 
     def _of_group(self, number: int) -> FamilyScorer:
         nodes, scorer, whole = self.groups[number]
+        if number in self._checked_groups:
+            return scorer
         if scorer is whole:
             _ = scorer.statistics
             return scorer
@@ -154,6 +157,7 @@ class GroupedScorer(FamilyScorer):
             )
         explained(lambda: _require_same_columns(whole, scorer), explain)
         explained(lambda: scorer.statistics, explain)
+        self._checked_groups.add(number)
         return scorer
 
     def read(self) -> list[ScoredGroup]:
@@ -262,11 +266,12 @@ class GroupedScorer(FamilyScorer):
         self._require_one_table()
         return self.of_child(child).regression(child, parents)
 
-    def network_terms(self, parents: Sequence[int]) -> Floats:
+    def network_terms(
+        self, parents: Sequence[int], children: Sequence[int] | None = None
+    ) -> Floats:
         terms = np.zeros((4, len(parents)))
         for nodes, scorer in self.row_groups:
-            own = [mask if x in nodes else 0 for x, mask in enumerate(parents)]
-            terms[:, nodes] += scorer.network_terms(own)[:, nodes]
+            terms[:, nodes] += scorer.network_terms(parents, nodes)[:, nodes]
         return terms
 
     def neighbours(self, is_parent: Booleans, children: Integers) -> ScoredNeighbours:
@@ -278,7 +283,8 @@ class GroupedScorer(FamilyScorer):
         found = [
             each
             for nodes, scorer in self.row_groups
-            for each in scorer.neighbours(is_parent, children[np.isin(children, nodes)])
+            if len(asked := children[np.isin(children, nodes)])
+            for each in scorer.neighbours(is_parent, asked)
         ]
         if not self.is_sum:
             yield from found
@@ -341,7 +347,7 @@ class GroupedScorer(FamilyScorer):
 
 def _require_same_columns(whole: FamilyScorer, scorer: FamilyScorer) -> None:
     """Raise if a group has no rows of some level of a category."""
-    own = scorer.nodes.column_names
+    own = {*scorer.nodes.column_names}
     if missing := [each for each in whole.nodes.column_names if each not in own]:
         raise ValueError(
             f"the columns [{first_few(missing)}] do not vary, or are determined by others of "

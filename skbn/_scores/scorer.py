@@ -475,13 +475,17 @@ class FamilyScorer:
         """Return the largest magnitude of a term of this local score, apart from its offset."""
         return max(map(abs, self.terms(child, parents)))
 
-    def network_terms(self, parents: Sequence[int]) -> Floats:
+    def network_terms(
+        self, parents: Sequence[int], children: Sequence[int] | None = None
+    ) -> Floats:
         """Return the terms of each column's local score and, last, `score_offsets`.
 
         Parameters
         ----------
         parents : sequence of m int
             The masks of each column's parents.
+        children : sequence of int, optional
+            The columns whose terms to compute; by default all. Those of others are arbitrary.
 
         Returns
         -------
@@ -489,8 +493,8 @@ class FamilyScorer:
         """
         is_parent = bits_of(parents, len(parents))
         n = is_parent.sum(axis=1)
-        of_parents, of_family = np.empty((2, len(n)))
-        for families in self.statistics.families_of(is_parent):
+        of_parents, of_family = np.zeros((2, len(n)))
+        for families in self.statistics.families_of(is_parent, children):
             at = families.children
             of_parents[at], of_family[at] = families.log_determinants()
         if self.offsets is not None:

@@ -1,20 +1,22 @@
 """Families among the few candidates that order searches and chains have for each column."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from skbn._core.arrays import Booleans, Floats
-from skbn._core.resources import Resources, one_blas_thread
-from skbn._core.subsets import bits_of, mask_of, members_of
+from skbn._core.arrays import Booleans, Floats, Integers
+from skbn._core.resources import IsOver, Resources
+from skbn._core.subsets import SmallSubsets, bits_of, mask_of, members_of
 from skbn._orders.family_lists import FamilyLists
-from skbn._orders.growth import FamilyGrowth
-from skbn._orders.regression_kernels import Regressions
+from skbn._orders.growth import FamilyGrowth, Grown
+from skbn._orders.insertion_kernels import State
+from skbn._orders.list_kernels import Lists
+from skbn._orders.regression_kernels import LEAST_PIVOT, Regressions
 from skbn._regressions.least_squares import without_zeros
 from skbn._regressions.log_determinants import FEWEST_NODES, SubsetWalk, sums_over_subsets
 from skbn._regressions.set_function import ruled_out
-from skbn._scores.families import Limits, ScoredParentSets, SetValues, drop_dominated
+from skbn._scores.families import Limits, ScoredParentSets, SetValues
 from skbn._scores.scorer import FamilyScorer
 from skbn._solver.certificate import gains_of_neighbours
 from skbn._solver.constraints import Constraints
@@ -146,18 +148,6 @@ class CandidateScores:
         scores[small[np.lexsort((small, n_parents[small]))]] = known
         return scores
 
-    def families(self, child: int, candidates: list[int]) -> ScoredParentSets:
-        """Return the child's families among the candidates that none with fewer parents beats.
-
-        The scores are those of a call; a family is left out if they rule it out.
-        """
-        scores = self(child, candidates)
-        keep = scores > -np.inf
-        drop_dominated(keep, scores, len(candidates))
-        kept = np.flatnonzero(keep)
-        is_parent = kept[:, np.newaxis] >> np.arange(len(candidates)) & 1
-        return np.where(is_parent, candidates, -1).astype(np.int16), scores[kept]
-
 
 def ranked_parents(
     scorer: FamilyScorer, constraints: Constraints, children: Sequence[int], most: int
@@ -166,29 +156,70 @@ def ranked_parents(
 
     The required ones come first, then a forward selection up to `most` in all, and then the rest.
     """
-    m = len(constraints.allowed)
-    required, allowed = (
-        [members_of(mask) for mask in masks]
-        for masks in (constraints.required, constraints.allowed)
-    )
-    ranked = {x: [*required[x]] for x in children}
-    is_parent = np.zeros((m, m), dtype=np.bool_)
-    for x, own in ranked.items():
-        is_parent[x, own] = True
-    most = min(constraints.max_parents, most)
-    for _ in range(most):
-        growing = [x for x in children if len(ranked[x]) < most]
-        for found, terms in scorer.neighbours(is_parent, np.array(growing, dtype=np.int64)):
-            scores = terms.sum(axis=0)
-            for x, of_child in zip(found.children.tolist(), scores, strict=True):
-                free = [z for z in allowed[x] if z not in ranked[x]]
-                if free:
-                    # NaN stands for families that depend on each other.
-                    best = np.argmax(np.nan_to_num(of_child[free], nan=-np.inf))
-                    ranked[x].append(free[int(best)])
-        for x in growing:
-            is_parent[x, ranked[x]] = True
-    return {x: [*dict.fromkeys([*own, *allowed[x]])] for x, own in ranked.items()}
+    products = _Products(scorer)
+    ranked = {}
+    for x in children:
+        required, allowed = constraints.required[x], members_of(constraints.allowed[x])
+        free = [z for z in allowed if not required >> z & 1]
+        chosen = products.selected(x, members_of(required), free, most)
+        ranked[x] = [*dict.fromkeys([*chosen, *allowed])]
+    return ranked
+
+
+class _Products:
+    """Selects parents by the products of columns in the rows that count for each child."""
+
+    def __init__(self, scorer: FamilyScorer) -> None:
+        self._scorer, self._of_rows = scorer, dict[FamilyScorer, Floats]()
+
+    def selected(
+        self, x: int, required: Sequence[int], free: Sequence[int], most: int
+    ) -> list[int]:
+        """Return required parents and, up to `most` in all, those that explain most of the rest."""
+        parts = []
+        for scorer in self._scorer.scorers_of(x):
+            if scorer not in self._of_rows:
+                factor = without_zeros(scorer.statistics.factor)
+                self._of_rows[scorer] = factor.T @ factor
+            parts.append(_Explained(scorer, self._of_rows[scorer], x))
+        chosen, left = [*required], np.array(free, dtype=np.int64)
+        for part in parts:
+            part.add(chosen)
+        while len(left) and len(chosen) < most:
+            gains = np.sum([part.gains() for part in parts], axis=0)
+            best = int(left[np.argmax(gains[left])])
+            chosen.append(best)
+            left = left[left != best]
+            for part in parts:
+                part.add([best])
+        return chosen
+
+
+class _Explained:
+    """How much of a child further parents explain in some rows, by the products of columns."""
+
+    def __init__(self, scorer: FamilyScorer, products: Floats, child: int) -> None:
+        self._n, self._nodes, self._products = scorer.statistics.n_samples, scorer.nodes, products
+        self._child = scorer.nodes.columns_of([child])
+        self._left, self._shared = np.ones(len(products)), products[self._child]
+        self._rows = np.empty((0, len(products)))  # as `Family.factor`
+
+    def gains(self) -> Floats:
+        """Return about how many nats each node adds to the log-likelihood as another parent."""
+        left = np.where(self._left < LEAST_PIVOT, np.inf, self._left)
+        shares = self._shared**2 / left / left[self._child, np.newaxis]
+        gains = -np.log1p(-np.minimum(shares, 1 - LEAST_PIVOT)).sum(axis=0) * self._n / 2
+        return np.asarray(np.add.reduceat(gains, self._nodes.starts[:-1]))
+
+    def add(self, parents: list[int]) -> None:
+        """Add nodes to the parents."""
+        for y in self._nodes.columns_of(parents):
+            if self._left[y] >= LEAST_PIVOT:
+                row = self._products[y] - self._rows[:, y] @ self._rows
+                row /= np.sqrt(self._left[y])
+                self._left -= row**2
+                self._shared = self._shared - row[self._child, np.newaxis] * row
+                self._rows = np.vstack([self._rows, row])
 
 
 # In nats, and as a share: a column without a family that fits costs this much more than all
@@ -200,6 +231,11 @@ _LARGEST_LOG = 28.0
 # largest term.
 _LEAST_GAIN = 1e-6
 _ROUNDING = 1e-10
+# A child gets the families of as many columns as this many sets of them and the child allow; and at
+# first of more, if all children together have no more sets than the second number.
+ORDER_SETS = 1 << 12, 1 << 21
+# With more columns, choosing candidates again for each order takes minutes.
+_MOST_TO_GROW = 1000
 
 
 class OrderFamilies(NamedTuple):
@@ -244,8 +280,7 @@ def grown_families(
         for masks in (constraints.allowed, constraints.required)
     )
     tables = scorer.tables.copy()
-    with one_blas_thread():  # more would change bits
-        products = np.ascontiguousarray(factor.T @ factor)
+    products = np.ascontiguousarray(factor.T @ factor)
     regressions = Regressions(products, offsets[order], tables, allowed, required)
     largest = float(np.abs(tables[np.isfinite(tables)]).max())
     least_gain = _LEAST_GAIN + _ROUNDING * largest
@@ -286,15 +321,111 @@ def given_families(
     # The kernels take the family of missing ones for the worst of each list.
     spreads = [-float((local - top).min()) for (_, local), top in zip(found, highest, strict=True)]
     lists = _lists(order, n_others, -_WORSE - _MUCH_WORSE * sum(spreads))
-    for x, (parents, local), top in zip(order[n_others:], found, highest, strict=True):
-        columns = np.unique(parents[parents >= 0])
-        is_parent = np.zeros((len(local), m + 1), dtype=bool)
-        is_parent[np.arange(len(local))[:, np.newaxis], parents] = True
-        # Families that tie come with the fewest parents first, and then in column order.
-        in_order = np.lexsort((*parents.T[::-1], (parents >= 0).sum(axis=1)))
-        sets = is_parent[:, columns][in_order]
-        lists.add(number[x], numbers[columns].tolist(), sets, local[in_order] - top)
+    for x, families, top in zip(order[n_others:], found, highest, strict=True):
+        lists.add(*_as_sets(number[x], families, numbers, top))
     return OrderFamilies(lists, None, _LEAST_GAIN + _ROUNDING * max(spreads), sum(highest))
+
+
+def _as_sets(x: int, families: ScoredParentSets, numbers: Integers, top: float) -> Grown:
+    """Return a child's families in the numbers of a search; their scores lack `top`."""
+    parents, local = families
+    columns = np.unique(parents[parents >= 0])
+    is_parent = np.zeros((len(local), len(numbers)), dtype=bool)
+    is_parent[np.arange(len(local))[:, np.newaxis], parents] = True
+    # Families that tie come with the fewest parents first, and then in column order.
+    in_order = np.lexsort((*parents.T[::-1], (parents >= 0).sum(axis=1)))
+    sets = is_parent[:, columns][in_order]
+    return Grown(x, numbers[columns].tolist(), sets, local[in_order] - top)
+
+
+class CandidateGrowth(FamilyGrowth):
+    """Lists, for each child, the families of the columns that explain most of it.
+
+    They are chosen among all columns at first, and later among those that precede the child.
+
+    Parameters
+    ----------
+    scorer : FamilyScorer
+    constraints : Constraints
+    order : list of int
+        The others, which have no parents here, and then the columns of the search.
+    n_others : int
+    """
+
+    has_placement = False
+
+    def __init__(
+        self,
+        scorer: FamilyScorer,
+        constraints: Constraints,
+        order: list[int],
+        n_others: int,
+    ) -> None:
+        m = len(constraints.allowed)
+        self._scorer, self._products = scorer, _Products(scorer)
+        self._most = constraints.max_parents
+        self._order, self._movable = np.array(order), np.arange(n_others, len(order))
+        self._numbers = np.full(m + 1, -1)
+        self._numbers[self._order] = np.arange(len(order))
+        self._allowed, self._required = (
+            bits_of(masks, m) for masks in (constraints.allowed, constraints.required)
+        )
+        self._tops: dict[int, float] = {}
+        self._known: dict[int, set[frozenset[int]]] = {}
+
+    def families(self, is_over: IsOver) -> OrderFamilies:
+        """Return the families that a search begins with, after a time only the smallest ones."""
+        every, (n_sets, in_all) = np.ones(len(self._allowed), dtype=bool), ORDER_SETS
+        n = self._n_candidates(max(n_sets, in_all // len(self._order)))
+        found = []
+        for x in self._order[self._movable].tolist():
+            families = self._families(x, every, 0 if is_over() else n)
+            assert families is not None
+            self._tops[x] = float(families[1].max())
+            found.append(families)
+        given = self._order.tolist(), int(self._movable[0])
+        growth = self if len(self._order) <= _MOST_TO_GROW else None
+        return given_families(found, len(every), *given)._replace(growth=growth)
+
+    def _n_candidates(self, n_sets: int) -> int:
+        """Return the largest number of columns for which this many sets are enough."""
+        n = 0
+        while n < len(self._order) and SmallSubsets(n + 2, self._most + 1).n_sets <= n_sets:
+            n += 1
+        return n
+
+    def _families(self, x: int, is_open: Booleans, n: int) -> ScoredParentSets | None:
+        """Return families of n open columns; None if these are known or required ones lack."""
+        required = np.flatnonzero(self._required[x]).tolist()
+        if not is_open[required].all():
+            return None
+        free = np.flatnonzero(self._allowed[x] & ~self._required[x] & is_open)
+        columns = self._products.selected(x, required, free.tolist(), n)
+        known = self._known.setdefault(x, set())
+        if frozenset(columns) in known:
+            return None
+        known.add(frozenset(columns))
+        if not columns:
+            return np.empty((1, 0), dtype=np.int16), np.array([sum(self._scorer.terms(x, []))])
+        k, n_required, scorer = len(columns), len(required), self._scorer.of_child(x)
+        rest = [x], min(self._most, k), Resources(available=0, n_jobs=1)
+        ((families, values),) = scorer.small_sets_by_child([*columns, x], *rest)
+        limits = Limits(k, range(n_required), range(n_required, k))
+        parents, scores = families.listed(limits, SetValues(values, scorer.tables), False)
+        return np.where(parents < 0, -1, np.array(columns)[parents]).astype(np.int16), scores
+
+    def _grown(
+        self, is_over: Callable[[], bool], arrays: Lists, state: State, children: Integers
+    ) -> list[Grown]:
+        position = np.append(state.position, len(self._order))[self._numbers[:-1]]
+        grown, n = [], self._n_candidates(ORDER_SETS[0])
+        for i, x in zip(children.tolist(), self._order[children].tolist(), strict=True):
+            if is_over():
+                break
+            families = self._families(x, position < position[x], n)
+            if families is not None:
+                grown.append(_as_sets(i, families, self._numbers, self._tops[x]))
+        return grown
 
 
 def _lists(order: list[int], n_others: int, missing: float) -> FamilyLists:

@@ -462,7 +462,7 @@ def polished(
         while not is_over() and (change := changes.best()) is not None:
             changes.make(change)
         parents = changes.parents
-        if parents == start or is_over():
+        if not any_member or parents == start or is_over():
             return changes
 
 

@@ -25,6 +25,8 @@ _BYTES_A_PAIR = 40
 _BYTES_A_PAIR_AND_THREAD = 16
 # The families that the lists of a column hold in the end: with 1000 columns they held 400.
 _BYTES_A_COLUMN = 2000 * 32
+# The share of the time that the families of the columns may take before the search.
+_SHARE_TO_LIST = 0.5
 # Few columns are settled in this time, also if there is none left to search on.
 _SECONDS_TO_SETTLE = 0.5
 # Columns' numbers are kept as int16.
@@ -93,6 +95,7 @@ class OrderGroupSearch(GroupSearch):
     def cost(self) -> int:
         return len(self._order) ** 2
 
+    @one_blas_thread()  # more would change bits
     def optimum(self, problem: Problem, resources: Resources) -> Optimum:
         progress, told = resources.progress, 0.0
 
@@ -102,7 +105,14 @@ class OrderGroupSearch(GroupSearch):
             progress.advance(max(0.0, min(share, 1.0) - told) * self.cost())
             told = max(told, share)
 
-        families = problem.order_families(self._order, self._n_others)
+        now = time.monotonic()
+        end = now + _SHARE_TO_LIST * (resources.deadline - now)
+
+        def is_over() -> bool:
+            progress.tell("listing families of each column")
+            return time.monotonic() >= end
+
+        families = problem.order_families(self._order, self._n_others, is_over)
         offset = families.shared + float(problem.score_offsets[self.columns].sum())
         search = OrderSearch(
             families.lists,
@@ -147,7 +157,6 @@ class OrderGroupSearch(GroupSearch):
             start_losses=(0.0, *(max(0.0, score - each) for each in others)),
         )
 
-    @one_blas_thread()
     def _settled(
         self, problem: Problem, search: OrderSearch, masks: list[int]
     ) -> tuple[list[int], float, bool]:

@@ -36,8 +36,6 @@ from skbn._solver.certificate import EdgeChanges, certify_network, certify_score
 from skbn._solver.constraints import Constraints
 from skbn._solver.orientation import best_directions
 
-# An order search whose families cannot grow lists all of this many columns for each child.
-ORDER_CANDIDATES = 11
 # In nats. Smaller differences between networks are of the size of rounding.
 TOLERANCE = 1e-6
 
@@ -284,7 +282,9 @@ class Problem(ABC):
         """Return a sentence that names the largest number in these scores, if it has a name."""
         return ""
 
-    def order_families(self, order: list[int], n_others: int) -> candidate_families.OrderFamilies:
+    def order_families(
+        self, order: list[int], n_others: int, is_over: IsOver = bool
+    ) -> candidate_families.OrderFamilies:
         """Return what an order search of columns begins with: here, all families, as listed.
 
         Parameters
@@ -292,6 +292,8 @@ class Problem(ABC):
         order : list of int
             The others, which have no parents here, and then the columns of the search.
         n_others : int
+        is_over : callable
+            Whether further columns of a table are to get only the family of required parents.
         """
         found = [self.families_of(x) for x in order[n_others:]]
         return candidate_families.given_families(found, len(self.names), order, n_others)
@@ -563,26 +565,14 @@ class TableProblem(Problem):
     def largest_term(self, child: int, parents: list[int]) -> float:
         return self.scorer.largest_term(child, parents)
 
-    def order_families(self, order: list[int], n_others: int) -> candidate_families.OrderFamilies:
-        """Return families that grow by regressions or, where these cannot grow, a list.
-
-        The list has all families, or all of the columns that explain most of each child.
-        """
+    def order_families(
+        self, order: list[int], n_others: int, is_over: IsOver = bool
+    ) -> candidate_families.OrderFamilies:
+        """Return families that grow while they are searched."""
         if self.scorer.why_listed is None:
             return candidate_families.grown_families(self.scorer, self.constraints, order, n_others)
-        if self.families.are_listed:
-            return super().order_families(order, n_others)
-        children = order[n_others:]
-        ranked = candidate_families.ranked_parents(
-            self.scorer, self.constraints, children, ORDER_CANDIDATES
-        )
-        score = candidate_families.CandidateScores(self.scorer, self.constraints, None)
-        n_required = [self.constraints.required[x].bit_count() for x in children]
-        found = [
-            score.families(x, ranked[x][: max(ORDER_CANDIDATES, n)])
-            for x, n in zip(children, n_required, strict=True)
-        ]
-        return candidate_families.given_families(found, len(self.names), order, n_others)
+        given = self.scorer, self.constraints, order, n_others
+        return candidate_families.CandidateGrowth(*given).families(is_over)
 
     # Networks
 
@@ -593,7 +583,7 @@ class TableProblem(Problem):
         self, columns: Sequence[int], parents: list[int], is_over: IsOver = bool
     ) -> list[int]:
         constraints, own = self.constraints, mask_of(columns)
-        if own.bit_count() < len(self.names):  # other columns are left as they are
+        if mask_of(constraints.modelled) & ~own:  # other columns are left as they are
             allowed, required = [
                 [mask if own >> x & 1 else 0 for x, mask in enumerate(each)]
                 for each in (constraints.allowed, constraints.required)

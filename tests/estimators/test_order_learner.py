@@ -5,8 +5,11 @@ import time
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 from agreement import raises
+from random_constraints import is_allowed
+from random_learners import random_learner
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import KFold
@@ -21,6 +24,7 @@ from skbn import (
 from skbn._core.graphs import parent_masks
 from skbn._solver import planner
 from skbn._solver.order_engine import OrderGroupSearch
+from skbn.datasets import make_gaussian_network
 
 FOLDS = KFold(3, shuffle=True, random_state=0)
 
@@ -290,6 +294,43 @@ def test_nodes_and_experiments_need_no_limit_on_parents(kind):
     assert len(found.dag_) == m
 
 
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("seed", range(8))
+def test_with_a_limit_on_parents_all_kinds_of_scores_lead_to_the_best_network(seed):
+    """Nodes, interventions, weights, constraints and sums of tables, as the proof has it."""
+    rng = np.random.default_rng(seed)
+    rows, settings, given = random_learner(rng, most=8)
+    least = max(1, settings.get("max_parents", 1))
+    settings["max_parents"] = int(rng.integers(least, least + 2))
+    scores, of_scores = rows, {}
+    names = ("criterion", "penalty", "nodes", "max_parents")
+    if seed % 4 == 0:
+        of_scores = {name: settings.pop(name) for name in names if name in settings}
+        table, given = LocalScoreTransformer(**of_scores).fit_transform(rows), {}
+        is_first = np.arange(len(rows)) % 2 == 0
+        scores = table[is_first] + table[~is_first]
+    best, found = (
+        GaussianBNLearner(search=search, random_state=0, **settings).fit(scores, **given)
+        for search in ("exact", "order")
+    )
+    assert found.network_score_ == pytest.approx(best.network_score_, abs=1e-6)
+    for x in set(found.dag_) - set(settings.get("exogenous", ())):
+        assert is_allowed(x, list(found.dag_.predecessors(x)), settings | of_scores)
+
+
+@pytest.mark.filterwarnings("ignore::skbn.exceptions.DataWarning")
+def test_more_columns_than_rows_need_a_limit_on_parents_only():
+    """Families of up to 12 of 31 columns are too many to list."""
+    rows = make_gaussian_network(31, n_samples=40, random_state=0)[0]
+    table = pd.DataFrame(rows).rename(columns=str).assign(batch=list("abcab") * 8)
+    given = {"interventions": [("3",) if i < 9 else None for i in range(40)]}
+    learner = order_learner(criterion="ebic", max_parents=12, nodes="auto", exogenous=["batch"])
+    network = learner.fit(table, **given).network_
+    assert dict(network.dag_.in_degree())["batch"] == 0
+    assert max(dict(network.dag_.in_degree()).values()) <= 12
+    assert network.dag_.number_of_edges() > 10
+
+
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_candidates_of_many_nodes(monkeypatch):
     """With few candidates listed, single edges still lead nearly as high as a list of all."""
@@ -297,7 +338,7 @@ def test_candidates_of_many_nodes(monkeypatch):
     rows = rng.normal(size=(80, 6)) @ np.triu(rng.normal(size=(6, 6)))
     given = {"interventions": [(2,) if i % 3 == 0 else None for i in range(80)]}
     best = GaussianBNLearner().fit(rows, **given)
-    monkeypatch.setattr("skbn._solver.problem.ORDER_CANDIDATES", 2)
+    monkeypatch.setattr("skbn._solver.candidate_families.ORDER_SETS", (8, 0))
     found = GaussianBNLearner(search="order", random_state=0).fit(rows, **given)
     assert found.network_score_ <= best.network_score_ + 1e-6
     assert found.network_score_ > best.network_score_ - 10
