@@ -59,7 +59,8 @@ _MOST_IN_ALL = 20_000
 _COLUMNS_A_STEP = 25
 # With more columns growth takes longer, and is done for the best start only.
 _MOST_TO_GROW_ALL = 150
-# While growth gains more nats than this for each column, it comes before perturbations.
+# While growth gains more nats than this for each column, it comes before perturbations; and while
+# these gain more, they begin again with new patience.
 _MUCH_A_COLUMN = 0.01
 # Pairs (m, n): up to m columns, the search has n starts. With more columns, one start takes longer
 # and gets further.
@@ -253,8 +254,11 @@ class OrderSearch:
         self._climb(threads)
         while self._grow(threads, self._starts) > _MUCH_A_COLUMN * self._lists.m:
             pass
-        self._iterate(threads)
-        self._settle(threads)
+        before = -math.inf
+        while self._best.totals[1] > before + _MUCH_A_COLUMN * self._lists.m:
+            before = self._best.totals[1]
+            self._iterate(threads)
+            self._settle(threads)
 
     # The first phase
 
