@@ -416,9 +416,8 @@ def _triangle(correlation: Floats, columns: list[Any], n_samples: float) -> tupl
             "cov is not positive definite: the smallest eigenvalue of its correlations is "
             f"{smallest:.3g}, and most of it is of [{first_few([columns[j] for j in involved])}]. "
             "Numbers that were rounded in print do that, covariances that are each of other rows, "
-            "and columns that are sums of others. Give more digits, "
-            "leave out a column, or multiply all numbers off the diagonal by "
-            f"{1 - share:g}, as by {1 - share:g} * cov + {share:g} * numpy.diag(numpy.diag(cov))"
+            "and columns that are sums of others. Give more digits, leave out a column, or "
+            f"multiply all numbers off the diagonal by {1 - share:g}."
         )
     return np.ascontiguousarray(np.linalg.cholesky(correlation).T), 1.0
 

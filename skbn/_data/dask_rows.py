@@ -250,7 +250,6 @@ def _rows_of_block(
     block: Any, labels: list[Any], numbers: Sequence[int] | None, names: Names | None
 ) -> Floats:
     table = Table(block)
-    table.library = "dask"
     if table.labels == labels:
         return table.rows(numbers, names)
     # After arithmetic between frames, dask says that the columns are sorted, and they are not.

@@ -293,7 +293,7 @@ def _levels(table: Table, number: int, may_miss: bool, is_named: bool) -> list[A
         return None
     seen = _distinct(found, label)
     if not is_declared and not is_named:
-        check_is_category(found, label, table.library)
+        check_is_category(found, label)
     if declared is not None:
         levels = _as_python(np.asarray(declared))
     else:  # of several types, they cannot be compared

@@ -39,19 +39,16 @@ def about_codes(names: Sequence[Any], rows: Floats, columns: Integers) -> str:
     found = {v: codes for v in columns.tolist() if (codes := _codes_in(rows[:, v]))}
     if not found:
         return ""
-    listed, calls = [], []
-    for v, codes in found.items():
-        rows_of = " and ".join(f"{value:.17g} in {n} rows" for value, n in codes.items())
-        listed.append(f"{names[v]!r} ({rows_of})")
-        calls.append(
-            f"{names[v]!r}: {{{', '.join(f'{value:.17g}: numpy.nan' for value in codes)}}}"
-        )
-    frame = "X" if isinstance(names[0], str) else "pandas.DataFrame(X)"
+    listed = [
+        f"{names[v]!r} ({' and '.join(f'{value:.17g} in {n} rows' for value, n in codes.items())})"
+        for v, codes in found.items()
+    ]
+    value = next(iter(next(iter(found.values()))))
     return (
         "Columns have a value that stands far from all their others, as codes for missing values "
-        f"do: {', '.join(listed)}. If it is one, it makes and hides edges. Write X = "
-        f"{frame}.replace({{{', '.join(calls)}}}) before anything else is done with the table, and "
-        'let a learner with missing="em" take it.'
+        f"do: {', '.join(listed)}. If it is one, it makes and hides edges. Write NaN in its place, "
+        f"as by X[column].replace({value:.17g}, numpy.nan) of pandas, before anything else is done "
+        'with the table, and let a learner with missing="em" take it.'
     )
 
 

@@ -32,13 +32,16 @@ _FORMS = {  # the first that matches, of a text without spaces around it, nor a 
     "thousands": r"[-+]?[1-9]\d{0,2}([,\s'\u2019]\d{3})+(\.\d*)?",
     "comma": r"[-+]?(\d*|\d{1,3}([.\s'\u2019]\d{3})+),\d+",
 }
-_SIGNS = {  # what is said of a form, and the option that reads it
+_SIGNS = {  # what is said of a form, and the option of pandas.read_csv that reads it
     "comma": (" with a decimal comma", 'decimal=","'),
     "thousands": (" with separators of thousands", 'thousands=","'),
 }
 _CURRENCY = r"[\s$€£¥]*"
 _UNIT = re.compile(rf"{_CURRENCY}(.*?\d)\s*((?!(?:st|nd|rd|th)\b)[^\d\s.,][^\d]*)?")
-_NUMBER = rf"^{_CURRENCY}([-+]?\d*\.?\d+)\D*$"  # where a unit is cut off
+_CLEAN = (
+    "write each like '-1234.5', with a decimal point and without units or separators of thousands, "
+    "and "
+)
 # How else a negative number is written: (3.5) by accountants, -$3.5, and with a typeset minus.
 _MINUS = r"^\s*(-[\s$€£¥]+|[(\u2212][\s$€£¥]*)"
 # Texts of at most this many different numbers are categories without a word: whole numbers, such as
@@ -73,7 +76,7 @@ def _read(value: Any) -> tuple[str, str]:
     return next((form for form in _FORMS if re.fullmatch(_FORMS[form], number)), ""), unit
 
 
-def check_is_category(values: list[Any], label: Hashable, library: str) -> None:
+def check_is_category(values: list[Any], label: Hashable) -> None:
     """Raise or warn if a column of text, which its dtype does not call a category, holds numbers.
 
     Parameters
@@ -81,8 +84,6 @@ def check_is_category(values: list[Any], label: Hashable, library: str) -> None:
     values : list of hashables
         None where they are missing.
     label : str or int
-    library : str
-        What the table's container is of.
 
     Raises
     ------
@@ -102,62 +103,63 @@ def check_is_category(values: list[Any], label: Hashable, library: str) -> None:
     most = (_MOST_WHOLE if is_whole else _MOST_OTHERS) // (1 + (2 * len(counts) > counts.total()))
     if len(numbers) <= max(most, len(counts) / 2) or any(form == "code" for form, _ in numbers):
         return
-    message = numeric_text(values, label, library)
+    message = numeric_text(values, label)
     if not is_whole or len(numbers) < len(counts):
         raise ValueError(message)
     warn(message, NumericTextWarning)
 
 
-def numeric_text(values: list[Any], label: Hashable, library: str) -> str:
+def numeric_text(values: list[Any], label: Hashable) -> str:
     """Return what is said of a column with text if most of its cells are numbers, else ""."""
     cells = {row: _read(value) for row, value in enumerate(values) if value is not None}
-    forms = {form for form, _ in cells.values() if form}
-    units = sorted({unit for form, unit in cells.values() if form and unit})
     n, n_odd = len(cells), sum(not form for form, _ in cells.values())
-    texts = [value for value in values if isinstance(value, str | bytes)]
+    texts = [row for row in cells if isinstance(values[row], str | bytes)]
     if not texts or 2 * n_odd > n:
         return ""
-    row = next(row for row, (form, _) in cells.items() if bool(form) != (n_odd > 0))
-    shown = f"{readable_value(values[row])} in row {row}"
-    do_not = "does not" if n_odd == 1 else "do not, the first"
-    what = f"; {n_odd} {do_not}: {shown}" if n_odd else f", such as {shown}"
-    sign = next((each for each in _SIGNS if each in forms), "")
-    how, option = _SIGNS.get(sign, ("", ""))
-    if library == "polars":
-        option = "decimal_comma=True" if sign == "comma" else ""
+    found = [_SIGNS[sign] for sign in _SIGNS if sign in {form for form, _ in cells.values()}]
+    how, option = found[0] if found else ("", "")
+    units = sorted({unit for form, unit in cells.values() if form and unit})
     one = ", which must be the same" if len(units) > 1 else ""
     of_units = f" in {', '.join(units)}{one}" if units else ""
+    row = next(row for row, (form, _) in cells.items() if bool(form) != (n_odd > 0))
+    do_not = "does not" if n_odd == 1 else "do not, the first"
+    what = f"; {n_odd} {do_not}: " if n_odd else ", such as "
+    is_plain = all(_is_plain(values[row]) for row in texts if cells[row][0])
+    clean = "" if is_plain else _CLEAN
     node = label if isinstance(label, str) else f"x{label}"
-    holes = ', which leaves holes for GaussianBNLearner(missing="em")'
-    holes *= n_odd > 0 or n < len(values)
+    has_holes = n_odd > 0 or n < len(values)
+    holes = ', which leaves holes for GaussianBNLearner(missing="em")' if has_holes else ""
+    read = f" (or read the file with pandas.read_csv(file, {option}))" if option else ""
     return (
         f"Column {label!r} holds text, and {n - n_odd} of its {n} values read as numbers"
-        f"{how}{of_units}{what}. If they are numbers, call "
-        f"{_conversion(texts, sign, bool(units), label, library)}{holes}"
-        f"{f' (or read the file with {option})' if option else ''}. If they are categories, "
-        f"name the column in nodes={{{node!r}: [{label!r}]}} of a learner."
+        f"{how}{of_units}{what}{readable_value(values[row])} in row {row}. If they are numbers, "
+        f'{clean}call pandas.to_numeric(column, errors="coerce"){holes}{read}. If they are '
+        f"categories, name the column in nodes={{{node!r}: [{label!r}]}} of a learner."
     )
 
 
-def _identifiers(label: Hashable, n_levels: int, texts: list[Any], library: str) -> str:
+def _is_plain(text: Any) -> bool:
+    """Whether pandas.to_numeric reads a number as it is."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return isinstance(text, str) and text.isascii()
+
+
+def _identifiers(label: Hashable, n_levels: int, texts: list[Any]) -> str:
     """Return what is said of a column of text that has a level of its own for most rows."""
     what = f"Column {label!r} holds text, {n_levels} different values in {len(texts)} rows, "
     if not all(map(_is_date, texts[:_N_READ])):
         return f"{what}as identifiers do. Leave the column out, or merge levels."
-    frame = "" if library == "pandas" else "X = pandas.DataFrame(X); "
-    if library in ("polars", "pyarrow"):
-        frame = "X = X.to_pandas(); "
-    return (
-        f"{what}which read as dates, such as {texts[0]!r}. Leave the column out, or make a number "
-        f"of it: {frame}d = pandas.to_datetime(X[{label!r}]); X[{label!r}] = {_DAYS}. "
-        f"{_in_time(label)}"
-    )
+    return f"{what}which read as dates, such as {texts[0]!r}. {_remedy_of_dates(label)}"
 
 
-def _in_time(label: Hashable) -> str:
+def _remedy_of_dates(label: Hashable) -> str:
     return (
-        f"If rows follow each other in time, pass skbn.lagged(X, times={label!r}).table, in which "
-        "gaps count."
+        "Leave the column out, or make a number of it: with the dates d as pandas.to_datetime "
+        "reads them, (d - d.min()).dt.days, or .dt.total_seconds() within days. If rows follow "
+        f"each other in time, pass skbn.lagged(X, times={label!r}).table, in which gaps count."
     )
 
 
@@ -165,32 +167,6 @@ def _is_date(text: Any) -> bool:
     return isinstance(text, str) and _DATE.fullmatch(text) is not None
 
 
-def _conversion(texts: list[Any], sign: str, has_units: bool, label: Hashable, library: str) -> str:
-    """Return the call that makes numbers of a column of text, NaN or null of what is none."""
-    point = "." if sign == "comma" else ","  # between thousands
-    is_comma, marks = sign == "comma", rf"[{point}\s'\u2019]"
-    is_marked = any(re.search(marks + ".*,", str(text)) for text in texts) if is_comma else sign
-    steps = [(marks, "")] * bool(is_marked) + [(",", ".")] * is_comma
-    steps += [(_MINUS, "-"), (r"\)\s*$", "")] * any(re.match(_MINUS, str(text)) for text in texts)
-    is_polars = library == "polars"
-    replace, regex = (".str.replace_all", "") if is_polars else (".str.replace", ", regex=True")
-    chain = "".join(f"{replace}(r\"{old}\", '{new}'{regex})" for old, new in steps)
-    if has_units:
-        chain += f".str.extract(r'{_NUMBER}'{'' if is_polars else ', expand=False'})"
-    if is_polars:
-        cleaned = f"polars.col({label!r}).str.strip_chars(){chain}"
-        return f"X = X.with_columns({cleaned}.cast(polars.Float64, strict=False))"
-    to_text = ".str.decode('utf-8')" if isinstance(texts[0], bytes) else ".astype(str)"
-    # pandas.to_numeric leaves no-break spaces where they are
-    chain = ".str.strip()" * any(str(text) != str(text).strip() for text in texts) + chain
-    chain = to_text + chain if chain or isinstance(texts[0], bytes) else ""
-    as_frame = {"pandas": "", "pyarrow": "X = X.to_pandas(); "}
-    source = "X.compute()" if library == "dask" else "X"
-    frame = as_frame.get(library, f"X = pandas.DataFrame({source}); ")
-    return f'{frame}X[{label!r}] = pandas.to_numeric(X[{label!r}]{chain}, errors="coerce")'
-
-
-_DAYS = "(d - d.min()).dt.days, or .dt.total_seconds() within days"
 # Characters of a value that an error quotes: it may be a list, or a whole table.
 _LONGEST_VALUE = 60
 # Every integer up to this one is a float64.
@@ -217,8 +193,6 @@ class Table:
         The labels if all of them are strings, as in scikit-learn.
     container : str
         The name of its type.
-    library : str
-        The package that the type is of.
     is_frame : bool
         Whether it has labels.
 
@@ -234,7 +208,6 @@ class Table:
 
     def __init__(self, X: Any) -> None:
         self.container = type(X).__name__
-        self.library = type(X).__module__.partition(".")[0]
         self._values: Any
         self.labels: list[Any]
         if containers.is_dask(X):
@@ -298,7 +271,7 @@ class Table:
             n_levels, n_read = len({*texts}), len(texts[:_N_READ])
             n_numbers = sum(bool(_read(text)[0]) for text in texts[:_N_READ])
             if n_levels > max(_MOST_LEVELS, len(texts) / 2) and 2 * n_numbers < n_read:
-                raise ValueError(_identifiers(label, n_levels, texts, self.library))
+                raise ValueError(_identifiers(label, n_levels, texts))
 
     def check_positions(self, nodes: Names = ()) -> None:
         """Check that labels that are not strings are the columns' positions, or the nodes.
@@ -394,7 +367,7 @@ class Table:
         except ValueError:
             values = np.array(column, dtype=object)
             values[containers.missing_in(column, values)] = None
-            if message := numeric_text(values.tolist(), self.labels[number], self.library):
+            if message := numeric_text(values.tolist(), self.labels[number]):
                 raise ValueError(message) from None
             raise
 
@@ -521,8 +494,7 @@ def _float(value: Any, name: Hashable, row: int) -> float:
             "leave it out."
         )
     if isinstance(value, np.datetime64 | date) or _is_date(value):
-        way = f"make a number of it, for d = X[{name!r}]: {_DAYS}."
-        remedy = f"Leave the column out, or {way} {_in_time(name)}"
+        remedy = _remedy_of_dates(name)
     if isinstance(value, (complex, np.complexfloating)):
         remedy = "Give its real and imaginary part a column each."
     text = shortened(str(value), _LONGEST_VALUE)

@@ -581,13 +581,12 @@ optional
     labels = None if isinstance(X, TableMixin) else frame_labels(X)
     if labels is not None:
         labels = _checked_names(labels, X)
-    call = _call_of(X, n_lags, groups, times)
     named, whose, moments = names_in(groups, X), groups, times
     if labels is not None:
         X, whose = without_named(X, labels, groups, "groups")
         X, moments = without_named(X, frame_labels(X) or [], times, "times")
         labels = _checked_names(frame_labels(X) or [], X)
-        _refuse_times(X, labels, call)
+        _refuse_times(X, labels)
     values: Any = array_of(X) if labels is None else X
     columns: Any = list(range(values.shape[1])) if labels is None else labels
     n_rows, index = len(values), row_labels(X)
@@ -598,8 +597,8 @@ optional
         index = _read_times(moments, index, n_rows)
         values = values.set_axis(index) if hasattr(values, "iloc") else values
     elif index is not None:
-        index = None if index.name in named else _times_in(index, groups, numbers, call)
-    parts = _unbroken(index, numbers, gaps, call, has_groups=groups is not None, given=times)
+        index = None if index.name in named else _times_in(index, groups, numbers)
+    parts = _unbroken(index, numbers, gaps, has_groups=groups is not None, given=times)
     if np.bincount(parts, minlength=1).max() <= n_lags:
         raise _too_short(n_lags, numbers, series, gaps)
     rows = lags.rows_of_lags(parts, n_lags)
@@ -611,21 +610,12 @@ optional
     by_lag = None if labels is None else [_of_lag(columns, lag) for lag in range(n_lags + 1)]
     if by_lag is not None:
         _check_new_names(by_lag)
-    _warn_of_unit_roots(values, columns, numbers, parts, groups)
+    _warn_of_unit_roots(values, columns, numbers, parts)
     table = lags.beside_lags(values, rows, by_lag)
     last = lags.beside_lags(values, before_next, None if by_lag is None else by_lag[1:])
     last_groups = [None] if of_rows is None else going_on
     counts = n_lags, rows[0], n_rows - rows.shape[1], short
     return LaggedTable(table, columns, *counts, of_rows, last, last_groups)
-
-
-def _call_of(X: Any, n_lags: int, groups: Any, times: Any) -> str:
-    """Return the beginning of a call of `lagged` with these arguments, as errors advise it."""
-    call = f"lagged(X, {n_lags}"
-    for parameter, given in (("groups", groups), ("times", times)):
-        if given is not None:
-            call += f", {parameter}={repr(given) if names_in(given, X) else parameter}"
-    return call
 
 
 def _of_lag(columns: list[Any], lag: int) -> list[Any]:
@@ -685,17 +675,17 @@ def _read_times(given: Any, labels: Any, n_rows: int) -> Any:
     return index if read is None or len(known) < n_rows else read.rename(index.name)
 
 
-def _refuse_times(values: Any, labels: list[str] | None, call: str) -> None:
+def _refuse_times(values: Any, labels: list[str]) -> None:
     """Raise if a column of a frame holds dates, of which no lag makes sense."""
-    for label in labels or []:
+    for label in labels:
         if lags.are_dates(values[label]):
             raise ValueError(
-                f"Column {label!r} holds dates. If they are the times of the rows, call {call}, "
-                f"times={label!r}), which sees gaps. Otherwise leave the column out of X."
+                f"Column {label!r} holds dates. If they are the times of the rows, pass "
+                f"times={label!r}, so that gaps are seen. Otherwise leave the column out of X."
             )
 
 
-def _times_in(index: Any, groups: Any, numbers: Integers, call: str) -> Any:
+def _times_in(index: Any, groups: Any, numbers: Integers) -> Any:
     """Return the level of an index that varies within series, or raise if there are several."""
     if index.nlevels == 1:
         return index
@@ -707,18 +697,12 @@ def _times_in(index: Any, groups: Any, numbers: Integers, call: str) -> Any:
         if len(varying) < 2:
             return index.get_level_values(varying[0]) if varying else None
     times = [j for j in varying if hasattr(lags.as_times(index.get_level_values(j)), "asi8")]
-    ways, start = [], call.partition(", groups")[0]
-    for j in times if len(times) == 1 else varying:
-        others = [index.names[i] for i in range(index.nlevels) if i != j]
-        level = index.names[j] if index.names.count(index.names[j]) == 1 else j
-        named = f"X.index.droplevel({level!r})"
-        if all(isinstance(other, str) for other in others):
-            named = repr(others if len(others) > 1 else others[0])
-        ways.append(f"{start}, groups={named}) if level {level!r} is time")
+    time = index.names[times[0] if len(times) == 1 else varying[-1]]
     raise ValueError(
         f"Several levels of X's index vary within a series, {[index.names[j] for j in varying]}, "
-        f"so that lags would go from one series to another. Call {', or '.join(ways)}. If X is "
-        "one series in order of time, call X.reset_index(drop=True) first."
+        "so that lags would go from one series to another. Name in groups all levels but the one "
+        f"that is time, {time!r} perhaps; for levels without a name, pass X.index.droplevel of it. "
+        "If X is one series in order of time, call X.reset_index(drop=True) first."
     )
 
 
@@ -746,7 +730,7 @@ def _times_of(index: Any, gaps: Any, source: str, remedy: str) -> Any:
 
 
 def _unbroken(
-    index: Any, numbers: Integers, gaps: Any, call: str, *, has_groups: bool, given: Any
+    index: Any, numbers: Integers, gaps: Any, *, has_groups: bool, given: Any
 ) -> Integers:
     """Return the number of the series of each row, which ends at gaps if these break it."""
     source = f"Column {given!r}" if isinstance(given, str) else "The array times"
@@ -777,15 +761,14 @@ def _unbroken(
     no_times *= is_count
     if later.all():
         raise ValueError(
-            f"{source} has gaps: {where}, and other rows are closer. If rows are missing, "
-            f'call {call}, gaps="break"), in which no lag goes across a gap. If neighbours are one '
-            "step apart whatever their labels, as from one trading day to the next, call "
-            f'{call}, gaps="join").{no_times}'
+            f"{source} has gaps: {where}, and other rows are closer. If rows are missing, pass "
+            'gaps="break", and no lag goes across a gap. If neighbours are one step apart '
+            'whatever their labels, as from one trading day to the next, pass gaps="join".'
+            f"{no_times}"
         )
-    alike = "".join(f", and {each} alike" for each in ("groups", "times") if f"={each}" in call)
-    how = f"X.sort_values({given!r}), or X.sort({given!r}) in polars,"
-    how = "X.sort_index()" if given is None else how
-    remedy = f"Sort them{alike}" + f", by {how} for example" * ("=times" not in call) + "."
+    how = "X.sort_index()" if given is None else "X.sort_values of pandas or X.sort of polars"
+    alike = ", and groups or times beside X alike" if has_groups or given is not None else ""
+    remedy = f"Sort them{alike}, by {how} for example."
     if hasattr(times, "asi8") and (given is not None or not hasattr(index, "asi8")):
         remedy += " Texts of dates are sorted right once pandas.to_datetime has read them."
     if times[row + 1] == times[row]:
@@ -798,23 +781,20 @@ def _unbroken(
 
 
 def _warn_of_unit_roots(
-    values: Any, columns: list[Any], numbers: Integers, parts: Integers, groups: Any
+    values: Any, columns: list[Any], numbers: Integers, parts: Integers
 ) -> None:
     """Warn of the columns that look like random walks."""
     series = numbers, parts
     found = [c for c in columns if lags.has_unit_root(lags.column_values(values, c), *series)]
     if not found:
         return
-    changes = "numpy.diff(X, axis=0)" if groups is None else "their changes within each series"
-    if hasattr(values, "iloc") and (groups is None or isinstance(groups, str)):
-        by, rest = ("", ".iloc[1:]") if groups is None else (f".groupby({groups!r})", ".tail(-1)")
-        changes = f"X.assign(**X{by}[{found!r}].diff()){by}{rest}"
     warn(
         f"Columns look like random walks or trends, {readable_value(found)}: each follows its own "
         "last value so closely that a Dickey-Fuller test does not reject a unit root. If they "
         "wander independently, they depend on each other by chance, and edges among them may be "
-        f"false: pass {changes} in place of X. If they wander together, so that a combination of "
-        "them returns to its mean (cointegration, which statsmodels.tsa.stattools.coint tests), "
+        "false: replace them by their changes from row to row, within each series, as diff() of "
+        "pandas and polars takes them. If they wander together, so that a combination of them "
+        "returns to its mean (cointegration, which statsmodels.tsa.stattools.coint tests), "
         "changes lose what joins them: keep X as it is.",
         NonstationaryWarning,
     )

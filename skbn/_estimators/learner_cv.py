@@ -287,10 +287,10 @@ None, default=None
         is_level = np.count_nonzero(scores == scores[at]) > 1  # no better towards the end
         if is_level or least == most or best == 0 or not (is_most or best == least):
             return
-        end, more = ("largest", (2, 4)) if is_most else ("smallest", (0.25, 0.5))
+        end, more = ("largest", "larger") if is_most else ("smallest", "smaller")
         warn(
             f"The penalty with the best mean score, {best:g}, is the {end} of penalties, and one "
-            f"beyond it may be better. Add {best * more[0]:g} and {best * more[1]:g} to penalties.",
+            f"beyond it may be better. Add {more} ones.",
             PenaltyRangeWarning,
         )
 
@@ -494,12 +494,10 @@ class HeldOutScores:
             text = f"In a fold of cv that learns from {sizes}: {error}"
             if not (names := getattr(error, "constant_columns", [])):
                 return text
-            values = [f"X[{c!r}]" if isinstance(c, str) else f"X[:, {c}]" for c in names]
-            labels = f"[str(values) for values in zip({', '.join(values)})]"
             return (
                 f"{text} Or let all folds have all values of {', '.join(map(repr, names))}, if "
-                f"each is in two rows or more: cv=list(StratifiedKFold(5).split(X, {labels})), "
-                "after `from sklearn.model_selection import StratifiedKFold`."
+                "each is in two rows or more, by cv=list(StratifiedKFold(5).split(X, labels)) of "
+                "scikit-learn with labels for these values."
             )
 
         return explained(lambda: self._outcomes(n_jobs, *split), explain)

@@ -448,8 +448,10 @@ class Resamples:
         columns = [self.columns[x] for x in np.flatnonzero(is_constant)]
         remedies = []
         if columns and single_rows:
-            call = f"fit(X, stratify={self._labels_of(columns)})"
-            remedies.append(f"{call} draws rows of each value of {', '.join(map(repr, columns))}")
+            is_simple = self.sample.is_complete and len(draws.strata) == 1
+            call = f", such as X[{columns!r}] of a data frame," if is_simple else ""
+            names = ", ".join(map(repr, columns))
+            remedies.append(f"labels in stratify for the values of {names}{call} draw rows of each")
         elif single_rows and (draws.replace or draws.fraction < _LARGE_FRACTION):
             remedies.append(
                 "resamples with more of the rows, such as those of replace=False and "
@@ -459,19 +461,6 @@ class Resamples:
         if scorer and self.sample.is_complete and not isinstance(scorer.criterion, BGe):
             remedies.append('criterion="bge" fits such resamples')
         return f": {', or '.join(remedies)}." if remedies else "."
-
-    def _labels_of(self, columns: list[str | int]) -> str:
-        """Return the code of labels that say which values a row has in some columns of X."""
-        values = [
-            f"X[{name!r}]" if isinstance(name, str) else f"numpy.asarray(X)[:, {name}]"
-            for name in columns
-        ]
-        if len(self.draws.strata) > 1:
-            values.insert(0, "labels")
-        if len(values) == 1 and self.sample.is_complete:
-            return values[0]
-        together = values[0] if len(values) == 1 else f"zip({', '.join(values)})"
-        return f"[str(value) for value in {together}]"
 
 
 def plan_resamples(

@@ -310,12 +310,11 @@ def _about_discrete(
 
 
 def _or_exogenous(columns: list[int], model: LinearGaussianModel) -> str:
-    """Return the advice not to model some columns, and its code, if others are left."""
+    """Return the advice not to model some columns, if others are left."""
     if len({*columns, *model.exogenous}) == len(model.nodes):
         return ""
     names = [model.nodes[v] for v in columns]
-    code = f"learner.set_params(exogenous=[*(learner.exogenous or []), *{names}])"
-    return f", or let them be parents only, by {code}"
+    return f", or let them be parents only, by adding {names} to exogenous"
 
 
 # Dummies

@@ -189,7 +189,7 @@ def test_each_kind_of_index_tells_order_and_gaps(index):
     raises("not in order of time: row 1", lagged, X[::-1])
     raises("Two rows have the same time", lagged, X.iloc[[0, 1, 1, 2]])
     holed = X.drop(index=index[4])
-    raises(r"gaps: row 4, .*, follows row 3, .*, gaps=\"join\"\)", lagged, holed)
+    raises(r"gaps: row 4, .*, follows row 3, .* gaps=\"join\"", lagged, holed)
     assert lagged(holed, 2, gaps="break").rows.tolist() == [2, 3, 6, 7]
     assert lagged(holed, 2, gaps="join").rows.tolist() == [2, 3, 4, 5, 6, 7]
 
@@ -287,7 +287,7 @@ def test_times_in_a_column():
 def test_a_column_of_dates_needs_to_be_named():
     X = days_with_gaps()
     for same in (X, X.assign(day=X["day"].dt.strftime("%d/%m/%Y")), pl.from_pandas(X)):
-        raises(r"Column 'day' holds dates.*lagged\(X, 1, times='day'\)", lagged, same)
+        raises(r"Column 'day' holds dates.*pass times='day'", lagged, same)
         with pytest.raises((ValueError, TypeError), match=r"skbn\.lagged\(X, times='day'\)\.table"):
             GaussianBNLearner().fit(same)
 
@@ -331,7 +331,7 @@ def test_groups_of_several_columns_or_levels(diary):
         found = lagged(X, groups=groups)
         assert found.groups == expected.groups
         np.testing.assert_array_equal(found.table, expected.table)
-    with pytest.raises(ValueError, match=r"lagged\(X, 1, groups=\['id', 'day'\]\) if level 'beep'"):
+    with pytest.raises(ValueError, match=r"\['id', 'day', 'beep'\].*that is time, 'beep' perhaps"):
         lagged(diary)
     holes = plain[["id", "day"]].assign(day=[np.nan] + [1.0] * 19)
     raises("missing value for row 0", lagged, plain[["mood"]], groups=holes)
@@ -445,9 +445,9 @@ def test_random_walks_are_named():
     numbers = np.random.default_rng(0).normal(size=(300, 3))
     numbers[:, [0, 2]] = numbers[:, [0, 2]].cumsum(axis=0)
     X = pd.DataFrame(numbers, columns=list("abc"))
-    with pytest.warns(NonstationaryWarning, match=r"\['a', 'c'\].*X\.assign\(\*\*X\[\['a', 'c'\]"):
+    with pytest.warns(NonstationaryWarning, match=r"\['a', 'c'\].*diff\(\)"):
         lagged(X)
-    with pytest.warns(NonstationaryWarning, match="changes within each series"):
+    with pytest.warns(NonstationaryWarning, match="within each series"):
         lagged(X, groups=np.arange(300) // 150)
     lagged(X, groups=np.arange(300) // 30)  # too short to tell
     with pytest.warns(NonstationaryWarning, match="independently.*together.*cointegration"):
