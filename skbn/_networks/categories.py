@@ -35,7 +35,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import eigh
 from scipy.sparse.csgraph import connected_components
-from scipy.special import ndtr
+from scipy.special import log_softmax, ndtr, softmax
 
 from skbn._core.arrays import Booleans, Floats, Integers
 from skbn._core.graphs import propagate, topological_order
@@ -151,8 +151,7 @@ class _Levels(NamedTuple):
         for own in self.blocks:
             logs = np.log(np.maximum(of_all_levels(means[..., own]), _LEAST_SHARE))
             logs[..., 1:] += ratios[..., own]
-            chosen = logs * of_all_levels(indicators[..., own])
-            total += (chosen - _log_sum(logs) / logs.shape[-1]).sum(-1)
+            total += (log_softmax(logs, axis=-1) * of_all_levels(indicators[..., own])).sum(-1)
         return np.asarray(np.clip(total, -_LARGEST, _LARGEST))
 
     def listed(self, indicators: Floats, hidden: list[slice]) -> tuple[Floats, Floats]:
@@ -162,7 +161,7 @@ class _Levels(NamedTuple):
         levels = np.hstack([own[at] for own, at in zip(each_level, chosen, strict=True)])
         whole = np.repeat(indicators[:, np.newaxis], len(levels), axis=1)
         whole[..., np.r_[tuple(hidden)]] = levels
-        return levels[np.newaxis], _probabilities(self.log_weights(whole))
+        return levels[np.newaxis], softmax(self.log_weights(whole), axis=1)
 
     def sampled(self, indicators: Floats, hidden: list[slice]) -> tuple[Floats, Floats]:
         """Return levels of hidden categories by Gibbs steps, (n, s, k), and their weights."""
@@ -173,7 +172,7 @@ class _Levels(NamedTuple):
             for own in hidden:
                 each = np.repeat(state[:, np.newaxis], own.stop - own.start + 1, axis=1)
                 each[..., own] = _levels(own)
-                probabilities = _probabilities(self.log_weights(each))
+                probabilities = softmax(self.log_weights(each), axis=1)
                 state = each[rows, _chosen(probabilities, rng.uniform(size=len(rows)))]
             found.append(state[:, np.r_[tuple(hidden)]])
         return np.stack(found[_BURN_IN:], axis=1), np.full((len(rows), _STEPS), 1 / _STEPS)
@@ -219,29 +218,15 @@ def _clipped(means: Floats, blocks: list[slice]) -> Floats:
     return np.hstack([(each / each.sum(axis=1, keepdims=True))[:, 1:] for each in levels])
 
 
-def _log_sum(logs: Floats) -> Floats:
-    """Return the logarithm of the sum of the last axis's exponentials, an axis of length 1."""
-    largest = logs.max(axis=-1, keepdims=True)
-    return np.asarray(largest + np.log(np.exp(logs - largest).sum(axis=-1, keepdims=True)))
-
-
-def _probabilities(log_weights: Floats) -> Floats:
-    weights = np.exp(log_weights - log_weights.max(axis=1, keepdims=True))
-    return np.asarray(weights / weights.sum(axis=1, keepdims=True))
-
-
 def _chosen(probabilities: Floats, uniform: Floats) -> Integers:
     """Return a column for each row, by its probabilities and a uniform number."""
     sums = probabilities.cumsum(axis=1)
     return np.asarray((sums[:, :-1] < uniform[:, np.newaxis] * sums[:, -1:]).sum(axis=1))
 
 
-def _reached(model: LinearGaussianModel, nodes: list[int]) -> Booleans:
+def _reached(model: LinearGaussianModel, nodes: Booleans) -> Booleans:
     """Return which columns directed paths from some lead to, these included."""
-    if not nodes:
-        return np.zeros(len(model.nodes), dtype=bool)
-    paths = propagate(np.eye(len(model.nodes))[nodes], model.coef != 0, model.parents)
-    return np.asarray(paths.any(axis=0))
+    return np.asarray(propagate(nodes.astype(float), model.coef != 0, model.parents) > 0)
 
 
 def missing_levels(
@@ -294,9 +279,9 @@ def missing_levels(
 
     is_given = is_held & ~is_number & (before.noise_variance > 0)
     free_model = replace(before, exogenous=())
-    follows = _reached(own, np.flatnonzero(is_held & is_number).tolist())
-    outside = [v for v in before.exogenous if is_number[v]]
-    lacks_correlations = _reached(before, outside if len(outside) > 1 else [])
+    follows = _reached(own, is_held & is_number)
+    outside = np.isin(np.arange(m), before.exogenous) & is_number
+    lacks_correlations = _reached(before, outside) & (outside.sum() > 1)
     joined = bits_of(own.parents, m) & ~is_held
     _, part_of = connected_components(joined, directed=False)
     for part in dict.fromkeys(part_of[columns].tolist()):
@@ -306,10 +291,8 @@ def missing_levels(
         blocks = [slice(end - len(c), end) for c, end in zip(inside, ends, strict=True)]
         every = [i for c in inside for i in c]
         whole = normal(free_model, is_in & False, every)
-        unset = whole
-        if is_given.any():
-            of_given = free_model.given(np.flatnonzero(is_given).tolist())
-            unset = normal(of_given, is_given, every)
+        of_given = free_model.given(np.flatnonzero(is_given).tolist())
+        unset = normal(of_given, is_given, every) if is_given.any() else whole
         shares = unset.with_variances(whole, blocks)
         lacking = [b for c, b in zip(inside, blocks, strict=True) if lacks_correlations[c[0]]]
         unset = unset.with_variances(whole, lacking)

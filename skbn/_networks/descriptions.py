@@ -4,7 +4,6 @@ import json
 import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from itertools import product
-from types import MappingProxyType
 from typing import Any
 
 import networkx as nx
@@ -49,7 +48,7 @@ def network_text(
     dag: nx.DiGraph,
     model: LinearGaussianModel | None,
     max_rows: int | None = None,
-    shares: Mapping[int, float] = MappingProxyType({}),
+    shares: Mapping[int, float] | None = None,
 ) -> str:
     """Return a few lines: what the network consists of, and the regression of each node.
 
@@ -73,7 +72,7 @@ def network_text(
     Network of 3 nodes and 2 edges (0 reversible)
     c <- a, b
     """
-    nodes, parents = list(dag), parent_masks(dag)
+    nodes, parents, shares = list(dag), parent_masks(dag), shares or {}
     compelled = compelled_parents(parents, fixed_parent_masks(dag))
     n_edges = dag.number_of_edges()
     n_reversible = n_edges - sum(mask.bit_count() for mask in compelled)
@@ -136,9 +135,7 @@ def _count(n: int, what: str) -> str:
 
 
 # What a table of edges has for each coefficient; all else is of the edge.
-OF_COEFFICIENTS = (
-    *("weight", "standardised_weight", "std_err", "t", "p_value", "ci_low", "ci_high"),
-)
+OF_COEFFICIENTS = "weight standardised_weight std_err t p_value ci_low ci_high".split()
 
 
 def edge_columns(
@@ -175,10 +172,8 @@ def edge_columns(
         pairs = [(int(node_of[i]), int(node_of[j])) for i, j in ends]
     edges = [(nodes[p], nodes[c]) for p, c in pairs]
     names: Sequence[Any] = nodes if model is None else blocks.column_names
-    columns: dict[str, Any] = {
-        "parent": [names[i] for i, _ in ends],
-        "child": [names[j] for _, j in ends],
-    }
+    columns: dict[str, Any] = {"parent": [names[i] for i, _ in ends]}
+    columns["child"] = [names[j] for _, j in ends]
     if model is not None:
         coef, standardised = blocks.solved_within(model.coef), standardised_weights(model, blocks)
         columns["weight"] = [float(coef[each]) for each in ends]
@@ -197,7 +192,10 @@ def edge_columns(
                 for value, (parent, child) in zip(values, edges, strict=True)
             ]
     if model is not None and groups is not None and confidence is not None:
-        columns |= _intervals(blocks, parents, columns["weight"], ends, groups, confidence)
+        first, last = np.array(ends, dtype=int).reshape(-1, 2).T
+        errors, freedom = standard_errors(groups, blocks.parents_of_columns(parents, within=False))
+        weight = np.array(columns["weight"])
+        columns |= _intervals(weight, errors[first, last], freedom[last], confidence)
     if model is not None and not blocks.are_columns:
         shares = partial_r2(model, blocks, [*dict.fromkeys(pairs)], parents)
         of_edge = dict(zip(dict.fromkeys(pairs), shares, strict=True))
@@ -358,18 +356,9 @@ def standard_errors(groups: Groups, parents: list[int]) -> tuple[Floats, Floats]
 
 
 def _intervals(
-    blocks: Nodes,
-    parents: list[int],
-    weights: list[float],
-    ends: list[tuple[int, int]],
-    groups: Groups,
-    confidence: float,
+    weight: Floats, std_err: Floats, freedom: Floats, confidence: float
 ) -> dict[str, Any]:
-    """Return what a table of edges says of the errors of their coefficients."""
-    first, last = np.array(ends, dtype=int).reshape(-1, 2).T
-    of_columns = blocks.parents_of_columns(parents, within=False)
-    errors, degrees_of_freedom = standard_errors(groups, of_columns)
-    weight, std_err, freedom = np.array(weights), errors[first, last], degrees_of_freedom[last]
+    """Return what a table of edges says of the errors of its coefficients."""
     with np.errstate(divide="ignore", over="ignore"):
         t = weight / std_err
     margin = stdtrit(freedom, (1 + confidence) / 2) * std_err

@@ -192,19 +192,27 @@ def em_of_network(
 
 def model_of(found: Estimate, rows: IncompleteRows, graph: GraphOfColumns) -> LinearGaussianModel:
     """Return the model that EM has found, in the columns' units."""
-    m, units = len(graph.parents), rows.scale
-    coef, intercept, noise = np.zeros((m, m)), np.empty(m), np.empty(m)
-    for x, mask in enumerate(graph.parents):
-        g, own = int(rows.patterned.group_of[x]), members_of(mask)
-        mean = rows.mean + found.expected_mean[g] * units
-        scatter = found.scatter[g] / rows.n_of_groups[g]
-        solved = np.linalg.solve(scatter[np.ix_(own, own)], scatter[own, x])
-        coef[own, x] = solved * units[x] / units[own]
-        noise[x] = (scatter[x, x] - solved @ scatter[own, x]) * units[x] ** 2
-        intercept[x] = mean[x] - mean[own] @ coef[own, x]
+    scaled, intercept, noise = _regressions(found, rows, graph.parents)
+    coef = scaled * rows.scale / rows.scale[:, np.newaxis]
+    intercept = rows.mean + intercept * rows.scale - rows.mean @ coef
     mean = propagate(intercept, coef, graph.parents)
-    rest = coef, intercept, mean, noise, graph.fixed, tuple(graph.exogenous)
+    rest = coef, intercept, mean, noise * rows.scale**2, graph.fixed, tuple(graph.exogenous)
     return LinearGaussianModel([*graph.blocks.column_names], graph.parents, *rest)
+
+
+def _regressions(
+    found: Estimate, rows: IncompleteRows, parents: Sequence[int]
+) -> tuple[Floats, Floats, Floats]:
+    """Return the coefficients, intercepts and noise variances that EM has found, in its units."""
+    m = len(parents)
+    coef, intercept, noise = np.zeros((m, m)), np.empty(m), np.empty(m)
+    for x, mask in enumerate(parents):
+        g, own = int(rows.patterned.group_of[x]), members_of(mask)
+        mean, scatter = found.expected_mean[g], found.scatter[g] / rows.n_of_groups[g]
+        coef[own, x] = np.linalg.solve(scatter[np.ix_(own, own)], scatter[own, x])
+        intercept[x] = mean[x] - mean @ coef[:, x]
+        noise[x] = scatter[x, x] - scatter[x] @ coef[:, x]
+    return coef, intercept, noise
 
 
 _STEP = 1e-4  # of differences, in units in which columns have variance 1
@@ -234,15 +242,8 @@ def errors_by_em(
     m, n, group_of = len(masks), rows.n_of_groups, rows.patterned.group_of
     parent, child = np.nonzero(bits_of(masks, m).T)
     k, every = len(parent), np.arange(m)
-    scatter = found.scatter / n[:, np.newaxis, np.newaxis]
-    start = np.zeros(k + 2 * m)  # coefficients, intercepts, logarithms of noise variances
-    for x, mask in enumerate(masks):
-        own, moments = members_of(mask), scatter[group_of[x]]
-        coef = np.linalg.solve(moments[np.ix_(own, own)], moments[own, x])
-        mean = found.expected_mean[group_of[x]]
-        start[:k][child == x] = coef
-        start[k + x] = mean[x] - coef @ mean[own]
-        start[k + m + x] = np.log(moments[x, x] - coef @ moments[own, x])
+    coef, *others = _regressions(found, rows, masks)
+    start = np.concatenate([coef[parent, child], others[0], np.log(others[1])])
 
     def score(parameters: Floats) -> Floats:
         contrast = np.eye(m)  # column x times the columns is x less what its parents explain

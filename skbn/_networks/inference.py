@@ -460,7 +460,8 @@ def within(found: GaussianDistribution, intervals: Mapping[Any, Any]) -> Gaussia
                 f"evidence: node {found.nodes[v]!r} has no noise, so that it has one value. Leave "
                 "its interval out."
             )
-    return replace(found, of_all=of_all)._with(*of_all.moments())
+    mean, covariance, errors = of_all.moments()
+    return replace(found, of_all=of_all, mean=mean, covariance=covariance, standard_error=errors)
 
 
 class GaussianMarginal(NamedTuple):
@@ -571,10 +572,8 @@ class GaussianDistribution(TableRepr):
             one = mean[..., 0], self.standard_deviation[..., v[0]]
             return GaussianMarginal(*(each if each.ndim else float(each) for each in one))
         errors = None if self.standard_error is None else self.standard_error[v]
-        return replace(self, nodes=chosen)._with(mean, covariance, errors)
-
-    def _with(self, mean: Floats, covariance: Floats, errors: Floats | None) -> Self:
-        return replace(self, mean=mean, covariance=covariance, standard_error=errors)
+        of_chosen: Any = {"mean": mean, "covariance": covariance, "standard_error": errors}
+        return replace(self, nodes=chosen, **of_chosen)
 
     def _whole(self, what: str) -> list[WithinBounds]:
         """Return the Gaussian of each scenario; raise if it is a mixture."""
