@@ -135,7 +135,7 @@ def _count(n: int, what: str) -> str:
 
 
 # What a table of edges has for each coefficient; all else is of the edge.
-OF_COEFFICIENTS = "weight standardised_weight std_err t p_value ci_low ci_high".split()
+OF_COEFFICIENTS = ["weight", "standardised_weight", "std_err", "t", "p_value", "ci_low", "ci_high"]
 
 
 def edge_columns(
