@@ -218,7 +218,7 @@ def test_listed_scores_have_a_network_without_parameters():
     [
         ({"tol": 0}, "'tol' parameter of best_network"),
         ({"max_parents": -1}, "'max_parents' parameter of best_network"),
-        ({"max_memory": 1000}, "Raise max_memory to"),
+        ({"max_memory": 1000}, "Raise max_memory above"),
     ],
 )
 def test_best_network_names_what_it_refuses(rows, settings, message):

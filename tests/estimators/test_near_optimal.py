@@ -220,7 +220,7 @@ def test_memory_that_runs_short_names_what_helps(monkeypatch):
 
 def refuse(n_bytes, purpose, remedy):
     """Refuse memory, as if there were none."""
-    raise ValueError(f"{purpose} needs {n_bytes}; {remedy(0)}")
+    raise ValueError(f"{purpose} needs {n_bytes}; {remedy}")
 
 
 def test_jobs_and_column_order_do_not_change_the_list(wine):

@@ -127,10 +127,10 @@ def test_a_cluster_with_too_little_memory_says_so(client):
     with client.as_current(), pytest.raises(ValueError, match="on each of 2 workers") as caught:
         learner.fit(rows)
     assert "scratch" not in str(caught.value)
-    least = re.search(r"Raise max_memory to ([\d.e]+\d)", str(caught.value)).group(1)
-    assert float(least) < 4_000_000
+    needed = re.search(r"needs ([\d.]+) MB .* Raise max_memory above", str(caught.value)).group(1)
+    assert float(needed) < 4
     with client.as_current():
-        learner.set_params(max_memory=float(least)).fit(rows)
+        learner.set_params(max_memory=(float(needed) + 0.1) * 1e6).fit(rows)
     assert learner.is_optimal_
 
 
