@@ -161,7 +161,7 @@ class MissingCodeWarning(DataWarning):
     """A repeated value stands far from all others of its column, as -999 for missing does.
 
     Values such as -9, 99, -999 and 0 may be nearer than others. The message has the column, the
-    value, its number of rows, and the call that makes holes of it, for ``missing="em"``. Nothing is
+    value, its number of rows, and how to make holes of it, for ``missing="em"``. Nothing is
     said of skewed residuals then: transforming the column would hide the code.
 
     Examples
@@ -273,8 +273,8 @@ class DependentRowsWarning(DataWarning):
 class NumericTextWarning(DataWarning):
     """A column of text that is taken for a category holds whole numbers, and many different ones.
 
-    They may be codes. If they are numbers, such as years or ages, the message has the call that
-    makes numbers of them; a categorical dtype, or the parameter `nodes`, says that they are not.
+    They may be codes. If they are numbers, such as years or ages, the message says how to
+    make numbers of them; a categorical dtype, or the parameter `nodes`, says that they are not.
 
     Examples
     --------

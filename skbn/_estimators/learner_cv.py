@@ -228,7 +228,7 @@ None, default=None
         skbn.exceptions.MaxParentsWarning
             As `GaussianBNLearner.fit`, for all rows together but not for the folds.
         skbn.exceptions.PenaltyRangeWarning
-            If the best penalty is the smallest or the largest: what to add to `penalties`.
+            If the best penalty is the smallest or the largest of `penalties`.
         sklearn.exceptions.ConvergenceWarning
             As `GaussianBNLearner.fit`, for all rows and, in one warning, for the folds.
         """

@@ -434,7 +434,7 @@ class GaussianBNPosterior(EnsembleMixin, SearchParameters, NetworkEstimator):
             raise ValueError(
                 "method='auto' would take method='sampling', as the sums do not fit in memory, but "
                 "that has no order prior. Leave structure_prior at 'auto', or set method='exact' "
-                "to see what would fit."
+                "to see what the sums need."
             )
         warn(
             f"method='auto' took method='sampling': sums over the networks of "

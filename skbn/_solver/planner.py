@@ -1,4 +1,4 @@
-"""The planner: which search fits in memory, and what would make one fit that does not.
+"""The planner: which search fits in memory, and what can be done if none does.
 
 For each group of columns the engine of dynamic programming is taken that fits in memory and takes
 least time. If none fits, branch and cut takes families that are listed. The order search takes the

@@ -73,7 +73,7 @@ def solve(
     Raises
     ------
     ValueError
-        If a search does not fit in memory (the message says what would), or if no network that
+        If a search does not fit in memory (the message says what to do), or if no network that
         satisfies the constraints has a finite score.
     RuntimeError
         If independent regressions do not confirm the result of the search.

@@ -64,7 +64,7 @@ def warnings_of(learner, X, **params):
 
 
 def follow(message, learner):
-    """Run the code that a message advises, as a user would."""
+    """Add to exogenous what a message advises to."""
     (names,) = re.findall(r"by adding (\[.*\]) to exogenous, or leave", message)
     learner.set_params(exogenous=[*(learner.exogenous or []), *ast.literal_eval(names)])
 
