@@ -6,13 +6,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from skbn._core.arrays import Floats, Integers, Names
+from skbn._core.arrays import BYTES, Floats, Integers, Names
 from skbn._core.columns import column_numbers, is_series
+from skbn._core.resources import require_memory
 from skbn._core.text import first_few, must_be, readable_value, warn
 from skbn._data.containers import as_numpy, missing_in
 from skbn._data.nodes import NodeColumn, Nodes
 from skbn._data.sample import Sample
-from skbn._data.table import REMEDY, Table, check_is_category, numbers_of, read_columns
+from skbn._data.table import MOST_LEVELS, REMEDY, Table, check_is_category, numbers_of, read_columns
 from skbn.exceptions import DegenerateColumnsError
 
 # A share of rows below this is the rounding of a sum of shares.
@@ -142,6 +143,12 @@ def encoded_rows(
         own = nodes.columns_of([nodes.names.index(name)])
         of_node = source[nodes.columns[own[0]].source]
         codes = _codes(table, of_node, name, levels, may_miss, unseen)
+        require_memory(
+            2 * BYTES * len(codes) * len(nodes.columns),
+            f"The table of {len(nodes.columns)} columns that nodes have, of them "
+            f"{len(own)} for the levels of {name!r},",
+            "merge levels, or leave columns out",
+        )
         for i in own:
             indicator = codes == levels.index(nodes.columns[i].level)
             found[i] = np.where(codes < 0, np.nan, indicator)
@@ -294,6 +301,12 @@ def _levels(table: Table, number: int, may_miss: bool, is_named: bool) -> list[A
     seen = _distinct(found, label)
     if not is_declared and not is_named:
         check_is_category(found, label)
+    if len(seen) > max(MOST_LEVELS, len(known) / 2):  # before indicators take memory
+        raise ValueError(
+            f"Column {label!r} has {len(seen)} different values in {len(known)} rows, too many for "
+            "the levels of a category. Merge levels, or leave the column out; if they are numbers, "
+            'call pandas.to_numeric(column, errors="coerce").'
+        )
     if declared is not None:
         levels = _as_python(np.asarray(declared))
     else:  # of several types, they cannot be compared

@@ -50,7 +50,7 @@ _MOST_WHOLE, _MOST_OTHERS = 20, 10
 
 
 # Fewer different texts are levels, whatever the number of rows.
-_MOST_LEVELS = 10
+MOST_LEVELS = 10
 _N_LOOKED_AT = 10_000  # rows; half as many levels would be too many for any table
 _N_READ = 500  # texts that tell whether they are numbers or dates
 _DATE = re.compile(
@@ -270,7 +270,7 @@ class Table:
             texts = [value for value in values.tolist() if isinstance(value, str | bytes)]
             n_levels, n_read = len({*texts}), len(texts[:_N_READ])
             n_numbers = sum(bool(_read(text)[0]) for text in texts[:_N_READ])
-            if n_levels > max(_MOST_LEVELS, len(texts) / 2) and 2 * n_numbers < n_read:
+            if n_levels > max(MOST_LEVELS, len(texts) / 2) and 2 * n_numbers < n_read:
                 raise ValueError(_identifiers(label, n_levels, texts))
 
     def check_positions(self, nodes: Names = ()) -> None:
