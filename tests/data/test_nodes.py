@@ -328,10 +328,11 @@ def test_dates_become_numbers_as_advised():
 
 
 def test_what_the_user_calls_a_category_is_one():
-    cells = [FORMS["plain"](v) for v in NUMBERS]
+    cells = [FORMS["plain"](v) for v in NUMBERS] * 2
     declared = pd.DataFrame({"b": pd.Categorical(cells)})
-    for spec, table in (("auto", declared), ({"b": ["b"]}, pandas_of(cells))):
+    for spec, table in (("auto", declared), ({"b": ["b"]}, pd.DataFrame({"b": cells}))):
         assert len(learn_nodes(spec, Table(table)).levels["b"]) == 40
+        raises("40 different values in 79 rows", learn_nodes, spec, Table(table[:-1]))
 
 
 def test_many_whole_numbers_are_taken_for_a_category_with_a_warning():
