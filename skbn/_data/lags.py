@@ -266,9 +266,9 @@ def as_times(labels: Any) -> Any:
 
 def _dates(pandas: Any, texts: Any) -> Any:
     """Return the dates that texts are in the only way to read them, or None if there is none."""
-    quarters = texts.str.extract(_QUARTER)
-    if quarters[0].fillna(quarters[3]).notna().all():
-        years, numbers = quarters[0].fillna(quarters[3]), quarters[1].fillna(quarters[2])
+    quarters = texts.str.extract(_QUARTER).fillna("")
+    years, numbers = quarters[0] + quarters[3], quarters[1] + quarters[2]
+    if (years != "").all():
         return pandas.PeriodIndex(years + "Q" + numbers, freq="Q")
     if texts.str.fullmatch(_DIGITS).all():
         read = (pandas.to_datetime(texts, format=form, errors="coerce") for form in _COMPACT)

@@ -286,12 +286,12 @@ def test_pictures_show_categories_and_signs_where_there_are_any(learner):
     assert display.names_["smokes"].get_text() == "smokes=True\n(2 levels)"
     assert display.names_["dose"].get_text() == "dose"
     weights = nx.get_edge_attributes(learner.dag_, "standardised_weight")
-    frame = by_nodes(learner.network_)
+    by_edge = by_nodes(learner.network_)["weight"].to_dict()
     assert weights["age", "dose"] > 0
     assert any("smokes" in edge for edge in weights)  # the one indicator has a sign
     assert all(not {*edge} & {"site", "spline"} for edge in weights)
     for edge, weight in nx.get_edge_attributes(learner.dag_, "weight").items():
-        assert weight == frame["weight"][edge]
+        assert weight == by_edge[edge]
     legend = {text.get_text() for text in display.ax_.texts}
     assert "several weights (of levels or columns)" in legend
     assert "two levels: the sign is that of the level in the box" in legend
