@@ -13,7 +13,7 @@ columns may have many parents, and a limit below that can cost hundreds of nats.
 
 import inspect
 from collections.abc import Callable, Hashable, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import networkx as nx
@@ -244,7 +244,8 @@ def _warn_about_table(
     if not codes and _may_be_redundant(some):
         modelled = {i for i, v in enumerate(numbers) if v not in model.exogenous}
         of_numbers = [names[v] for v in numbers]
-        text += suspicions.about_redundance(of_numbers, some, modelled, max_parents)
+        with one_blas_thread():
+            text += suspicions.about_redundance(of_numbers, some, modelled, max_parents)
     _warn(model, exceptions.MissingCodeWarning, codes)
     _warn(model, exceptions.RedundantColumnsWarning, text)
     probes = rows[:: 1 + n // _N_PROBES] if may_repeat and others else ()
@@ -286,11 +287,12 @@ def _may_be_redundant(rows: Floats) -> bool:
     n, m = rows.shape
     if not 1 < m <= _MOST_COLUMNS or n < _FEWEST_COMPARED:
         return False
-    centred = rows - np.full(n, 1 / n) @ rows
-    scale = np.sqrt(np.einsum("ij,ij->j", centred, centred))
-    scale[scale == 0] = 1.0  # columns may not vary in these rows
-    correlation = centred.T @ centred / np.outer(scale, scale)
-    inflation = np.linalg.inv(correlation + _RIDGE * np.eye(m)).diagonal() if n > m + 1 else np.inf
+    with _few_threads(rows):
+        centred = rows - np.full(n, 1 / n) @ rows
+        scale = np.sqrt(np.einsum("ij,ij->j", centred, centred))
+        scale[scale == 0] = 1.0  # columns may not vary in these rows
+        correlation = centred.T @ centred / np.outer(scale, scale) + _RIDGE * np.eye(m)
+        inflation = np.linalg.inv(correlation).diagonal() if n > m + 1 else np.inf
     return bool(np.max(inflation) > 1 / suspicions.LARGEST_RESIDUAL**2)
 
 
@@ -390,8 +392,7 @@ def _skewness(rows: Floats, weight: Floats | None, values_of: Callable[[Floats],
     """Return the skewness of columns that are computed block by block; NaN if out of range."""
     total: Any = 0.0
     sums: list[Any] = [0.0, 0.0, 0.0]  # of the values, their squares and their cubes
-    is_small = rows.size * rows.shape[1] <= _LARGEST_IN_ONE_THREAD
-    with nullcontext() if is_small else one_blas_thread(), np.errstate(all="ignore"):
+    with _few_threads(rows), np.errstate(all="ignore"):
         for part in _blocks(len(rows)):
             x = values_of(rows[part])
             share = np.ones(len(x)) if weight is None else weight[part]
@@ -435,6 +436,12 @@ def _about_skewness(
             "the same columns of learner.network_.residuals(X) against each of their parents too."
         )
     return text
+
+
+def _few_threads(rows: Floats) -> AbstractContextManager[Any]:
+    """Limit products of rows with themselves to one thread, in which small ones are anyway."""
+    is_small = rows.size * rows.shape[1] <= _LARGEST_IN_ONE_THREAD
+    return nullcontext() if is_small else one_blas_thread()
 
 
 def _blocks(n_rows: int) -> list[slice]:
