@@ -23,12 +23,14 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from skbn._core.arrays import Random
+from skbn._core.other_names import OURS
 from skbn._core.resources import Listener, say, telling_listener
 from skbn._core.text import bytes_of, readable_value
 
 _logger = logging.getLogger("skbn")
 
 Method = TypeVar("Method", bound=Callable[..., Any])
+Class = TypeVar("Class", bound=type)
 
 try:
     from sklearn.callback import CallbackSupportMixin as SklearnCallbackSupportMixin
@@ -265,6 +267,31 @@ def _as_kind(allowed: Any) -> Interval | StrOptions | _Kind:
         return _Kind(f"an instance of {name!r}", lambda value: isinstance(value, allowed))
     kind: Interval | StrOptions = allowed
     return kind
+
+
+def answers_other_names(cls: Class) -> Class:
+    """Decorate an estimator, so that errors about a parameter of another program name ours."""
+    for name in ("__init__", "set_params"):
+        setattr(cls, name, _answering(getattr(cls, name)))
+    return cls
+
+
+def _answering(method: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(method)
+    def answering(self: Any, *args: Any, **given: Any) -> Any:
+        try:
+            return method(self, *args, **given)
+        except (TypeError, ValueError) as error:
+            known = self._get_param_names()
+            for theirs in given:
+                if theirs not in known and OURS.get(theirs) in known:
+                    raise type(error)(
+                        f"{type(self).__name__} has no parameter {theirs!r}. It is called "
+                        f"{OURS[theirs]!r} here; its docstring says what it takes."
+                    ) from None
+            raise
+
+    return answering
 
 
 def random_generator(random_state: Any) -> Random:

@@ -1,12 +1,6 @@
-"""What parameters of other programs are called here: `answers_other_names`."""
+"""What parameters of other programs are called here."""
 
-from collections.abc import Callable
-from functools import wraps
-from typing import Any, TypeVar
-
-Class = TypeVar("Class", bound=type)
-
-_OURS = {
+OURS = {
     **dict.fromkeys(("whitelist", "include_graph", "fixedEdges"), "required_edges"),
     **dict.fromkeys(("blacklist", "super_graph", "fixedGaps"), "forbidden_edges"),
     **dict.fromkeys(("maxp", "maxP", "maxDegree", "max_indegree", "palim"), "max_parents"),
@@ -18,28 +12,3 @@ _OURS = {
     "n_threads": "n_jobs",
     "algorithm": "search",
 }
-
-
-def answers_other_names(cls: Class) -> Class:
-    """Decorate an estimator, so that errors about a parameter of another program name ours."""
-    for name in ("__init__", "set_params"):
-        setattr(cls, name, _answering(getattr(cls, name)))
-    return cls
-
-
-def _answering(method: Callable[..., Any]) -> Callable[..., Any]:
-    @wraps(method)
-    def answering(self: Any, *args: Any, **given: Any) -> Any:
-        try:
-            return method(self, *args, **given)
-        except (TypeError, ValueError) as error:
-            known = self._get_param_names()
-            for theirs in given:
-                if theirs not in known and _OURS.get(theirs) in known:
-                    raise type(error)(
-                        f"{type(self).__name__} has no parameter {theirs!r}. It is called "
-                        f"{_OURS[theirs]!r} here; its docstring says what it takes."
-                    ) from None
-            raise
-
-    return answering

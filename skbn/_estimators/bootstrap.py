@@ -19,9 +19,14 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from skbn._core.arrays import F1, Floats, Integers, Random
-from skbn._core.estimator import Interval, check_parameters, fit_method, listeners_of
+from skbn._core.estimator import (
+    Interval,
+    answers_other_names,
+    check_parameters,
+    fit_method,
+    listeners_of,
+)
 from skbn._core.graphs import fixed_parent_masks, parent_masks
-from skbn._core.other_names import answers_other_names
 from skbn._core.resources import say
 from skbn._core.subsets import members_of
 from skbn._core.text import must_be, warn

@@ -18,7 +18,6 @@ from sklearn.utils.validation import check_is_fitted
 from skbn._core import estimator
 from skbn._core.arrays import Booleans, Floats, Random, as_integer, finite_number
 from skbn._core.graphs import GraphStateMixin
-from skbn._core.other_names import answers_other_names
 from skbn._core.resources import Resources
 from skbn._core.text import first_few, must_be, readable_value, text_table, warn
 from skbn._data.experiments import read_interventions
@@ -557,7 +556,7 @@ def _fit(network: Any) -> str | None:
     )
 
 
-@answers_other_names
+@estimator.answers_other_names
 @dataclass(eq=False, repr=False)
 class GaussianBNLearner(NetworkLearner):
     """Find the Gaussian Bayesian network with the highest score of all.

@@ -12,8 +12,7 @@ from sklearn.model_selection import KFold, check_cv
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 
 from skbn._core.arrays import Floats, Integers, is_listed
-from skbn._core.estimator import StrOptions, fit_method
-from skbn._core.other_names import answers_other_names
+from skbn._core.estimator import StrOptions, answers_other_names, fit_method
 from skbn._core.resources import FEWEST_COLUMNS, Resources, explained, run_all, say
 from skbn._core.text import must_be, readable_value, warn
 from skbn._data.encoding import require_levels

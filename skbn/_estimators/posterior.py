@@ -14,9 +14,14 @@ from sklearn.utils.validation import check_is_fitted
 from skbn._chains.convergence import chains_to_compare
 from skbn._core.arrays import Floats, Integers, Random, as_integer, random_seeds
 from skbn._core.columns import column_number
-from skbn._core.estimator import Interval, StrOptions, fit_method, random_generator
+from skbn._core.estimator import (
+    Interval,
+    StrOptions,
+    answers_other_names,
+    fit_method,
+    random_generator,
+)
 from skbn._core.graphs import dag_of
-from skbn._core.other_names import answers_other_names
 from skbn._core.resources import Resources
 from skbn._core.text import readable_value, warn
 from skbn._data.nodes import Nodes

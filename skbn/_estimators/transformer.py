@@ -14,10 +14,10 @@ from skbn._core.estimator import (
     CallbackSupportMixin,
     StrOptions,
     all_or_nothing,
+    answers_other_names,
     check_parameters,
     fit_method,
 )
-from skbn._core.other_names import answers_other_names
 from skbn._core.resources import one_blas_thread
 from skbn._data.nodes import Nodes
 from skbn._data.sample import Sample, summarise

@@ -14,7 +14,7 @@ from skbn import (
     GaussianBNPosterior,
     LocalScoreTransformer,
 )
-from skbn._core.other_names import _OURS
+from skbn._core.other_names import OURS
 
 
 @pytest.mark.parametrize(
@@ -47,5 +47,5 @@ def test_unknown_names_raise_as_always():
 def test_no_name_of_others_is_one_of_ours():
     estimators = GaussianBNLearner, GaussianBNLearnerCV, GaussianBNPosterior, BootstrapBNLearner
     ours = {name for each in estimators for name in each().get_params()}
-    assert not ours & {*_OURS}
-    assert {*_OURS.values()} <= ours
+    assert not ours & {*OURS}
+    assert {*OURS.values()} <= ours
