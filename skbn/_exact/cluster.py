@@ -32,12 +32,8 @@ _one_task = Lock()
 def current_cluster() -> Workers:
     """Return the workers of the client that is in use, as in ``with Client(...):``.
 
-    Raises
-    ------
-    ImportError
-        Without distributed.
-    ValueError
-        Without a client that is running, or without workers.
+    Raises ImportError without distributed; ValueError without a client that is running, or without
+    workers.
     """
     try:
         from distributed import get_client
@@ -100,15 +96,8 @@ def search_on_cluster(
 ) -> SearchResult:
     """Return a network with the highest score, as `exact_search` does.
 
-    Parameters
-    ----------
-    families : FamilySource
-    plan : SearchPlan
-    cluster : Workers
-    n_jobs : int or None
-        Number of threads of the walk back, which is done here.
-    progress : Progress
-        Advanced by ``plan.work`` in all.
+    `n_jobs`: number of threads of the walk back, which is done here
+    `progress`: advanced by ``plan.work`` in all
     """
     from distributed import as_completed
 

@@ -103,14 +103,8 @@ def best_parents(sets):
 def parents_that_reach(sets, threshold, reached, their_scores):
     """Return how many parent sets have a local score that reaches a threshold, and list them.
 
-    Parameters
-    ----------
-    sets : ParentSets
-    threshold : float
-    reached : ndarray of int64
-        Set to their masks, until it is full.
-    their_scores : ndarray of float64
-        Set to their local scores; of the same size.
+    `reached`: set to their masks, until it is full
+    `their_scores`: set to their local scores; of the same size
     """
     width = _row_width(sets)
     scores = np.empty(_row_size(sets.child, width))
@@ -207,24 +201,15 @@ class SearchColumns:
 
     The lowest bits of a mask stand for the columns of the search, the higher ones for the others.
 
-    Parameters
-    ----------
-    m : int
-        How many columns and others there are.
-    n_children : int
-        How many are columns of the search.
-    allowed, required : sequence of n_children int, optional
-        Masks of the columns that may, and that must, be among each child's parents. By default
-        all others may and none must.
-    numbers : sequence of m int, optional
-        The columns' numbers in the user's table, by which ties are broken; by default their own.
+    `m`: how many columns and others there are
+    `n_children`: how many are columns of the search
+    `allowed`, `required`: masks of the columns that may, and that must, be among each child's
+        parents. By default all others may and none must.
+    `numbers`: the columns' numbers in the user's table, by which ties are broken; by default their
+        own
 
-    Attributes
-    ----------
-    others : int
-        The mask of the others.
-    rules : ParentRules
-        `allowed` and `required`, as kernels take them.
+    `others`: the mask of the others
+    `rules`: `allowed` and `required`, as kernels take them
     """
 
     def __init__(
@@ -274,13 +259,8 @@ def parts_in_memory(sets: Sequence[SetFunctions], others: int, slab: Filling) ->
 
     Children that share their functions make one part.
 
-    Parameters
-    ----------
-    sets : sequence of SetFunctions
-        Those of each child.
-    others : int
-        The mask of the columns that are not in the search.
-    slab : Filling
+    `sets`: those of each child
+    `others`: the mask of the columns that are not in the search
     """
     n_inner = slab.tables.n_inner
     outer, every = slab.fixed | others >> n_inner, (len(sets[0].of_parents) >> n_inner) - 1
@@ -315,13 +295,8 @@ def sets_that_reach(sets: ParentSets, threshold: float) -> tuple[Integers, Float
 class DenseFamilies:
     """A `FamilySource` of all families, with all sets of columns in memory.
 
-    Parameters
-    ----------
-    sets : sequence of SetFunctions
-        What the local scores of each child are differences of, for all subsets of the columns.
-    plan : SearchPlan
-    allowed, required, numbers
-        As for `SearchColumns`.
+    `sets`: what the local scores of each child are differences of, for all subsets of the columns
+    `allowed`, `required`, `numbers`: as for `SearchColumns`
     """
 
     def __init__(
@@ -481,12 +456,7 @@ def local_maxima(
 ) -> LocalMaxima:
     """Return the best local scores, by going through all families of the states.
 
-    Parameters
-    ----------
-    drawn : DrawnStates
-    functions_of : callable
-        Returns what local scores are differences of, for some sets.
-    rules : ParentRules
+    `functions_of`: returns what local scores are differences of, for some sets
     """
     parents, child = drawn.parents, drawn.child[:, :, np.newaxis]
     of_family = functions_of(parents | 1 << child).of_family
@@ -512,17 +482,10 @@ def check_slab(
 
     A search with other columns as parents is not checked.
 
-    Parameters
-    ----------
-    columns : SearchColumns
-    local_maxima : callable
-        Returns the best local scores of some states.
-    best_network_scores : callable
-        Returns F of some sets.
-    tables : BlockTables
-        B for the slab.
-    fixed : int
-        Its outer columns.
+    `local_maxima`: returns the best local scores of some states
+    `best_network_scores`: returns F of some sets
+    `tables`: B for the slab
+    `fixed`: its outer columns
     """
     if columns.others:
         return

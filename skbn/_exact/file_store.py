@@ -20,16 +20,9 @@ _PIECE = 1 << 24
 class FileStore:
     """Keeps the scores in a file.
 
-    Parameters
-    ----------
-    file : binary file
-        Open for reading and writing, unbuffered.
-    plan : SearchPlan
+    `file`: binary file; open for reading and writing, unbuffered
 
-    Raises
-    ------
-    OSError
-        From the methods, if the disk fails.
+    Raises OSError, from the methods, if the disk fails.
     """
 
     def __init__(self, file: Any, plan: SearchPlan) -> None:
@@ -94,10 +87,8 @@ def file_store(plan: SearchPlan) -> Iterator[FileStore]:
 
     It has no name, or disappears with the process, so nothing is left of it, whatever happens.
 
-    Raises
-    ------
-    ValueError
-        If the folder cannot be written to, or has too little space, all of which is taken at once.
+    Raises ValueError if the folder cannot be written to, or has too little space, all of which is
+    taken at once.
     """
     with ExitStack() as stack:
         try:

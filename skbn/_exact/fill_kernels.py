@@ -118,17 +118,10 @@ def score_itself(typing_context, score, odds, wide):
 def fill_blocks(pieces, rules, children, begins, ends, blocks, tables):
     """Fill some blocks of children's tables with maxima over the blocks' bits.
 
-    Parameters
-    ----------
-    pieces : Pieces
-    rules : ParentRules
-    children : ndarray of int64
-        Whose tables are filled.
-    begins, ends : int
-        Whether these are the first, and the last, of the pieces from which they are filled.
-    blocks : ndarray of int64
-        The high bits of each block.
-    tables : BlockTables
+    `children`: whose tables are filled
+    `begins`, `ends`: whether these are the first, and the last, of the pieces from which they are
+        filled
+    `blocks`: the high bits of each block
     """
     places = np.empty(1 << popcount(pieces.chosen), np.int64)
     no_odds = pieces.of_parents  # scores do not depend on them

@@ -69,12 +69,8 @@ class ParentSetList:
     ) -> tuple[list[tuple[float, int, int]], float]:
         """Return the parent sets among fewer candidates whose local scores reach a bound.
 
-        Returns
-        -------
-        reaching : list of (float, int, int)
-            The score, and masks of the parents in the search and of all, by their numbers.
-        beyond : float
-            No other parent set scores higher than this.
+        Returns `reaching`: the score, and masks of the parents in the search and of all, by their
+        numbers; `beyond`: no other parent set scores higher than this.
         """
         found = self._for(candidates, lowest)
         if found._best < lowest or found._best == -math.inf:
@@ -118,25 +114,13 @@ class ParentSetList:
 
 
 class Step(NamedTuple):
-    """The removal of a sink.
-
-    Parameters
-    ----------
-    loss : float
-    sink : int
-    inside : int
-        The mask of its parents that are columns of the search.
-    parents : int
-        The mask of its parents by their numbers in the user's table.
-    score : float
-        The sink's local score.
-    """
+    """The removal of a sink."""
 
     loss: float
     sink: int
-    inside: int
-    parents: int
-    score: float
+    inside: int  # the mask of its parents that are columns of the search
+    parents: int  # the mask of its parents by their numbers in the user's table
+    score: float  # the sink's local score
 
 
 class Route(NamedTuple):
@@ -150,22 +134,12 @@ class Route(NamedTuple):
 class State:
     """The networks on some columns without blocked sinks, and what is known about them.
 
-    Parameters
-    ----------
-    number : int
-    columns, blocked : int
-        Masks.
+    `columns`, `blocked`: masks
 
-    Attributes
-    ----------
-    least : float
-        How much the networks lose at least.
-    is_exact : bool
-        Whether one of them loses no more.
-    routes : list of Route
-        In order of their loss.
-    depth : float
-        Routes that are not listed lose at least this much.
+    `least`: how much the networks lose at least
+    `is_exact`: whether one of them loses no more
+    `routes`: in order of their loss
+    `depth`: routes that are not listed lose at least this much
     """
 
     __slots__ = ("blocked", "columns", "depth", "is_exact", "least", "number", "routes")
@@ -210,16 +184,10 @@ class Paths:
 class EquivalenceFilter:
     """Says which networks to leave out, and whether the class of a listed one is new.
 
-    Parameters
-    ----------
-    families : ScoredFamilies
-    n_sinks : int
-    tie : float
-        Scores that differ by no more tie.
-    told_apart : sequence of int
-        For each column, by the numbers that `families` has, the mask of the columns that
+    `tie`: scores that differ by no more tie
+    `told_apart`: for each column, by the numbers that `families` has, the mask of the columns that
         experiments tell apart from it: the direction of an edge between the two belongs to the
-        class.
+        class
     """
 
     def __init__(
@@ -319,18 +287,10 @@ def tie_tolerance(score: float) -> float:
 
 
 class NearOptimalNetwork(NamedTuple):
-    """A network on some of the columns.
+    """A network on some of the columns."""
 
-    Parameters
-    ----------
-    score : float
-        In nats.
-    families : list of (int, int)
-        The columns' numbers and the masks of their parents.
-    """
-
-    score: float
-    families: list[tuple[int, int]]
+    score: float  # in nats
+    families: list[tuple[int, int]]  # the columns' numbers and the masks of their parents
 
 
 class NearOptimalStream:
@@ -349,18 +309,11 @@ class NearOptimalStream:
 class KBestNetworks:
     """The networks on all columns of a search, in order of their score.
 
-    Parameters
-    ----------
-    best_network_score : ndarray of shape (2**m,), float64
-        F.
-    families : RankedFamilies
-    n_roots : int
-        How many of the last columns of the search have no parents. They are left out of the
+    `best_network_score`: (2**m,), F
+    `n_roots`: how many of the last columns of the search have no parents. They are left out of the
         networks, and their local scores out of the networks' scores.
-    equivalence_classes : bool
-        Whether to find only the best network of each equivalence class.
-    told_apart : sequence of int
-        As for `EquivalenceFilter`.
+    `equivalence_classes`: whether to find only the best network of each equivalence class
+    `told_apart`: as for `EquivalenceFilter`
     """
 
     def __init__(
@@ -533,14 +486,8 @@ class KBestNetworks:
     def _push(self, lost: float, state: State, rank: int, path: int) -> None:
         """Put into the heap the paths that continue one by a route of this rank or a later one.
 
-        Parameters
-        ----------
-        lost : float
-            How much `path` loses.
-        state : State
-            Where it ends.
-        rank : int
-        path : int
+        `lost`: how much `path` loses
+        `state`: where it ends
         """
         least = lost + self._loss_of(state, rank)
         if least < math.inf:

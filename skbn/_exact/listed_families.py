@@ -22,18 +22,12 @@ from skbn._exact.plan import SearchPlan
 class ListedFamilies:
     """A `FamilySource` of the families in a list, and of no others.
 
-    Parameters
-    ----------
-    columns : sequence of int
-        The columns of the search, by their numbers in the user's table.
-    parents : list of ndarray of shape (n_families, width), int16
-        For each of these columns, the parents' numbers, ascending, in rows padded with -1.
-    scores : list of ndarray of shape (n_families,), float64
-        The local scores of these families.
-    plan : SearchPlan
-    term_of : callable
-        Takes a column and the list of its parents, and returns the largest magnitude of a number
-        that enters their local score. The score's rounding is relative to this number.
+    `columns`: the columns of the search, by their numbers in the user's table
+    `parents`: (n_families, width), for each of these columns, the parents' numbers, ascending, in
+        rows padded with -1
+    `scores`: (n_families,), the local scores of these families
+    `term_of`: takes a column and the list of its parents, and returns the largest magnitude of a
+        number that enters their local score. The score's rounding is relative to this number.
     """
 
     def __init__(

@@ -49,40 +49,24 @@ class SlabWork(NamedTuple):
 
 @dataclass(frozen=True)
 class SearchPlan:
-    """Which columns are fixed at a time, and in which blocks the states are visited.
-
-    Parameters
-    ----------
-    n_columns : int
-    n_outer : int
-        How many of the last columns are outer columns: each subset of these has a slab.
-    n_others : int, default=0
-        How many columns outside the search may be parents.
-    n_log_determinants : int or None, default=None
-        How many numbers the families take in memory. None stands for the log-determinants of all
-        subsets of the columns and the others.
-    n_roots : int, default=0
-        How many of the last columns have no parents.
-    n_varying : int or None, default=None
-        The log-determinants are made again for each slab, in windows of ``2**n_varying`` pieces.
-        None if all of them are in memory.
-    scratch : str or None, default=None
-        The folder in which the best scores are; None if they are in memory.
-    n_workers : int, default=0
-        How many workers of a cluster have the best scores in their memory; 0 without a cluster.
-    n_functions : int, default=1
-        The number of functions of sets of columns whose differences are the local scores: 2 if a
-        criterion is not score-equivalent.
-    """
+    """Which columns are fixed at a time, and in which blocks the states are visited."""
 
     n_columns: int
-    n_outer: int
-    n_others: int = 0
+    n_outer: int  # how many of the last columns are outer columns: each subset of these has a slab
+    n_others: int = 0  # how many columns outside the search may be parents
+    # how many numbers the families take in memory. None stands for the log-determinants of all
+    # subsets of the columns and the others.
     n_log_determinants: int | None = None
-    n_roots: int = 0
+    n_roots: int = 0  # how many of the last columns have no parents
+    # the log-determinants are made again for each slab, in windows of ``2**n_varying`` pieces. None
+    # if all of them are in memory.
     n_varying: int | None = None
+    # the folder in which the best scores are; None if they are in memory
     scratch: str | None = None
+    # how many workers of a cluster have the best scores in their memory; 0 without a cluster
     n_workers: int = 0
+    # the number of functions of sets of columns whose differences are the local scores: 2 if a
+    # criterion is not score-equivalent
     n_functions: int = 1
 
     # Numbers that follow from these; each is computed once
@@ -227,18 +211,11 @@ class SearchPlan:
 class TooLargeError(ValueError):
     """A search does not fit in memory.
 
-    Parameters
-    ----------
-    columns, tables : str
-        What is searched, and what takes the memory.
-    needed : int
-        How many bytes the leanest search takes.
-    n_bytes : int
-        How many it may take.
-    limit : str
-        What the error says after this number, such as "are available".
-    search : str
-        What is refused.
+    `columns`, `tables`: what is searched, and what takes the memory
+    `needed`: how many bytes the leanest search takes
+    `n_bytes`: how many it may take
+    `limit`: what the error says after this number, such as "are available"
+    `search`: what is refused
     """
 
     def __init__(
@@ -273,27 +250,15 @@ def plan_search(
     If a search through all families has few columns, some of the others become roots: columns of
     the search that have no parents.
 
-    Parameters
-    ----------
-    n_columns : int
-        At least 1.
-    n_bytes : int
-        How much memory the plan may take.
-    limit : str
-        What the error says after this number, such as "are available".
-    n_others : int
-    n_log_determinants : int or None
-        None for a search through all families.
-    scratch : str or None
-        A folder that may be used, if memory is not enough.
-    in_memory : bool
-        Whether all log-determinants and best scores must be in memory, as for lists of networks.
-    n_functions : int
+    `n_columns`: at least 1
+    `n_bytes`: how much memory the plan may take
+    `limit`: what the error says after this number, such as "are available"
+    `n_log_determinants`: None for a search through all families
+    `scratch`: a folder that may be used, if memory is not enough
+    `in_memory`: whether all log-determinants and best scores must be in memory, as for lists of
+        networks
 
-    Raises
-    ------
-    TooLargeError
-        If not even the leanest plan fits.
+    Raises TooLargeError if not even the leanest plan fits.
     """
     n_roots = 0
     if n_log_determinants is None:
@@ -363,24 +328,12 @@ def plan_on_workers(
 ) -> SearchPlan:
     """Choose the fastest plan that fits in the memory of each worker.
 
-    Parameters
-    ----------
-    n_columns : int
-        At least `FEWEST_COLUMNS_OF_WORKERS`.
-    n_others : int
-    n_workers : int
-    n_bytes : int
-        How much memory the plan may take on each worker.
-    limit : str
-        What the error says after this number.
-    n_bytes_here : int
-        How much memory the window of the walk back may take, in this process.
-    n_functions : int
+    `n_columns`: at least `FEWEST_COLUMNS_OF_WORKERS`
+    `n_bytes`: how much memory the plan may take on each worker
+    `limit`: what the error says after this number
+    `n_bytes_here`: how much memory the window of the walk back may take, in this process
 
-    Raises
-    ------
-    TooLargeError
-        If not even the leanest plan fits.
+    Raises TooLargeError if not even the leanest plan fits.
     """
     plan = SearchPlan(n_columns, 0, n_others, n_functions=n_functions)
     plans = [replace(each, n_workers=n_workers) for each in _leaner_plans(plan, None, 0)]

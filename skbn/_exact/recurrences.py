@@ -98,16 +98,9 @@ class Store(Protocol):
 class ArrayStore:
     """Keeps the scores in memory.
 
-    Parameters
-    ----------
-    plan : SearchPlan
-    threads : Threads, optional
-        Used to touch new memory.
+    `threads`: used to touch new memory
 
-    Attributes
-    ----------
-    scores : ndarray of shape (2**n_columns,), float64
-        F.
+    `scores`: (2**n_columns,), F
     """
 
     def __init__(self, plan: SearchPlan, threads: Threads | None = None) -> None:
@@ -146,23 +139,13 @@ def exact_search(
 ) -> SearchResult:
     """Return a network with the highest score.
 
-    Parameters
-    ----------
-    families : FamilySource
-        The local scores of the plan's columns.
-    plan : SearchPlan
-    n_jobs : int or None
-        Number of threads, by joblib's rules. It does not change a bit of the result.
-    progress : Progress or None
-        Advanced by ``plan.work`` in all.
-    tied : float
-        The largest difference between scores that are called tied, in nats.
+    `families`: the local scores of the plan's columns
+    `n_jobs`: number of threads, by joblib's rules. It does not change a bit of the result.
+    `progress`: advanced by ``plan.work`` in all
+    `tied`: the largest difference between scores that are called tied, in nats
 
-    Returns
-    -------
-    result : SearchResult
-        If the scores of several networks are equal up to rounding, the one that `_walk_back`
-        describes. If no acyclic network has a finite score, no parents and the score -inf.
+    Returns `result`: if the scores of several networks are equal up to rounding, the one that
+    `_walk_back` describes. If no acyclic network has a finite score, no parents and the score -inf.
     """
     threads_of_plan = Threads(n_jobs, plan.n_columns + plan.n_others)
     with threads_of_plan as threads, open_store(plan, threads) as store:
@@ -177,10 +160,7 @@ def best_scores(
 ) -> Floats:
     """Find F, which the store keeps.
 
-    Returns
-    -------
-    best_local_score : ndarray of shape (m,), float64
-        Each column's best local score with any parents.
+    Returns `best_local_score`: (m,), each column's best local score with any parents.
     """
     slab = Slab(families, plan, threads, progress)
     for fixed in range(1 << plan.n_outer):
@@ -214,27 +194,13 @@ def slab_kernels(plan: SearchPlan) -> tuple[Any, ...]:
 class Slab:
     """The tables of one slab after another, in the same memory.
 
-    Parameters
-    ----------
-    families : TableSource
-    plan : SearchPlan
-    threads : Threads
-    progress : Progress
-    zeta : callable
-        Called as `max_zeta` is; sums over networks have another one.
-    dtype : numpy dtype of 8 bytes
+    `zeta`: called as `max_zeta` is; sums over networks have another one
 
-    Attributes
-    ----------
-    plan : SearchPlan
-    tables : ndarray, float64
-        The columns' tables one after the other: B, for the slab's sets of candidates.
-    starts : ndarray of shape (m + 1,), int64
-        Where each table starts in it.
-    block_tables : BlockTables
-        Both, as families fill them.
-    with_any_parents : ndarray of shape (m,), float64
-        After the last slab, the last entry of each B: a column's best local score with any parents.
+    `tables`: the columns' tables one after the other: B, for the slab's sets of candidates
+    `starts`: (m + 1,), where each table starts in it
+    `block_tables`: both, as families fill them
+    `with_any_parents`: (m,), after the last slab, the last entry of each B: a column's best local
+        score with any parents
     """
 
     def __init__(
@@ -325,19 +291,10 @@ def best_network(
 ) -> SearchResult:
     """Return a network with the highest score of all.
 
-    Parameters
-    ----------
-    families : FamilySource
-    plan : SearchPlan
-    best_network_scores : callable
-        Returns F of some sets.
-    best_local_score : ndarray of shape (m,), float64
-        Each column's best local score with any parents.
-    threads : Threads
-    progress : Progress
-        Advanced by ``plan.work_of_walk_back``.
-    tied : float
-        The largest difference between scores that are called tied, in nats.
+    `best_network_scores`: returns F of some sets
+    `best_local_score`: (m,), each column's best local score with any parents
+    `progress`: advanced by ``plan.work_of_walk_back``
+    `tied`: the largest difference between scores that are called tied, in nats
     """
     m = len(best_local_score)
     score = float(best_network_scores(np.array([(1 << m) - 1]))[0])
@@ -377,23 +334,14 @@ def _walk_back(
     parents with which it has this local score. The parents are searched for again. This is cheap,
     as each set of candidates has half as many subsets as the one before.
 
-    Parameters
-    ----------
-    families : FamilySource
-    n_roots : int
-        How many of the last columns have no parents. They become sinks after all others, so that
-        they may be parents of any of these.
-    best_network_scores : callable
-        Returns F of some sets.
-    best_local_score : ndarray of shape (m,), float64
-        Each column's best local score with any parents.
-    threads : Threads
-    advance : callable
-        Called with about the share of the time that each step has taken.
-    tolerance : float
-        Scores tie if they differ by no more than this and the rounding of their sums. The last of
-        tied sinks in column order is taken; of tied parent sets, one with the fewest columns, and
-        among these the one that comes first when their sorted columns are compared.
+    `n_roots`: how many of the last columns have no parents. They become sinks after all others, so
+        that they may be parents of any of these.
+    `best_network_scores`: returns F of some sets
+    `best_local_score`: (m,), each column's best local score with any parents
+    `advance`: called with about the share of the time that each step has taken
+    `tolerance`: scores tie if they differ by no more than this and the rounding of their sums. The
+        last of tied sinks in column order is taken; of tied parent sets, one with the fewest
+        columns, and among these the one that comes first when their sorted columns are compared.
     """
     m = len(best_local_score)
     parents = [0] * m

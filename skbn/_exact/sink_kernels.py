@@ -18,19 +18,12 @@ from skbn._core.vectors import float_sum, larger, load, store
 
 
 class Tables(NamedTuple):
-    """The tables of a slab's columns, as kernels take them.
+    """The tables of a slab's columns, as kernels take them."""
 
-    Parameters
-    ----------
-    entries : ndarray
-        The tables one after the other. A table's index is the mask of a set of inner columns, with
-        the bit of the table's own column removed.
-    starts : ndarray of shape (m + 1,), int64
-        Where each column's table starts in `entries`.
-    """
-
+    # the tables one after the other. A table's index is the mask of a set of inner columns, with
+    # the bit of the table's own column removed.
     entries: npt.NDArray[Any]
-    starts: npt.NDArray[Any]
+    starts: npt.NDArray[Any]  # (m + 1,): where each column's table starts in `entries`
 
 
 _TABLES = tuple_type(Tables, float64[::1], int64[::1])
@@ -40,20 +33,12 @@ _TABLES = tuple_type(Tables, float64[::1], int64[::1])
 def extend_by_sink(F, G, B, start, first, length, begins):
     """Join to F the networks of another slab, each with the same outer column as a sink.
 
-    Parameters
-    ----------
-    F : ndarray of shape (2**n_inner,), float64
-        Best scores of a slab's sets.
-    G : ndarray of shape (2**n_inner,), float64
-        Those of the sets without the sink.
-    B : ndarray, float64
-        The slab: the columns' tables one after the other, transformed over all their bits.
-    start : int
-        Where the sink's table starts in `B`.
-    first, length : int
-        The sets to extend.
-    begins : int
-        Whether F is not set yet on these sets.
+    `F`: (2**n_inner,), best scores of a slab's sets
+    `G`: (2**n_inner,), those of the sets without the sink
+    `B`: the slab: the columns' tables one after the other, transformed over all their bits
+    `start`: where the sink's table starts in `B`
+    `first`, `length`: the sets to extend
+    `begins`: whether F is not set yet on these sets
     """
     if begins:
         for i in range(first, first + length):
@@ -67,19 +52,12 @@ def extend_by_sink(F, G, B, start, first, length, begins):
 def extend_blocks(F, B, n_inner, block_bits, blocks):
     """Finish the best networks' scores F on some blocks of a slab.
 
-    Parameters
-    ----------
-    F : ndarray of shape (2**n_inner,), float64
-        Best scores of the slab's sets with an outer column as the last sink. They are raised.
-        Blocks with fewer high bits must be finished.
-    B : Tables
-        Tables of float64, transformed over all their bits.
-    n_inner : int
-        Number of inner columns; the columns after these are the outer ones.
-    block_bits : int
-        A block has 2**block_bits sets.
-    blocks : ndarray of int64
-        The high bits of each block.
+    `F`: (2**n_inner,), best scores of the slab's sets with an outer column as the last sink. They
+        are raised. Blocks with fewer high bits must be finished.
+    `B`: tables of float64, transformed over all their bits
+    `n_inner`: number of inner columns; the columns after these are the outer ones
+    `block_bits`: a block has 2**block_bits sets
+    `blocks`: the high bits of each block
     """
     for block in blocks:
         first = block << block_bits

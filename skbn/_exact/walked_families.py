@@ -54,18 +54,11 @@ _COLUMNS_OF_ROW = 9
 class WalkedFamilies:
     """A `FamilySource` of all families that has a few pieces of its set function at a time.
 
-    Parameters
-    ----------
-    factor : ndarray of shape (n_columns, n_columns), float64
-        The columns' triangular factor, not singular; the weights have each node's number of
-        columns.
-    offsets : ndarray of shape (m,), float64, or None
-        What each node adds to the log-determinants of all sets that it is in.
-    weights : SetWeights
-    plan : SearchPlan
-        With `n_varying`.
-    allowed, required, numbers
-        As for `SearchColumns`.
+    `factor`: (n_columns, n_columns), the columns' triangular factor, not singular; the weights have
+        each node's number of columns
+    `offsets`: (m,), what each node adds to the log-determinants of all sets that it is in
+    `plan`: with `n_varying`
+    `allowed`, `required`, `numbers`: as for `SearchColumns`
     """
 
     def __init__(

@@ -13,12 +13,8 @@ _WORD = 64
 class FamilyLists:
     """For each column as a child, sets of parents and their scores, best first.
 
-    Parameters
-    ----------
-    m : int
-    missing : float
-        The score of a family without parents that stands last in each list, for orders that no
-        listed family of the child fits.
+    `missing`: the score of a family without parents that stands last in each list, for orders that
+        no listed family of the child fits
     """
 
     def __init__(self, m: int, missing: float) -> None:
@@ -37,13 +33,8 @@ class FamilyLists:
     def add(self, child: int, columns: Sequence[int], sets: Booleans, scores: Floats) -> None:
         """Add families of a child.
 
-        Parameters
-        ----------
-        child : int
-        columns : sequence of k int
-        sets : ndarray of shape (n, k), bool
-            Which of the columns are parents.
-        scores : ndarray of shape (n,), float64
+        `sets`: (n, k), which of the columns are parents
+        `scores`: (n,)
         """
         known = self._columns[child]
         bit_of = {y: bit for bit, y in enumerate(known)}
@@ -70,10 +61,7 @@ class FamilyLists:
     def arrays(self, replaced: Lists | None = None) -> Lists:
         """Return the lists as arrays for kernels.
 
-        Parameters
-        ----------
-        replaced : Lists, optional
-            Earlier arrays, which are not used any more: those of m x m are written over.
+        `replaced`: earlier arrays, which are not used any more: those of m x m are written over
         """
         n_words = max(sets.shape[1] for sets in self._sets)
         starts = np.zeros(self.m + 1, dtype=np.int64)

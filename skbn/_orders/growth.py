@@ -57,20 +57,12 @@ class Grown(NamedTuple):
 class FamilyGrowth:
     """Grows the families of all columns, and lists them.
 
-    Parameters
-    ----------
-    regressions : Regressions
-    max_parents : int
-    least : float
-        Smaller differences of scores are rounding.
-    local_score : callable
-        Returns the score of a child and its parents by a regression of its own; raises ValueError
-        if they are linearly dependent. It is for columns that the products cannot tell apart.
+    `least`: smaller differences of scores are rounding
+    `local_score`: returns the score of a child and its parents by a regression of its own; raises
+        ValueError if they are linearly dependent. It is for columns that the products cannot tell
+        apart.
 
-    Attributes
-    ----------
-    has_placement : bool
-        Whether a search can begin without lists.
+    `has_placement`: whether a search can begin without lists
     """
 
     has_placement = True

@@ -51,10 +51,8 @@ def grow_for_insertions(lists, state, growth, found, x):
     that raises the score no more: in the order as it is; with one later column in front of x; with
     one parent behind x; and with x further behind or further in front. The state is only read.
 
-    Returns
-    -------
-    n_found : int
-        0 also if rounding would decide the scores of all families with the required parents.
+    Returns `n_found`: 0 also if rounding would decide the scores of all families with the required
+    parents.
     """
     is_open, members, changes = growth.is_open, growth.members, growth.changes
     regressions, family = growth.regressions, growth.family
@@ -178,10 +176,7 @@ def _to_gain(growth, x, n):
 def _grow_and_report(lists, growth, found, x, n, y, n_found):
     """Grow a family, after adding y unless that is -1; keep it unless one as good is known.
 
-    Returns
-    -------
-    n, n_found : int
-        How many parents it has, and how many families are kept.
+    Returns `n`, `n_found`: how many parents it has, and how many families are kept.
     """
     is_open, available = growth.is_open, found.available
     limits = growth.max_parents, growth.least

@@ -28,18 +28,10 @@ class State(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """What changes of an order must respect.
+    """What changes of an order must respect."""
 
-    Parameters
-    ----------
-    first : int
-        The columns before this position stay there. They have families without parents.
-    least : float
-        Smaller gains are rounding.
-    """
-
-    first: int
-    least: float
+    first: int  # the columns before this position stay there. They have families without parents.
+    least: float  # smaller gains are rounding
 
 
 STATE = tuple_type(State)
@@ -251,18 +243,10 @@ def climb(lists, state, limits, is_perturbed, most, random, i):
     Before that, a few columns are inserted elsewhere if the order is to be perturbed. Rounding may
     make a loss look like a gain, and moves mark columns again: `most` ends that.
 
-    Parameters
-    ----------
-    limits : Limits
-    most : int
-        The largest number of columns to try.
-    random, i
-        Generator i of `random` is used.
+    `most`: the largest number of columns to try
+    `random`, `i`: generator i of `random` is used
 
-    Returns
-    -------
-    n_left : int
-        How many more could have been tried; with 0, columns may still be marked.
+    Returns `n_left`: how many more could have been tried; with 0, columns may still be marked.
     """
     first, least = limits
     order, position = state.order, state.position

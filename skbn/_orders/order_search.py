@@ -76,26 +76,13 @@ Report = Callable[[float, int, float], None]
 
 
 class FoundOrder(NamedTuple):
-    """The best order that was found.
-
-    Parameters
-    ----------
-    parents : list of m lists of int
-    score : float
-        The sum of the families' listed scores.
-    n_iter : int
-        How many perturbations there were.
-    is_missing : bool
-        Whether all orders leave some column without a listed family.
-    start_scores : list of float
-        The score of the best order of each start.
-    """
+    """The best order that was found."""
 
     parents: list[list[int]]
-    score: float
-    n_iter: int
-    is_missing: bool
-    start_scores: list[float]
+    score: float  # the sum of the families' listed scores
+    n_iter: int  # how many perturbations there were
+    is_missing: bool  # whether all orders leave some column without a listed family
+    start_scores: list[float]  # the score of the best order of each start
 
 
 class _Start:
@@ -113,36 +100,18 @@ class _Start:
 class OrderSearch:
     """Searches for an order of columns with listed families.
 
-    Parameters
-    ----------
-    lists : FamilyLists
-    growth : FamilyGrowth or None
-        What the lists may be extended by; None if they have all families.
-    first : int
-        The first columns, ``0``, ..., ``first - 1``, have no parents and precede all others.
-    least : float
-        Smaller differences of scores are rounding.
-    seed : int
-    n_jobs : int or None
-    deadline : float
-        When to end, by ``time.monotonic()``.
-    ends_on_interrupt : bool
-        Whether Ctrl-C ends the search, as the deadline does, instead of raising.
-    report : callable
-        Called now and then with the best score so far, the number of perturbations, and the share
-        of the search that is done.
-    given : list of int, optional
-        An order of the columns from which to start, and from no other.
+    `growth`: what the lists may be extended by; None if they have all families
+    `first`: the first columns, ``0``, ..., ``first - 1``, have no parents and precede all others
+    `least`: smaller differences of scores are rounding
+    `deadline`: when to end, by ``time.monotonic()``
+    `ends_on_interrupt`: whether Ctrl-C ends the search, as the deadline does, instead of raising
+    `report`: called now and then with the best score so far, the number of perturbations, and the
+        share of the search that is done
+    `given`: an order of the columns from which to start, and from no other
 
-    Attributes
-    ----------
-    is_interrupted : bool
-        Whether Ctrl-C ended the search.
-    found : FoundOrder
-        The best order when the search ended last.
+    `is_interrupted`: whether Ctrl-C ended the search
+    `found`: the best order when the search ended last
 
-    Notes
-    -----
     Kernels return after a few tenths of a second, and then the clock and Ctrl-C are heeded. All
     loops about them end without a limit in time too: they count, or go on only while the best score
     rises by more than `least`, and there are finitely many orders and families.

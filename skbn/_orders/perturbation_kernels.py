@@ -24,14 +24,8 @@ _MEAN_LOSS = 0.5
 def draw_surroundings(order, position, first, random, i):
     """Draw which columns a perturbation moves; generator i of `random` is used.
 
-    Returns
-    -------
-    n_insertions : int
-    centre : int
-        A column.
-    low, high : int
-        Columns from position `low` to before `high` are moved; or, if there are none between, the
-        columns that are related to the centre.
+    Returns `n_insertions`; `centre`: a column; `low`, `high`: columns from position `low` to before
+    `high` are moved; or, if there are none between, the columns that are related to the centre.
     """
     m = order.size
     centre = order[first + random_below(random, i, m - first)]
@@ -49,12 +43,9 @@ def draw_surroundings(order, position, first, random, i):
 def draw_insertion(order, position, first, surroundings, related, n_related, random, i):
     """Return a column and another position for it; related columns end beside each other, mostly.
 
-    Parameters
-    ----------
-    surroundings : (int, int, int)
-        A column, and the positions of those to move, as `draw_surroundings` returns them.
-    related : ndarray of int
-        Its first `n_related` items are the columns that are related to that column.
+    `surroundings`: a column, and the positions of those to move, as `draw_surroundings` returns
+        them
+    `related`: its first `n_related` items are the columns that are related to that column
     """
     centre, low, high = surroundings
     if low < high:

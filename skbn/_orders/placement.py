@@ -36,14 +36,8 @@ class Placed(NamedTuple):
 class PlacementSearch:
     """Places columns greedily, climbs, and perturbs what it has found, from one start.
 
-    Parameters
-    ----------
-    regressions : Regressions
-    first : int
-        The first columns, ``0``, ..., ``first - 1``, have no parents and precede all others.
-    max_parents : int
-    least : float
-        Smaller differences of scores are rounding.
+    `first`: the first columns, ``0``, ..., ``first - 1``, have no parents and precede all others
+    `least`: smaller differences of scores are rounding
     """
 
     def __init__(
@@ -96,11 +90,7 @@ class PlacementSearch:
     def begin(self, given: Integers, is_over: Callable[[], bool]) -> None:
         """Place all columns greedily, unless it is over before.
 
-        Parameters
-        ----------
-        given : ndarray of int64
-            The columns that come first; the table decides about the others.
-        is_over : callable
+        `given`: the columns that come first; the table decides about the others
         """
         must_be_parent, first = self._fitting.regressions.must_be_parent, self._fitting.first
         m, placement = len(must_be_parent), self._placement

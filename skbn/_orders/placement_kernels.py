@@ -139,11 +139,7 @@ def settle(fitting, placement, kept, n, x):
 def toggle(regressions, other, is_open, position, parents, n_parents, z, x, max_parents, least):
     """Refit z without its parent x, or with x as another parent, in `other`.
 
-    Returns
-    -------
-    n : int
-        The number of parents; they are the first so many members of `other`.
-    score : float
+    Returns the number n of parents, which are ``other.members[:n]``, and the score.
     """
     open_before(is_open, position, regressions.may_be_parent[z], position[z])
     n, added = np.int64(0), np.int64(x)

@@ -23,18 +23,10 @@ def refit(regressions, family, n, x, y, is_open, max_parents, least):
     All that it calls is inlined: in a kernel that calls others, numba counts references to each
     array, which takes as long as all the rest.
 
-    Parameters
-    ----------
-    y : int
-        -1 for none. It is not added if rounding would decide the score.
-    least : float
-        The score must rise by more than this.
+    `y`: -1 for none. It is not added if rounding would decide the score.
+    `least`: the score must rise by more than this
 
-    Returns
-    -------
-    n : int
-        The number of parents; they are the first so many members.
-    score : float
+    Returns the number n of parents, which are ``family.members[:n]``, and the score.
     """
     left = family.left
     if y >= 0 and left[y] < LEAST_PIVOT:

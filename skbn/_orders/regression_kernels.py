@@ -185,10 +185,7 @@ def explains_most(left, shared, is_open, most):
 def select_forward(regressions, family, x, n, selected):
     """Select n columns for x: the required parents, and then what explains most of the rest.
 
-    Returns
-    -------
-    n_selected : int
-        Fewer than n if no other column is allowed, or explains anything.
+    Returns `n_selected`: fewer than n if no other column is allowed, or explains anything.
     """
     _start(regressions, family, x)
     k = np.int64(0)
@@ -217,16 +214,10 @@ def score_subsets(regressions, columns, n_free, max_parents, least, scores, best
     The subsets count up as masks. The lowest column of a mask is the pivot of a step of Cholesky's
     decomposition on the matrix of those below it, and half of the masks have no columns below.
 
-    Parameters
-    ----------
-    columns : ndarray of int64
-        The `n_free` free columns, then the child, then the fixed ones.
-    scores : ndarray of shape (2**n_free,), float64
-        Receives -inf for sets that are ruled out.
-    best : ndarray of shape (2**n_free,), float64
-        Receives the highest score of a subset of each set.
-    stack : ndarray of shape (n_free + 1, n_free + 1, n_free + 1), float64
-        Scratch.
+    `columns`: the `n_free` free columns, then the child, then the fixed ones
+    `scores`: (2**n_free,), receives -inf for sets that are ruled out
+    `best`: (2**n_free,), receives the highest score of a subset of each set
+    `stack`: (n_free + 1, n_free + 1, n_free + 1), scratch
     """
     n_fixed = columns.size - n_free - 1
     log_det = np.empty(n_free + 1)
@@ -263,10 +254,7 @@ def score_subsets(regressions, columns, n_free, max_parents, least, scores, best
 def _project_out(regressions, columns, n_free, target):
     """Set `target` to the products of the free columns and the child, freed of the fixed ones.
 
-    Returns
-    -------
-    log_det : float
-        The log-determinant of the fixed columns; -inf if rounding would decide it.
+    Returns `log_det`: the log-determinant of the fixed columns; -inf if rounding would decide it.
     """
     k = columns.size
     matrix = np.empty((k, k))

@@ -39,20 +39,10 @@ def order_greedily(lists, state, first, missing, is_random, random, i):
     one. Columns without a family wait until they have one. Columns that wait for each other in the
     end have none in any order, since the first of them has none.
 
-    Parameters
-    ----------
-    first : int
-        The columns before this position stay: they have families without parents.
-    missing : float
-        The score where no listed family fits.
-    is_random : bool
-        Whether losses are multiplied by random numbers.
-    random, i
-        Generator i of `random` draws these.
-
-    Returns
-    -------
-    is_possible : bool
+    `first`: the columns before this position stay: they have families without parents
+    `missing`: the score where no listed family fits
+    `is_random`: whether losses are multiplied by random numbers
+    `random`, `i`: generator i of `random` draws these
     """
     m = state.order.size
     losses = np.empty(m)
@@ -97,17 +87,11 @@ def _loss(lists, x, family, missing):
 def climb_and_perturb(lists, state, best, limits, n, most, random, i):
     """Insert marked columns; then perturb, climb again, and keep what is not much worse.
 
-    Parameters
-    ----------
-    best : Best
-        The best order and the scores are updated.
-    n : int
-        How often to perturb.
-    most : int
-        The largest number of columns to try to insert, after which no more is perturbed. If it ends
-        the first climb, columns are still marked.
-    random, i
-        Generator i of `random` is used.
+    `best`: the best order and the scores are updated
+    `n`: how often to perturb
+    `most`: the largest number of columns to try to insert, after which no more is perturbed. If it
+        ends the first climb, columns are still marked.
+    `random`, `i`: generator i of `random` is used
     """
     for t in range(n + 1):
         if t > 0 and most == 0:

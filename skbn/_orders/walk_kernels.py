@@ -46,19 +46,11 @@ def _walk(fitting, placement, kept, x, step, end, best, is_final):
     x gains parents, up to its top score, and its children lose it. It stops in front of columns
     that it must not pass.
 
-    Parameters
-    ----------
-    best : float
-        The gain to surpass.
-    is_final : bool
-        Whether x and the others get the families that the walk leads to. Otherwise it ends where
-        no position gains more.
+    `best`: the gain to surpass
+    `is_final`: whether x and the others get the families that the walk leads to. Otherwise it ends
+        where no position gains more.
 
-    Returns
-    -------
-    best : float
-    target : int
-        The position that gains this much; where x is, if none gains more.
+    Returns `best`; `target`: the position that gains this much; where x is, if none gains more.
     """
     regressions, family, other = fitting.regressions, fitting.family, fitting.other
     is_open, is_open_to_other = fitting.is_open, fitting.is_open_to_other
@@ -257,26 +249,16 @@ def _next_column(placement, n_waiting):
 def place_and_perturb(fitting, placement, kept, n_waiting, begin, end, totals, n, most, random, i):
     """Place columns and climb; then perturb, climb again, and keep what is not much worse.
 
-    Parameters
-    ----------
-    n_waiting : ndarray of shape (m,), int64
-        How many required parents of each column are not placed.
-    begin, end : int
-        Which of the 3 m steps to make that place columns; nothing else is done before the last.
-    totals : ndarray of shape (2,), float64
-        The scores of the order at which the search is now, and of the best one.
-    n : int
-        How often to perturb at most. It ends after the first better order.
-    most : int
-        The largest number of columns to try to move. If it ends the first climb, columns are
+    `n_waiting`: (m,), how many required parents of each column are not placed
+    `begin`, `end`: which of the 3 m steps to make that place columns; nothing else is done before
+        the last
+    `totals`: (2,), the scores of the order at which the search is now, and of the best one
+    `n`: how often to perturb at most. It ends after the first better order.
+    `most`: the largest number of columns to try to move. If it ends the first climb, columns are
         still marked.
-    random, i
-        Generator i of `random` is used.
+    `random`, `i`: generator i of `random` is used
 
-    Returns
-    -------
-    n_done : int
-        How many perturbations there were.
+    Returns `n_done`: how many perturbations there were.
     """
     _place_greedily(fitting, placement, kept, n_waiting, begin, end)
     if end < 3 * placement.order.size:

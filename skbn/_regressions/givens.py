@@ -105,18 +105,11 @@ def swap_columns_in_lanes(factors, order, i, cos, sin, squared):
     The columns stay where they are and `order` is changed instead, so that the
     rotation is the only work; the lanes lie side by side, one to a SIMD element.
 
-    Parameters
-    ----------
-    factors : ndarray of shape (k, k, lanes), float64
-        All non-singular; their number is a multiple of four. Only entries on and above the
-        diagonal, in the order of the columns, are read or set.
-    order : ndarray of shape (k,), int64
-        ``order[p]`` is the column that stands at position p.
-    i : int
-    cos, sin : ndarray of shape (lanes,), float64
-        Scratch.
-    squared : ndarray of shape (lanes,), float64
-        Set to the squares of the new diagonal elements at position i.
+    `factors`: (k, k, lanes), all non-singular; their number is a multiple of four. Only entries on
+        and above the diagonal, in the order of the columns, are read or set.
+    `order`: (k,), ``order[p]`` is the column that stands at position p
+    `cos`, `sin`: (lanes,), scratch
+    `squared`: (lanes,), set to the squares of the new diagonal elements at position i
     """
     left = order[i]
     right = order[i + 1]

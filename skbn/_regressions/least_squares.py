@@ -78,14 +78,9 @@ class Dependence(NamedTuple):
 def dependence_among(columns: list[int], factor: Floats, rounding: Floats) -> Dependence | None:
     """Return a dependence among some columns of unit norm, if there is one.
 
-    Parameters
-    ----------
-    columns : list of k int
-    factor : ndarray of shape (k, k)
-        Their triangular factor.
-    rounding : ndarray of shape (m,)
-        The error of the residual of each of all columns. A residual is too small if it is no larger
-        than the sum of these, weighted by the coefficients of the combination.
+    `factor`: (k, k), their triangular factor
+    `rounding`: (m,), the error of the residual of each of all columns. A residual is too small if
+        it is no larger than the sum of these, weighted by the coefficients of the combination.
     """
     rounding = rounding[columns]
     k = len(columns)
@@ -120,15 +115,10 @@ def dependence_among(columns: list[int], factor: Floats, rounding: Floats) -> De
 def stacked_factors(factor: Floats, orders: Integers) -> Floats:
     """Return the triangular factors of several choices of a factor's columns.
 
-    Parameters
-    ----------
-    factor : ndarray of shape (m, m)
-    orders : ndarray of shape (n, width), int
-        The columns of each choice, none of them twice.
+    `orders`: (n, width), the columns of each choice, none of them twice
+    `factor`: (m, m)
 
-    Returns
-    -------
-    factors : ndarray of shape (n, width, width)
+    Returns `factors`: (n, width, width).
     """
     return np.asarray(np.linalg.qr(factor[:, orders].transpose(1, 0, 2), mode="r"))
 
@@ -173,12 +163,8 @@ class FamilyFactors(NamedTuple):
     def regressions(self) -> tuple[Floats, Floats]:
         """Return the children's coefficients, continued by zeros, and what their parents leave.
 
-        Returns
-        -------
-        coefficients : ndarray of shape (n, width - 1)
-            In the order of `columns`.
-        left : ndarray of shape (n,)
-            The norms of the residuals.
+        Returns `coefficients`: (n, width - 1), in the order of `columns`; `left`: (n,), the norms
+        of the residuals.
         """
         last = self.n_parents[:, np.newaxis]
         own = np.take_along_axis(self.factors, last[:, :, np.newaxis], axis=2)
@@ -210,14 +196,9 @@ def families_of(
 ) -> Iterator[FamilyFactors]:
     """Yield a network's families, those with the most parents first.
 
-    Parameters
-    ----------
-    factor : ndarray of shape (m, m)
-        The triangular factor of all columns.
-    is_parent : ndarray of shape (m, m), bool
-        Row x has column x's parents.
-    children : sequence of int, optional
-        The children of the families; by default all.
+    `factor`: (m, m), the triangular factor of all columns
+    `is_parent`: (m, m), row x has column x's parents
+    `children`: the children of the families; by default all
     """
     factor = without_zeros(factor)
     children = range(len(is_parent)) if children is None else children
@@ -230,11 +211,7 @@ def neighbours(
 ) -> Iterator[Neighbours]:
     """Yield the log-determinants of the families that differ from a network's by one parent.
 
-    Parameters
-    ----------
-    factor, is_parent : as in `families_of`
-    children : ndarray of int, optional
-        The children whose families to yield; by default all.
+    `children`: the children whose families to yield; by default all
     """
     children = np.arange(len(is_parent)) if children is None else children
     factor = np.asfortranarray(without_zeros(factor))  # columns are copied

@@ -61,23 +61,14 @@ def log_determinants(
 ) -> Floats:
     """Return the log-determinants of all subsets of nodes.
 
-    Parameters
-    ----------
-    factor : ndarray of shape (n_columns, n_columns), float64
-        Upper triangular and not singular, of at least one column.
-    n_jobs : int or None
-        Number of threads, by joblib's rules. It does not change a bit of the result.
-    progress : Progress or None
-        Advanced by ``log_determinants_work(m)`` in all.
-    offsets : ndarray of shape (m,), float64, optional
-        What each node adds to the log-determinants of all sets that it is in.
-    widths : sequence of m int, optional
-        How many columns each node has, which stand together in the factor; by default one.
+    `factor`: (n_columns, n_columns), upper triangular and not singular, of at least one column
+    `n_jobs`: number of threads, by joblib's rules. It does not change a bit of the result.
+    `progress`: advanced by ``log_determinants_work(m)`` in all
+    `offsets`: (m,), what each node adds to the log-determinants of all sets that it is in
+    `widths`: how many columns each node has, which stand together in the factor; by default one
 
-    Returns
-    -------
-    log_det : ndarray of shape (2**m,), float64
-        ``log_det[S]`` is that of the nodes whose bits are set in S; 0 for none.
+    Returns `log_det`: (2**m,), ``log_det[S]`` is that of the nodes whose bits are set in S; 0 for
+    none.
     """
     of_nodes = None if widths is None else np.array(widths, dtype=np.int64)
     return set_functions(factor, None, n_jobs, progress, offsets, of_nodes).of_family
@@ -165,28 +156,17 @@ WALK = tuple_type(Walk)
 class SubsetWalk:
     """The walk through all subsets of some nodes, a part at a time.
 
-    Parameters
-    ----------
-    factor : ndarray of shape (n_columns, n_columns), float64
-        Upper triangular and not singular; of at least 3 nodes.
-    offsets : ndarray of shape (m,), float64, optional
-        What each node adds to the log-determinants of all sets that it is in.
-    weights : SetWeights, optional
-        What local scores are differences of; by default the log-determinants are left as they are.
-    widths : ndarray of shape (m,), int64, optional
-        How many columns each node has; by default one.
-    by_width : bool
-        Whether to walk through nodes of few columns first. The numbers are where they belong in any
-        case, but there are no parts `with_columns` then.
+    `factor`: (n_columns, n_columns), upper triangular and not singular; of at least 3 nodes
+    `offsets`: (m,), what each node adds to the log-determinants of all sets that it is in
+    `weights`: what local scores are differences of; by default the log-determinants are left as
+        they are
+    `widths`: (m,), how many columns each node has; by default one
+    `by_width`: whether to walk through nodes of few columns first. The numbers are where they
+        belong in any case, but there are no parts `with_columns` then.
 
-    Attributes
-    ----------
-    n_columns : int
-        Number of nodes.
-    n_seeds : int
-        How many sets of outer nodes there are.
-    seed_size : int
-        How many subsets the seeds with the same outer nodes walk through.
+    `n_columns`: number of nodes
+    `n_seeds`: how many sets of outer nodes there are
+    `seed_size`: how many subsets the seeds with the same outer nodes walk through
     """
 
     def __init__(
@@ -255,11 +235,8 @@ class SubsetWalk:
     def of_others(self, columns: Floats, offsets: Floats | None = None) -> Self:
         """Return the walk through as many other nodes of the same widths.
 
-        Parameters
-        ----------
-        columns : ndarray of shape (n_rows, n_columns), float64
-            Linearly independent; they need not be triangular.
-        offsets : ndarray of shape (m,), float64, optional
+        `columns`: (n_rows, n_columns), linearly independent; they need not be triangular
+        `offsets`: (m,)
         """
         other = copy(self)
         start, low, high = self._of(columns, offsets)
@@ -279,12 +256,8 @@ class SubsetWalk:
 
         Its numbers are the same bits as in the walk through all nodes.
 
-        Parameters
-        ----------
-        n : int
-            At least as many as a seed walks through.
-        others : int
-            The mask of nodes after these; the lowest bit is the first of them.
+        `n`: at least as many as a seed walks through
+        `others`: the mask of nodes after these; the lowest bit is the first of them
         """
         part, of_all = copy(self), self._walk
         starts = of_all.outer_starts[n - self._n_seeded :]
@@ -315,12 +288,9 @@ class SubsetWalk:
     def fill(self, seeds: Integers, sets: SetFunctions) -> None:
         """Set the numbers of some seeds' subsets.
 
-        Parameters
-        ----------
-        seeds : ndarray of int64
-            Each is a mask of outer columns.
-        sets : SetFunctions
-            They are set for all subsets. Without weights, `of_family` is set to log-determinants.
+        `seeds`: each is a mask of outer columns
+        `sets`: they are set for all subsets. Without weights, `of_family` is set to
+            log-determinants.
         """
         walk_seeds(self._walk, seeds, sets)
 
@@ -376,19 +346,11 @@ def _path(widths: tuple[int, ...]) -> tuple[Integers, Integers, Integers]:
 def settle_columns(factor, starts, chosen):
     """Return the factor of the first nodes with some later ones projected out.
 
-    Parameters
-    ----------
-    factor : ndarray of shape (n_columns, n_columns), float64
-    starts : ndarray of int64
-        Where the columns of each later node start, and where the last one's end.
-    chosen : int
-        The mask of these later nodes.
+    `starts`: where the columns of each later node start, and where the last one's end
+    `chosen`: the mask of these later nodes
+    `factor`: (n_columns, n_columns)
 
-    Returns
-    -------
-    factor : ndarray of shape (starts[0], starts[0]), float64
-    log_det : float
-        The log-determinant of the chosen nodes.
+    Returns `factor`: (starts[0], starts[0]); `log_det`: the log-determinant of the chosen nodes.
     """
     settled = factor.copy()
     log_det = _settle_last_nodes(settled, starts, chosen, 0.0)

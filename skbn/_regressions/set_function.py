@@ -38,13 +38,9 @@ def local_score_terms(
 ) -> tuple[Any, Any, Any]:
     """Return the three terms whose sum, from left to right, is the local score.
 
-    Parameters
-    ----------
-    tables : ndarray of shape (3, m), float64
-        c, a0 and a1 by the number of parents.
-    n_parents : int or ndarray of int
-    of_parents, of_family : float or ndarray
-        The log-determinants L[P] and L[P + x].
+    `tables`: (3, m), c, a0 and a1 by the number of parents
+    `n_parents`: int or ndarray of int
+    `of_parents`, `of_family`: float or ndarray; the log-determinants L[P] and L[P + x]
     """
     c, a0, a1 = tables[:, n_parents]
     return c, a0 * of_parents, a1 * of_family
@@ -61,14 +57,7 @@ def local_score(tables, n_parents, of_parents, of_family):
 def score_tolerance(magnitude: npt.ArrayLike) -> Floats:
     """Return by how many nats a score may differ between two ways to compute it.
 
-    Parameters
-    ----------
-    magnitude : float or ndarray
-        The largest magnitude of a term of each score.
-
-    Returns
-    -------
-    tolerance : ndarray of the same shape, in nats
+    `magnitude`: the largest magnitude of a term of each score
     """
     return SCORE_ACCURACY + _ROUNDING * np.asarray(magnitude, dtype=np.float64)
 
@@ -76,8 +65,6 @@ def score_tolerance(magnitude: npt.ArrayLike) -> Floats:
 def internal_error(what: str) -> RuntimeError:
     """Return the error for a result that is wrong although the input was right.
 
-    Examples
-    --------
     >>> raise internal_error("2 + 2 is 5")
     Traceback (most recent call last):
     RuntimeError: 2 + 2 is 5; this is a defect of the library or of the machine, please report it
@@ -126,22 +113,14 @@ SET_FUNCTIONS = tuple_type(SetFunctions)
 class SetWeights:
     """How the two functions follow from the log-determinants of sets.
 
-    Parameters
-    ----------
-    tables : ndarray of shape (3, m), float64
-        The criterion's tables c, a0 and a1, see `local_score_terms`. c may be -inf for numbers of
-        parents that are ruled out.
+    `tables`: (3, m), the criterion's tables c, a0 and a1, see `local_score_terms`. c may be -inf
+        for numbers of parents that are ruled out.
 
-    Attributes
-    ----------
-    of_family, of_parents : ndarray of shape (2, m + 1), float64
-        A constant, and what a log-determinant is multiplied by, for each number of columns.
-    is_one : bool
-        Whether one function serves as both.
-    widths : ndarray of int64, or None
-        How many columns each node has; None for one each.
-    node_terms : ndarray of float64
-        What each number of nodes adds; empty for nothing.
+    `of_family`, `of_parents`: (2, m + 1), a constant, and what a log-determinant is multiplied by,
+        for each number of columns
+    `is_one`: whether one function serves as both
+    `widths`: how many columns each node has; None for one each
+    `node_terms`: what each number of nodes adds; empty for nothing
     """
 
     def __init__(self, tables: Floats) -> None:
@@ -174,15 +153,9 @@ class SetWeights:
     ) -> Self:
         """Return the weights of sets of nodes that have several columns each.
 
-        Parameters
-        ----------
-        tables : ndarray of shape (3, n_columns), float64
-            Over the numbers of columns, finite, with ``a0[l + 1] == -a1[l]``.
-        widths : sequence of m int
-        node_terms : ndarray of shape (m + 1,), float64
-            What sets of 0, ..., m nodes have in addition.
-        max_parents : int
-            Families of more parent nodes are ruled out.
+        `tables`: (3, n_columns), over the numbers of columns, finite, with ``a0[l + 1] == -a1[l]``
+        `node_terms`: (m + 1,), what sets of 0, ..., m nodes have in addition
+        `max_parents`: families of more parent nodes are ruled out
         """
         c, _, a1 = tables
         weights = cls.__new__(cls)
@@ -246,17 +219,11 @@ class SetWeights:
     def spread(self, widths: Integers) -> tuple[Floats, Floats]:
         """Lay the weights out for the sets of some nodes, which are neighbours.
 
-        Parameters
-        ----------
-        widths : ndarray of shape (k,), int64
-            How many columns these nodes have.
+        `widths`: (k,), how many columns these nodes have
 
-        Returns
-        -------
-        spread : ndarray of shape (n_functions, 2, n_columns + 1, 2**k), float64
-            If the other columns of the sets are s, the weights of set i are at ``[:, :, s, i]``.
-        node_terms : ndarray of shape (m + 1, 2**k), float64
-            The same of `node_terms`, by the number of other nodes; empty if they are.
+        Returns `spread`: (n_functions, 2, n_columns + 1, 2**k), if the other columns of the sets
+        are s, the weights of set i are at ``[:, :, s, i]``; `node_terms`: (m + 1, 2**k), the same
+        of `node_terms`, by the number of other nodes; empty if they are.
         """
         sets = np.arange(1 << len(widths))
         n_columns = self.of_family.shape[1] - 1

@@ -35,25 +35,15 @@ def small_log_determinants(
 ) -> Floats:
     """Return the log-determinants of small sets of nodes.
 
-    Parameters
-    ----------
-    factor : ndarray of shape (n_columns, n_columns), float64
-        Upper triangular, with rows of zeros if there are fewer rows than columns.
-    subsets : SmallSubsets
-        Sets of m nodes, with at least one node each.
-    offsets : ndarray of shape (m,), float64
-        What each node adds to the log-determinants of all sets that it is in.
-    n_jobs : int or None
-        Number of threads, by joblib's rules. It does not change a bit of the result.
-    progress : Progress or None
-        Advanced by ``WORK_OF_SMALL_SET * subsets.n_sets`` in all.
-    widths : sequence of m int, optional
-        How many columns each node has; by default one.
+    `factor`: (n_columns, n_columns), upper triangular, with rows of zeros if there are fewer rows
+        than columns
+    `subsets`: sets of m nodes, with at least one node each
+    `offsets`: (m,), what each node adds to the log-determinants of all sets that it is in
+    `n_jobs`: number of threads, by joblib's rules. It does not change a bit of the result.
+    `progress`: advanced by ``WORK_OF_SMALL_SET * subsets.n_sets`` in all
+    `widths`: how many columns each node has; by default one
 
-    Returns
-    -------
-    log_det : ndarray of shape (subsets.n_sets,), float64
-        In the order of `subsets`; 0 for the empty set.
+    Returns `log_det`: (subsets.n_sets,), in the order of `subsets`; 0 for the empty set.
     """
     widths = [1] * len(factor) if widths is None else widths
     m, starts = len(widths), np.append(0, np.cumsum(widths))

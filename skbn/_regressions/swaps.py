@@ -133,8 +133,6 @@ def seed_path(m: int, n_seeds: int, seed: int) -> tuple[npt.NDArray[np.intp], np
 def prefixes_of(order: npt.NDArray[np.intp], swaps: npt.NDArray[np.intp]) -> Integers:
     """Return the mask of the columns that each swap makes a prefix of the order.
 
-    Examples
-    --------
     >>> prefixes_of([0, 1, 2], greedy_swaps(3)).tolist()
     [2, 6, 4, 5]
     """

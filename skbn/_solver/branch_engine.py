@@ -64,10 +64,7 @@ class BranchFamilies(NamedTuple):
 
         No better network has them, and next to large numbers small ones lose their digits.
 
-        Raises
-        ------
-        ValueError
-            If the largest cost that is left has too few digits for any proof.
+        Raises ValueError if the largest cost that is left has too few digits for any proof.
         """
         families = self.families
         below = families.cost - families.cost[families.start[:-1]][families.child]
@@ -130,14 +127,8 @@ def list_families(
 ) -> BranchFamilies:
     """Return the families of all columns of a group.
 
-    Parameters
-    ----------
-    problem : Problem
-    group : Group
-    resources : Resources
-    require_memory : callable
-        Raises a ValueError if this number of families, of this width, does not fit in memory,
-        because more are undominated than expected.
+    `require_memory`: raises a ValueError if this number of families, of this width, does not fit in
+        memory, because more are undominated than expected
     """
     start, children, parents, cost, own = [0], [], [], [], []
     with resources.threads() as threads:
@@ -231,12 +222,8 @@ def plan_branch_and_cut(
 ) -> GroupSearch | None:
     """Plan branch and cut of a group of columns; None if the scores are of all sets of parents.
 
-    Raises
-    ------
-    TooLargeError
-        If its families are not expected to fit in memory.
-    ImportError
-        If they are, and highspy is not installed.
+    Raises TooLargeError if its families are not expected to fit in memory; ImportError if they are,
+    and highspy is not installed.
     """
     families = shape.families
     if not families.are_listed:
@@ -314,45 +301,25 @@ class Notes(Progress):
 
 
 class Start(NamedTuple):
-    """A network that a proof begins with.
-
-    Parameters
-    ----------
-    score : float
-    prove : callable
-        Searches for a better network, and returns the best one with a bound.
-    parents_of : callable
-        Returns the masks of the parents in what `prove` returns.
-    list_near : callable, optional
-        Returns the best networks, of each class if that is wanted.
-    """
+    """A network that a proof begins with."""
 
     score: float
+    # searches for a better network, and returns the best one with a bound
     prove: Callable[..., Any]
+    # returns the masks of the parents in what `prove` returns
     parents_of: Callable[[Any], list[int]]
+    # returns the best networks, of each class if that is wanted
     list_near: Callable[..., list[NearOptimalNetwork]] | None = None
 
 
 class ProofSearch(GroupSearch):
     """The planned search of a group of columns for a network and a proof, after an order search.
 
-    Parameters
-    ----------
-    shape : Shape
-    group : Group
-    resources : Resources
-    settings : SearchSettings
-    n_bytes : int
-        The memory that it is expected to take.
-    tables : str
-        What takes the memory.
+    `n_bytes`: the memory that it is expected to take
+    `tables`: what takes the memory
 
-    Raises
-    ------
-    TooLargeError
-        If there is less memory.
-    ImportError
-        If there is enough, and highspy is not installed.
+    Raises TooLargeError if there is less memory; ImportError if there is enough, and highspy is not
+    installed.
     """
 
     heeds_time_limit = True

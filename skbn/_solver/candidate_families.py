@@ -25,12 +25,7 @@ from skbn._solver.constraints import Constraints
 class CandidateScores:
     """Scores sets of parents, with the prior odds of their edges.
 
-    Parameters
-    ----------
-    scorer : FamilyScorer
-    constraints : Constraints
-    log_odds : ndarray of shape (m, m), float64, or None
-        At [i, j], the logarithm of the prior odds of the edge i -> j.
+    `log_odds`: (m, m), at [i, j], the logarithm of the prior odds of the edge i -> j
     """
 
     def __init__(
@@ -89,16 +84,10 @@ class CandidateScores:
     def gains(self, is_parent: Booleans) -> Floats:
         """Return how much each family of a network gains by one more parent, or one less.
 
-        Parameters
-        ----------
-        is_parent : ndarray of shape (m, m), bool
-            Row x has the parents of x.
+        `is_parent`: (m, m), row x has the parents of x
 
-        Returns
-        -------
-        ndarray of shape (m, m), float64
-            At [x, z], in nats, what z adds to the score of x as another parent, or what it adds if
-            it is one no longer; -inf for what constraints rule out.
+        Returns (m, m), at [x, z], in nats, what z adds to the score of x as another parent, or what
+        it adds if it is one no longer; -inf for what constraints rule out.
         """
         constraints = self._constraints
         gains = np.full(is_parent.shape, -np.inf)
@@ -239,23 +228,12 @@ _MOST_TO_GROW = 1000
 
 
 class OrderFamilies(NamedTuple):
-    """The families that an order search of a group begins with.
-
-    Parameters
-    ----------
-    lists : FamilyLists
-    growth : FamilyGrowth or None
-        Finds further families; None if all are listed.
-    least_gain : float
-        Moves that gain less are not made, in nats.
-    shared : float
-        What the listed scores lack, beside the scores' offsets.
-    """
+    """The families that an order search of a group begins with."""
 
     lists: FamilyLists
-    growth: FamilyGrowth | None
-    least_gain: float
-    shared: float
+    growth: FamilyGrowth | None  # finds further families; None if all are listed
+    least_gain: float  # moves that gain less are not made, in nats
+    shared: float  # what the listed scores lack, beside the scores' offsets
 
 
 def grown_families(
@@ -263,13 +241,7 @@ def grown_families(
 ) -> OrderFamilies:
     """Return families that grow while they are searched, by regressions of a table.
 
-    Parameters
-    ----------
-    scorer : FamilyScorer
-    constraints : Constraints
-    order : list of int
-        The others, which have no parents here, and then the columns of the search.
-    n_others : int
+    `order`: the others, which have no parents here, and then the columns of the search
     """
     m = len(constraints.allowed)
     factor = without_zeros(scorer.statistics.factor)[:, order]
@@ -305,15 +277,9 @@ def given_families(
 ) -> OrderFamilies:
     """Return families that are all listed.
 
-    Parameters
-    ----------
-    found : sequence of (parents, scores)
-        Those of each column of the search.
-    m : int
-        Number of columns of the table.
-    order : list of int
-        The others, and then the columns of the search.
-    n_others : int
+    `found`: the parents and scores of each column of the search
+    `m`: number of columns of the table
+    `order`: the others, and then the columns of the search
     """
     number = {x: i for i, x in enumerate(order)}
     numbers = np.array([number.get(x, -1) for x in range(m)] + [-1])
@@ -343,13 +309,7 @@ class CandidateGrowth(FamilyGrowth):
 
     They are chosen among all columns at first, and later among those that precede the child.
 
-    Parameters
-    ----------
-    scorer : FamilyScorer
-    constraints : Constraints
-    order : list of int
-        The others, which have no parents here, and then the columns of the search.
-    n_others : int
+    `order`: the others, which have no parents here, and then the columns of the search
     """
 
     has_placement = False

@@ -76,33 +76,20 @@ def certify_network(
 ) -> Floats:
     """Raise unless a network is the best of its neighbours, and fits the rows themselves.
 
-    Parameters
-    ----------
-    scores : LocalScores
-    constraints : Constraints
-    parents : list of int
-        The mask of each column's parents.
-    coefs : sequence of ndarray of shape (n_columns, n_columns)
-        For each of the tables whose scores these are, the weights of the edges between columns,
-        ``coef[i, j]`` that of i -> j.
-    is_settled : bool
-        Whether a search had the time to make each change of a single edge that betters the network.
-    climbed : EdgeChanges, optional
-        What `polished` ended with. It is used if it is of this network.
+    `parents`: the mask of each column's parents
+    `coefs`: for each of the tables whose scores these are, the weights of the edges between
+        columns, (n_columns, n_columns), ``coef[i, j]`` that of i -> j
+    `is_settled`: whether a search had the time to make each change of a single edge that betters
+        the network
+    `climbed`: what `polished` ended with. It is used if it is of this network.
 
-    Returns
-    -------
-    score_losses : ndarray of shape (m, m)
-        ``score_losses[i, j]`` is how many nats the network scores less without the edge i -> j; NaN
-        without an edge.
+    Returns `score_losses`: (m, m), ``score_losses[i, j]`` is how many nats the network scores less
+    without the edge i -> j; NaN without an edge.
 
-    Raises
-    ------
-    RuntimeError
-        If a network with one edge added, deleted or reversed scores higher, and it is settled; if
-        the log-determinants of the search differ from those computed here; if the residual sums of
-        squares that the coefficients leave are not those of the scores, or other coefficients
-        would leave less. The last check is skipped if the rows were not kept.
+    Raises RuntimeError if a network with one edge added, deleted or reversed scores higher, and it
+    is settled; if the log-determinants of the search differ from those computed here; if the
+    residual sums of squares that the coefficients leave are not those of the scores, or other
+    coefficients would leave less. The last check is skipped if the rows were not kept.
     """
     tables = scores._summands if scores.scorer.is_sum else [scores]
     groups = [table.scorer.row_groups for table in tables]
@@ -248,47 +235,26 @@ def _check_rows(scorer: FamilyScorer, is_parent: Booleans, coef: Floats) -> None
 
 
 class EdgeChange(NamedTuple):
-    """An edge to add, delete or reverse.
+    """An edge to add, delete or reverse."""
 
-    Parameters
-    ----------
-    child, parent : int
-        The ends of the edge as it is, or as it will be if it is added.
-    what : str
-        "added", "deleted" or "reversed".
-    gain : float
-        By how many nats the network scores higher, and more than rounding explains.
-    """
-
-    child: int
+    child: int  # the ends of the edge as it is, or as it will be if it is added
     parent: int
-    what: str
-    gain: float
+    what: str  # "added", "deleted" or "reversed"
+    gain: float  # by how many nats the network scores higher, and more than rounding explains
 
 
 class EdgeChanges:
     """The networks that differ from a network by one edge, and their scores.
 
-    Parameters
-    ----------
-    scorer : FamilyScorer
-    constraints : Constraints
-    parents : sequence of int
-        The mask of each column's parents: an acyclic network within the constraints.
-    keeps : bool
-        Whether to keep the log-determinants, to compare them with a search's.
+    `parents`: the mask of each column's parents: an acyclic network within the constraints
+    `keeps`: whether to keep the log-determinants, to compare them with a search's
 
-    Attributes
-    ----------
-    parents : list of int
-        As given, and changed by `make`.
-    of_parents, of_family : ndarray of shape (m, m)
-        Row x, column z has the log-determinants of x's parents, and of these and x, after z has
-        become a parent of x or ceased to be one; column x has those of the family as it is. Empty
-        unless they are kept.
-    gains : ndarray of shape (m, m), in nats
-        Row x, column z: how much higher x's family scores with z added to its parents or
-        removed from them.
+    `parents`: as given, and changed by `make`
+    `of_parents`, `of_family`: (m, m), row x, column z has the log-determinants of x's parents, and
+        of these and x, after z has become a parent of x or ceased to be one; column x has those of
+        the family as it is. Empty unless they are kept.
+    `gains`: (m, m), row x, column z: how much higher x's family scores with z added to its parents
+        or removed from them
     """
 
     def __init__(
@@ -322,10 +288,8 @@ class EdgeChanges:
         Differences that rounding may explain are no improvement, so that making one change
         after another comes to an end.
 
-        Raises
-        ------
-        ValueError
-            If the columns of a family that seems to score higher are not linearly independent.
+        Raises ValueError if the columns of a family that seems to score higher are not linearly
+        independent.
         """
         m, follows = len(self.parents), descendants_of(self.parents)
         is_parent, is_after = bits_of([*self.parents, *follows], m).reshape(2, m, m)
@@ -405,17 +369,11 @@ class EdgeChanges:
 def gains_of_neighbours(children: Integers, terms: Floats) -> Floats:
     """Return how much higher families score with one parent more, or one less.
 
-    Parameters
-    ----------
-    children : ndarray of shape (k,), int64
-    terms : ndarray of shape (3, k, m), float64
-        Terms of the families that differ by one parent, as `FamilyScorer.neighbours` has them. The
-        family itself has its terms at [:, i, children[i]].
+    `terms`: (3, k, m), terms of the families that differ by one parent, as
+        `FamilyScorer.neighbours` has them. The family itself has its terms at [:, i, children[i]].
+    `children`: (k,)
 
-    Returns
-    -------
-    ndarray of shape (k, m), float64
-        NaN for dependent columns, which no family may have.
+    Returns (k, m), NaN for dependent columns, which no family may have.
     """
     with np.errstate(invalid="ignore"):
         scores = terms.sum(axis=0)
@@ -435,26 +393,14 @@ def polished(
     edge that would close a cycle in one member may be added to another, and so each is climbed
     from in turn.
 
-    Parameters
-    ----------
-    scorer : FamilyScorer
-    constraints : Constraints
-    parents : sequence of int
-        The mask of each column's parents: an acyclic network within the constraints.
-    any_member : bool
-        Whether equivalent networks may stand for each other.
-    is_over : callable
-        Whether to end with the best network so far.
+    `parents`: the mask of each column's parents: an acyclic network within the constraints
+    `any_member`: whether equivalent networks may stand for each other
+    `is_over`: whether to end with the best network so far
 
-    Returns
-    -------
-    changes : EdgeChanges
-        Those of the network that the climb ended with.
+    Returns `changes`: those of the network that the climb ended with.
 
-    Raises
-    ------
-    ValueError
-        If the columns of a family that seems to score higher are not linearly independent.
+    Raises ValueError if the columns of a family that seems to score higher are not linearly
+    independent.
     """
     while True:
         start = canonical_member(list(parents)) if any_member else list(parents)

@@ -22,18 +22,10 @@ _CHILD_FIRST = (("child", "parent"), ("target", "source"), ("to", "from"))
 
 
 class Group(NamedTuple):
-    """Columns that the constraints leave unordered, and the columns that may precede them.
+    """Columns that the constraints leave unordered, and the columns that may precede them."""
 
-    Parameters
-    ----------
-    columns : list of int
-        The search finds their order.
-    others : list of int
-        Columns of other groups that may be parents of some of these.
-    """
-
-    columns: list[int]
-    others: list[int]
+    columns: list[int]  # the search finds their order
+    others: list[int]  # columns of other groups that may be parents of some of these
 
     @property
     def is_small(self) -> bool:
@@ -42,26 +34,17 @@ class Group(NamedTuple):
 
 
 class Constraints(NamedTuple):
-    """Which parents each column may and must have.
+    """Which parents each column may and must have."""
 
-    Parameters
-    ----------
-    allowed, required : list of int
-        Masks of the columns that may, and that must, be among each column's parents. Edges
-        against an order that the required edges imply are not allowed. A column with
-        `max_parents` required parents is allowed no others.
-    max_parents : int
-        The largest number of parents.
-    possible : list of int
-        As `allowed`, but regardless of `max_parents`: what the constraints say on directions.
-    exogenous : int, default=0
-        The mask of the columns that are not modelled: they have neither parents nor a score.
-    """
-
+    # masks of the columns that may, and that must, be among each column's parents. Edges against an
+    # order that the required edges imply are not allowed. A column with `max_parents` required
+    # parents is allowed no others.
     allowed: list[int]
     required: list[int]
-    max_parents: int
+    max_parents: int  # the largest number of parents
+    # as `allowed`, but regardless of `max_parents`: what the constraints say on directions
     possible: list[int]
+    # the mask of the columns that are not modelled: they have neither parents nor a score
     exogenous: int = 0
 
     def allows(self, child: int, parents: int) -> bool:
@@ -138,24 +121,15 @@ def read_constraints(
 ) -> Constraints:
     """Return the constraints on the columns' parents.
 
-    Parameters
-    ----------
-    columns : list of str or int
-    max_parents : int
-    required_edges, forbidden_edges : collection of (parent, child), table of two columns, \
-networkx.DiGraph or None
-    tiers : collection, or dict of title, of collections of columns and at most one ``...``, or None
-        Exogenous columns need not be in one.
-    exogenous : collection of columns, or None
+    `required_edges`, `forbidden_edges`: collection of (parent, child), table of two columns,
+        networkx.DiGraph or None
+    `tiers`: collection, or dict of title, of collections of columns and at most one ``...``, or
+        None; exogenous columns need not be in one
+    `exogenous`: collection of columns, or None
 
-    Raises
-    ------
-    ValueError
-        If a column does not exist or is in no tier or in two, if a table does not have two
-        columns, if no network satisfies all constraints, naming the edges in question, or if all
-        columns are exogenous.
-    TypeError
-        If an argument has another type, such as an iterator.
+    Raises ValueError if a column does not exist or is in no tier or in two, if a table does not
+    have two columns, if no network satisfies all constraints, naming the edges in question, or if
+    all columns are exogenous; TypeError if an argument has another type, such as an iterator.
     """
     m = len(columns)
     required = _edges(columns, required_edges, "required_edges")

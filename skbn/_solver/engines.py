@@ -27,31 +27,19 @@ from skbn._solver.problem import TOLERANCE, Problem, Shape
 
 
 class SearchSettings(NamedTuple):
-    """How to search.
+    """How to search."""
 
-    Parameters
-    ----------
-    is_exact : bool
-        Whether to prove the network, by dynamic programming or branch and cut; else the order
-        search finds it.
-    seed : int
-        Seeds all random choices.
-    tolerance : float
-        In nats: branch and cut ends once no network scores higher by more than this.
-    lists_networks : bool
-        Whether the searches are to list further networks, which only dynamic programs in memory
-        can.
-    n_candidates : int
-        How many equivalence classes a search of a table with missing values scores by EM.
-    start : tuple of m int or None
-        The masks of the parents in a network from which the order search starts, and from no other.
-    """
-
+    # whether to prove the network, by dynamic programming or branch and cut; else the order search
+    # finds it
     is_exact: bool = True
-    seed: int = 0
+    seed: int = 0  # seeds all random choices
+    # in nats: branch and cut ends once no network scores higher by more than this
     tolerance: float = TOLERANCE
+    # whether the searches are to list further networks, which only dynamic programs in memory can
     lists_networks: bool = False
+    # how many equivalence classes a search of a table with missing values scores by EM
     n_candidates: int = 30
+    # the masks of the parents in a network from which the order search starts, and from no other
     start: tuple[int, ...] | None = None
 
 
@@ -59,44 +47,28 @@ EXACT = SearchSettings()
 
 
 class Optimum(NamedTuple):
-    """The best network that a search found for the columns of a group.
+    """The best network that a search found for the columns of a group."""
 
-    Parameters
-    ----------
-    parents : list of int
-        The mask of each column's parents. Empty without any network of a finite score.
-    score : float
-        In nats, as the search adds it up, without the scores' `score_offsets`; -inf without any
-        network of a finite score.
-    gap : float
-        Infinite if nothing is proven; else no network within the constraints scores higher by more
-        than this, but for the rounding; in nats.
-    rounding : float
-        Rounding error that is not included in `gap` yet, in nats; 0 if it is included.
-    n_iter : int
-        How many perturbed orders an order search started from again; 0 for an exact search.
-    n_nodes : int
-        How many nodes the tree of branch and cut has; 0 for other searches.
-    is_finished : bool
-        Whether a search that proves its network ended by itself, and not by time or Ctrl-C.
-    is_full : bool
-        Whether it ended because it took all memory that it may take.
-    is_settled : bool
-        Whether no change of a single edge is known to better the network: there was time to look.
-    start_losses : tuple of float or None
-        For each start of an order search, how far its network scores below the best one, ascending
-        from 0; None for an exact search.
-    """
-
+    # the mask of each column's parents. Empty without any network of a finite score.
     parents: list[int]
+    # in nats, as the search adds it up, without the scores' `score_offsets`; -inf without any
+    # network of a finite score
     score: float
+    # infinite if nothing is proven; else no network within the constraints scores higher by more
+    # than this, but for the rounding; in nats
     gap: float
+    # rounding error that is not included in `gap` yet, in nats; 0 if it is included
     rounding: float = 0.0
+    # how many perturbed orders an order search started from again; 0 for an exact search
     n_iter: int = 0
-    n_nodes: int = 0
+    n_nodes: int = 0  # how many nodes the tree of branch and cut has; 0 for other searches
+    # whether a search that proves its network ended by itself, and not by time or Ctrl-C
     is_finished: bool = True
-    is_full: bool = False
+    is_full: bool = False  # whether it ended because it took all memory that it may take
+    # whether no change of a single edge is known to better the network: there was time to look
     is_settled: bool = True
+    # for each start of an order search, how far its network scores below the best one, ascending
+    # from 0; None for an exact search
     start_losses: tuple[float, ...] | None = None
 
 
@@ -109,50 +81,27 @@ def in_table(columns: Iterable[int], masks: Iterable[int], m: int) -> list[int]:
 
 
 class Wanted(NamedTuple):
-    """Which networks `near_optimal` lists.
+    """Which networks `near_optimal` lists."""
 
-    Parameters
-    ----------
-    n : int or None
-        The largest number of networks, and of one more that shows whether there are others; None
-        for any number.
-    within : float or None
-        How far below the best a score may be, in nats; None for any score.
-    equivalence_classes : bool
-        Whether to list only the best network of each equivalence class.
-    """
-
+    # the largest number of networks, and of one more that shows whether there are others; None for
+    # any number
     n: int | None
-    within: float | None
-    equivalence_classes: bool
+    within: float | None  # how far below the best a score may be, in nats; None for any score
+    equivalence_classes: bool  # whether to list only the best network of each equivalence class
 
 
 class GroupSearch(ABC):
-    """The planned search of one group of columns.
+    """The planned search of one group of columns."""
 
-    Attributes
-    ----------
-    columns : list of int
-        The columns whose parents it finds.
-    n_bytes : int
-        Memory of its tables.
-    kernels : tuple of kernel
-        Those that it calls, to be compiled first.
-    can_list : bool
-        Whether `near_optimal` is defined: other engines are not asked to list networks.
-    shared_work : int
-        The work of the log-determinants of all small sets if it needs them; groups share these.
-        Like all work here, in units of one local score of a dense search.
-    heeds_time_limit : bool
-        Whether it ends by the deadline of its resources.
-    """
-
-    columns: list[int]
-    n_bytes: int
-    kernels: tuple[Any, ...]
+    columns: list[int]  # the columns whose parents it finds
+    n_bytes: int  # memory of its tables
+    kernels: tuple[Any, ...]  # those that it calls, to be compiled first
+    # whether `near_optimal` is defined: other engines are not asked to list networks
     can_list: ClassVar[bool] = False
+    # the work of the log-determinants of all small sets if it needs them; groups share these. Like
+    # all work here, in units of one local score of a dense search.
     shared_work: int = 0
-    heeds_time_limit: bool = False
+    heeds_time_limit: bool = False  # whether it ends by the deadline of its resources
 
     @abstractmethod
     def __str__(self) -> str:
@@ -183,14 +132,9 @@ class GroupSearch(ABC):
 
         An engine need not define it.
 
-        Parameters
-        ----------
-        problem : Problem
-            The networks' scores lack its `score_offsets`.
-        wanted : Wanted
-            The stream may end after these.
-        resources : Resources
-            With a progress, which is advanced by `work`.
+        `problem`: the networks' scores lack its `score_offsets`
+        `wanted`: the stream may end after these
+        `resources`: with a progress, which is advanced by `work`
         """
         names = [problem.names[x] for x in self.columns]
         raise ValueError(
@@ -244,10 +188,7 @@ def plan_dense_search(
 ) -> GroupSearch | None:
     """Plan a search through all families of a group's columns; None if there is no such search.
 
-    Raises
-    ------
-    TooLargeError
-        If it does not fit in memory.
+    Raises TooLargeError if it does not fit in memory.
     """
     columns, others = group
     if shape.families.are_given or len(columns) + len(others) == 1:
@@ -340,10 +281,7 @@ def plan_listed_search(
 ) -> GroupSearch | None:
     """Plan a search through listed families; None if all sets of parents have scores.
 
-    Raises
-    ------
-    TooLargeError
-        If it does not fit in memory.
+    Raises TooLargeError if it does not fit in memory.
     """
     columns, others = group
     # A single column has one family, whose score is a regression of its own.

@@ -48,16 +48,9 @@ class IncompleteProblem(TableProblem):
     Its families have no scores of their own; `expected` returns the problem of complete rows as EM
     expects them.
 
-    Parameters
-    ----------
-    scores : LocalScores
-        Scores of rows with holes.
-    constraints : Constraints
+    `scores`: scores of rows with holes
 
-    Raises
-    ------
-    ValueError
-        If a value is missing that was set, or one of an exogenous column.
+    Raises ValueError if a value is missing that was set, or one of an exogenous column.
     """
 
     def __init__(self, scores: LocalScores, constraints: Constraints) -> None:
@@ -141,10 +134,7 @@ class IncompleteProblem(TableProblem):
     def _filled(self) -> RowSummary:
         """The summary of these rows with a column's first value in its holes.
 
-        Raises
-        ------
-        ValueError
-            Naming a column without values.
+        Raises ValueError, naming a column without values.
         """
         rows, weight = self._known.rows, self._known.weight
         require_values(rows, self._names_of(range(rows.shape[1])))
@@ -226,10 +216,8 @@ class IncompleteProblem(TableProblem):
     def rows(self) -> IncompleteRows:
         """The rows of these columns.
 
-        Raises
-        ------
-        ValueError
-            If a column has no two values, or two columns are seen together in too few rows.
+        Raises ValueError if a column has no two values, or two columns are seen together in too few
+        rows.
         """
         known, is_given = self._known, self._is_given[self._counts]
         always = self._all_nodes.columns_of(
@@ -362,10 +350,8 @@ class IncompleteProblem(TableProblem):
     def saturated(self, is_over: IsOver = bool) -> em.Estimate:
         """Return what EM of the saturated model expects of the holes.
 
-        Raises
-        ------
-        DegenerateColumnsError
-            If columns are combinations of others where they are observed together.
+        Raises DegenerateColumnsError if columns are combinations of others where they are observed
+        together.
         """
         rows, found = self.rows, em.saturated(self.rows, COARSE, is_over)
         self.require_independent(scatter=found.scatter[0])
@@ -379,10 +365,7 @@ class IncompleteProblem(TableProblem):
     ) -> em.Estimate:
         """Return the parameters of a network, given the masks of its nodes' parents.
 
-        Raises
-        ------
-        ValueError
-            If the likelihood is unbounded, naming a column.
+        Raises ValueError if the likelihood is unbounded, naming a column.
         """
         of_columns = self.nodes.parents_of_columns(parents)
         try:
@@ -427,30 +410,15 @@ class IncompleteProblem(TableProblem):
 
 @dataclass(frozen=True)
 class Expectation:
-    """What the problems of expected complete rows have in common, without the rows.
+    """What the problems of expected complete rows have in common, without the rows."""
 
-    Parameters
-    ----------
-    scores : LocalScores
-        Scores of a summary of all rows; only its units and means matter.
-    constraints : Constraints
-    targets : list of int
-        The masks of the nodes that were set together.
-    groups : list of list of int
-        The nodes of each group of rows.
-    n_samples : ndarray of shape (n_groups,)
-    n_rows : list of int
-    unit : ndarray of shape (m,)
-        The columns' deviations in units of the summary.
-    """
-
-    scores: LocalScores
+    scores: LocalScores  # scores of a summary of all rows; only its units and means matter
     constraints: Constraints
-    targets: list[int]
-    groups: list[list[int]]
-    n_samples: Floats
+    targets: list[int]  # the masks of the nodes that were set together
+    groups: list[list[int]]  # the nodes of each group of rows
+    n_samples: Floats  # (n_groups,)
     n_rows: list[int]
-    unit: Floats
+    unit: Floats  # (m,): the columns' deviations in units of the summary
 
     def problem(self, statistics: em.Estimate, n_samples: Floats | None = None) -> TableProblem:
         """Return the problem with expected moments, by default of as many rows as there are."""

@@ -22,13 +22,7 @@ from skbn._solver.problem import TOLERANCE, Problem, Shape, Solution
 
 
 class ListedProblem(Problem):
-    """The scores of listed families, and constraints.
-
-    Parameters
-    ----------
-    scores : ParentSetScores
-    constraints : Constraints
-    """
+    """The scores of listed families, and constraints."""
 
     scores: ParentSetScores
     # Listed scores are exact numbers: networks tie only where sums of them are rounded.

@@ -40,24 +40,13 @@ def near_optimal(
 ) -> NearOptimal:
     """Return the best networks, or the best network of each of the best equivalence classes.
 
-    Parameters
-    ----------
-    problem : Problem
-    resources : Resources
-        The plan is announced before the search begins, and the number of networks found every few
-        seconds.
-    n : int or None
-        The largest number of networks; None for any number.
-    within : float or None
-        How far below the best a score may be, in nats; None for any score.
-    equivalence_classes : bool
+    `resources`: the plan is announced before the search begins, and the number of networks found
+        every few seconds
+    `n`: the largest number of networks; None for any number
+    `within`: how far below the best a score may be, in nats; None for any score
 
-    Raises
-    ------
-    ValueError
-        If the search or the list does not fit in memory, or takes longer than the time limit.
-    RuntimeError
-        If independent regressions do not confirm the first and the last score.
+    Raises ValueError if the search or the list does not fit in memory, or takes longer than the
+    time limit; RuntimeError if independent regressions do not confirm the first and the last score.
     """
     plan = plan_searches(problem.read(), resources, SearchSettings(lists_networks=True))
     if resources.announce is not None:

@@ -42,12 +42,8 @@ def plan_order_search(
 ) -> OrderGroupSearch:
     """Plan the order search of a group of columns.
 
-    Raises
-    ------
-    TooLargeError
-        If it does not fit in memory.
-    ValueError
-        If its columns are too many to be numbered.
+    Raises TooLargeError if it does not fit in memory; ValueError if its columns are too many to be
+    numbered.
     """
     m = len(group.columns) + len(group.others)
     if m > _MOST_COLUMNS:
@@ -71,10 +67,7 @@ def order_search_bytes(m: int, n_jobs: int | None) -> int:
 class OrderGroupSearch(GroupSearch):
     """The planned order search of one group of columns.
 
-    Attributes
-    ----------
-    is_interrupted : bool
-        Whether Ctrl-C ended the last search.
+    `is_interrupted`: whether Ctrl-C ended the last search
     """
 
     heeds_time_limit = True
@@ -186,15 +179,7 @@ class OrderGroupSearch(GroupSearch):
     def climbed(self, problem: Problem, parents: list[int]) -> list[int]:
         """Return a network that no change of a single edge or listed family betters.
 
-        Parameters
-        ----------
-        problem : Problem
-        parents : list of int
-            The masks of the parents of the group's columns.
-
-        Returns
-        -------
-        parents : list of int
+        `parents`: the masks of the parents of the group's columns
         """
         masks = in_table(self.columns, parents, len(problem.names))
         masks = problem.climbed(self.columns, masks)

@@ -43,23 +43,14 @@ def best_directions(
 ) -> tuple[list[int], bool]:
     """Return the highest-scoring acyclic network that joins given pairs, and no others.
 
-    Parameters
-    ----------
-    scorer : FamilyScorer
-    constraints : Constraints
-    pairs : sequence of (int, int)
-        The surest first. A pair is left out if the constraints allow no network with it and those
-        that were kept before it.
-    shares : ndarray of shape (m, m)
-        How probable, or how frequent, the edge i -> j is. It decides between equal scores.
-    log_odds : ndarray of shape (m, m), optional
-        The logarithms of the prior odds of edges.
+    `pairs`: the surest first. A pair is left out if the constraints allow no network with it and
+        those that were kept before it.
+    `shares`: (m, m), how probable, or how frequent, the edge i -> j is. It decides between equal
+        scores.
+    `log_odds`: (m, m), the logarithms of the prior odds of edges
 
-    Returns
-    -------
-    parents : list of m int
-    is_best : bool
-        Whether no network of these pairs scores higher; otherwise a local search found it.
+    Returns `parents`; `is_best`: whether no network of these pairs scores higher; otherwise a local
+    search found it.
     """
     graph, before = _compatible(constraints, pairs), 0
     late = {x: sum(shares[z, x] - shares[x, z] for z in graph[x]) for x in graph}

@@ -63,12 +63,7 @@ _NOT_LISTED = (
 
 @dataclass(frozen=True)
 class Plan:
-    """The searches of all groups of columns.
-
-    Parameters
-    ----------
-    searches : list of GroupSearch
-    """
+    """The searches of all groups of columns."""
 
     searches: list[GroupSearch]
 
@@ -100,18 +95,8 @@ class Plan:
 def plan_searches(shape: Shape, resources: Resources, settings: SearchSettings = EXACT) -> Plan:
     """Plan the search of each group of columns.
 
-    Parameters
-    ----------
-    shape : Shape
-    resources : Resources
-    settings : SearchSettings, optional
-
-    Raises
-    ------
-    ValueError
-        If a search does not fit in memory: what the largest one needs, and what can be done.
-    ImportError
-        If branch and cut is needed, and highspy is not installed.
+    Raises ValueError if a search does not fit in memory: what the largest one needs, and what can
+    be done; ImportError if branch and cut is needed, and highspy is not installed.
     """
     searches, refusals = [], []
     groups = shape.constraints.groups

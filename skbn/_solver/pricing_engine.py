@@ -61,12 +61,7 @@ def plan_pricing(
     None if the scores do not follow from regressions of single columns, or for more than a few
     columns without a time limit: nobody knows how long it takes.
 
-    Raises
-    ------
-    TooLargeError
-        If it does not fit in memory.
-    ImportError
-        If highspy is not installed.
+    Raises TooLargeError if it does not fit in memory; ImportError if highspy is not installed.
     """
     if not can_price(shape) or (resources.time_limit is None and not group.is_small):
         return None
@@ -179,12 +174,7 @@ class _PricingSearch(ProofSearch):
 class _ScoredFamilies:
     """The local scores of families of all sizes, for lists of networks.
 
-    Parameters
-    ----------
-    problem : Problem
-    numbers : list of int
-        The numbers in the table of the children, then of other columns.
-    children : sequence of Child
+    `numbers`: the numbers in the table of the children, then of other columns
     """
 
     def __init__(self, problem: Problem, numbers: list[int], children: Sequence[Child]) -> None:
@@ -265,10 +255,7 @@ def _products(scorer: FamilyScorer, nodes: list[int]) -> tuple[Floats, Floats, f
     smallest eigenvalue of the products. The sensitivity is by how many nats relative errors of 1
     of all products would put the cost of a family off.
 
-    Raises
-    ------
-    ValueError
-        If the columns are so nearly collinear that float64 cannot tell.
+    Raises ValueError if the columns are so nearly collinear that float64 cannot tell.
     """
     from skbn._branch_and_cut.pricing_checker import smallest_eigenvalue
     from skbn._branch_and_cut.pricing_problem import diagonal_below

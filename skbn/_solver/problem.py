@@ -42,97 +42,55 @@ TOLERANCE = 1e-6
 
 @dataclass(frozen=True)
 class Solution:
-    """The network that a search found, certified.
-
-    Parameters
-    ----------
-    columns : list of m str or int
-    parents : list of m int
-        The mask of each column's parents.
-    irreversible : list of m int
-        The masks of those parents whose edges the constraints do not let one reverse.
-    score : float
-        In nats.
-    score_bound : float
-        A score that no network within the constraints exceeds; infinite if none is known.
-    score_losses : ndarray of shape (m, m)
-        ``score_losses[i, j]`` is by how many nats the score is lower without the edge i -> j, as
-        `GaussianBayesianNetwork.to_frame` defines it; NaN without an edge.
-    criterion : Criterion or None
-        The criterion that it maximises; None for listed scores.
-    model : LinearGaussianModel or None
-        The columns' network with its parameters. None for listed scores, which have no rows.
-    nodes : Nodes or None
-        Which columns stand for each node. None for listed scores.
-    gap : float
-        No network within the constraints scores higher by more than this, in nats; infinite if
-        nothing is known. It is about the networks: the score may be rounded by more.
-    is_optimal : bool
-        Whether the gap is within the tolerance.
-    is_finished : bool
-        Whether a search that proves its network ended by itself: if its network is not optimal
-        then, rounding hides more than the tolerance.
-    is_full : bool
-        Whether it ended because it took all memory that it may take.
-    n_iter : int
-        How many perturbed orders the order search started from again; 0 for an exact search.
-    n_nodes : int
-        How many nodes the trees of branch and cut have.
-    start_losses : tuple of float or None
-        For each start of an order search, how many nats its network scores below the best one,
-        ascending from 0; None for an exact search.
-    exogenous : tuple of str or int
-        The columns that are not modelled, if there is no model to say so.
-    statistics : list of GroupStatistics or None
-        What the parameters were estimated from, if it is observed rows of a table.
-    """
+    """The network that a search found, certified."""
 
     columns: list[str | int]
-    parents: list[int]
+    parents: list[int]  # the mask of each column's parents
+    # the masks of those parents whose edges the constraints do not let one reverse
     irreversible: list[int]
-    score: float
+    score: float  # in nats
+    # a score that no network within the constraints exceeds; infinite if none is known
     score_bound: float
+    # (m, m): ``score_losses[i, j]`` is by how many nats the score is lower without the edge i -> j,
+    # as `GaussianBayesianNetwork.to_frame` defines it; NaN without an edge
     score_losses: Floats
-    criterion: Criterion | None = None
+    criterion: Criterion | None = None  # the criterion that it maximises; None for listed scores
+    # the columns' network with its parameters. None for listed scores, which have no rows.
     model: LinearGaussianModel | None = None
-    nodes: Nodes | None = None
+    nodes: Nodes | None = None  # which columns stand for each node. None for listed scores.
+    # no network within the constraints scores higher by more than this, in nats; infinite if
+    # nothing is known. It is about the networks: the score may be rounded by more.
     gap: float = 0.0
-    is_optimal: bool = True
+    is_optimal: bool = True  # whether the gap is within the tolerance
+    # whether a search that proves its network ended by itself: if its network is not optimal then,
+    # rounding hides more than the tolerance
     is_finished: bool = True
-    is_full: bool = False
+    is_full: bool = False  # whether it ended because it took all memory that it may take
+    # how many perturbed orders the order search started from again; 0 for an exact search
     n_iter: int = 0
-    n_nodes: int = 0
+    n_nodes: int = 0  # how many nodes the trees of branch and cut have
+    # for each start of an order search, how many nats its network scores below the best one,
+    # ascending from 0; None for an exact search
     start_losses: tuple[float, ...] | None = None
+    # the columns that are not modelled, if there is no model to say so
     exogenous: tuple[str | int, ...] = ()
+    # what the parameters were estimated from, if it is observed rows of a table
     statistics: list[GroupStatistics] | None = None
 
 
 class Shape(NamedTuple):
-    """How large a problem is, which says what its search takes.
+    """How large a problem is, which says what its search takes."""
 
-    Parameters
-    ----------
-    families : Families
-        Those that have scores.
-    constraints : Constraints
-    n_bytes : int
-        Memory that the scores take already.
-    is_independent : bool
-        Whether all columns together are known to be linearly independent.
-    n_functions : int
-        1 if one set function serves families and parents, else 2; see `SetWeights`.
-    n_row_groups : int
-        How many groups of columns have rows, and so functions, of their own.
-    tables : ndarray of shape (3, m) or None
-        The criterion's, over the numbers of columns; with interventions, those for the first child.
-    """
-
-    families: Families
+    families: Families  # those that have scores
     constraints: Constraints
-    n_bytes: int = 0
+    n_bytes: int = 0  # memory that the scores take already
+    # whether all columns together are known to be linearly independent
     is_independent: bool = False
+    # 1 if one set function serves families and parents, else 2; see `SetWeights`
     n_functions: int = 1
-    n_row_groups: int = 1
+    n_row_groups: int = 1  # how many groups of columns have rows, and so functions, of their own
+    # (3, m): the criterion's, over the numbers of columns; with interventions, those for the first
+    # child
     tables: Floats | None = None
 
 
@@ -141,34 +99,22 @@ class Problem(ABC):
 
     Columns are numbers here, and sets of them masks.
 
-    Attributes
-    ----------
-    scores : BaseScores
-    constraints : Constraints
-    families : Families
-    scorer : FamilyScorer
-        What scores a table's families by regressions; only a `TableProblem` has it.
-    names : list of m str or int
-    score_offsets : ndarray of shape (m,)
-        What all local scores of each child have in common, in nats; a search leaves it out.
-    listed_offsets : ndarray of shape (m,)
-        The part of it that the scores of `listed` have.
-    may_be_likelihoods : bool
-        Whether the exponentials of scores may be marginal likelihoods, so that differences of
-        scores are Bayes factors.
-    is_score_equivalent : bool
-        Whether all members of an equivalence class have one score.
-    targets : sequence of int
-        The masks of the columns that an experimenter set together, each once.
-    tie : float
-        Networks whose scores differ by no more may be taken for equally good, in nats.
+    `score_offsets`: (m,), what all local scores of each child have in common, in nats; a search
+        leaves it out
+    `listed_offsets`: (m,), the part of it that the scores of `listed` have
+    `may_be_likelihoods`: whether the exponentials of scores may be marginal likelihoods, so that
+        differences of scores are Bayes factors
+    `is_score_equivalent`: whether all members of an equivalence class have one score
     """
 
     scores: BaseScores
     constraints: Constraints
     families: Families
+    # what scores a table's families by regressions; only a `TableProblem` has it
     scorer: FamilyScorer
+    # the masks of the columns that an experimenter set together, each once
     targets: Sequence[int] = ()
+    # networks whose scores differ by no more may be taken for equally good, in nats
     tie: float = 0.0
 
     @property
@@ -287,13 +233,8 @@ class Problem(ABC):
     ) -> candidate_families.OrderFamilies:
         """Return what an order search of columns begins with: here, all families, as listed.
 
-        Parameters
-        ----------
-        order : list of int
-            The others, which have no parents here, and then the columns of the search.
-        n_others : int
-        is_over : callable
-            Whether further columns of a table are to get only the family of required parents.
+        `order`: the others, which have no parents here, and then the columns of the search
+        `is_over`: whether further columns of a table are to get only the family of required parents
         """
         found = [self.families_of(x) for x in order[n_others:]]
         return candidate_families.given_families(found, len(self.names), order, n_others)
@@ -338,18 +279,10 @@ class Problem(ABC):
     ) -> tuple[float, float]:
         """Return how far another network may be above one that a dynamic program found.
 
-        Parameters
-        ----------
-        columns, parents : sequence of int
-        score : float
-            As the search added it up.
-        rounding : float
-            How far the rounding of its sums may put it off.
+        `score`: as the search added it up
+        `rounding`: how far the rounding of its sums may put it off
 
-        Returns
-        -------
-        gap, rounding : float
-            Without the rounding, and by it alone; in nats.
+        Returns `gap`, `rounding`: without the rounding, and by it alone; in nats.
         """
         return 0.0, rounding
 
@@ -369,19 +302,10 @@ class Problem(ABC):
     ) -> Solution:
         """Return a network with its parameters, if regressions of their own confirm it.
 
-        Parameters
-        ----------
-        parents : list of m int
-        searched : float
-            Its score as the search found it, without the offsets.
-        gap : float
-        is_settled : bool
-            Whether no change of a single edge may better it.
+        `searched`: its score as the search found it, without the offsets
+        `is_settled`: whether no change of a single edge may better it
 
-        Raises
-        ------
-        RuntimeError
-            If independent regressions do not confirm the result of the search.
+        Raises RuntimeError if independent regressions do not confirm the result of the search.
         """
 
     def averaged_network(
@@ -395,16 +319,10 @@ class Problem(ABC):
     ) -> GaussianBayesianNetwork:
         """Return the best network of given pairs, with what is known of them as edge attributes.
 
-        Parameters
-        ----------
-        shares : ndarray of shape (m, m)
-            How probable, or how frequent, the edge i -> j is.
-        is_joined : ndarray of shape (m, m), bool
-        attributes : tuple of two str
-            The names of the share of an edge, and of that of its pair in either direction.
-        log_odds : ndarray of shape (m, m), optional
-        is_observed : bool
-            As for `network`.
+        `shares`: (m, m), how probable, or how frequent, the edge i -> j is
+        `attributes`: the names of the share of an edge, and of that of its pair in either direction
+        `is_observed`: as for `network`
+        `is_joined`: (m, m); `log_odds`: (m, m)
         """
         either = np.minimum(shares + shares.T, 1.0)
         joined = np.argwhere(np.triu(is_joined, 1))
@@ -446,16 +364,9 @@ class Problem(ABC):
     ) -> None:
         """Raise if rounding may have hidden a better network than the one found.
 
-        Parameters
-        ----------
-        columns, parents : sequence of int
-        uncertainty : float
-            How far rounding may put the score of the network off, in nats.
+        `uncertainty`: how far rounding may put the score of the network off, in nats
 
-        Raises
-        ------
-        ValueError
-            Saying by how much the score may be off, and what would make it smaller.
+        Raises ValueError, saying by how much the score may be off, and what would make it smaller.
         """
         if uncertainty > SCORE_ACCURACY:
             raise ValueError(
@@ -481,13 +392,7 @@ class Problem(ABC):
 
 
 class TableProblem(Problem):
-    """The scores of a table, and constraints.
-
-    Parameters
-    ----------
-    scores : LocalScores
-    constraints : Constraints
-    """
+    """The scores of a table, and constraints."""
 
     scores: LocalScores
     # What the last climb ended with: certifying its network needs the same regressions.

@@ -60,25 +60,15 @@ def solve(
 ) -> list[Solution]:
     """Return the best network of a problem, for each of some penalties.
 
-    Parameters
-    ----------
-    problem : Problem
-    resources : Resources
-        Their progress is advanced by the plan's work. A time limit holds for each penalty.
-    settings : SearchSettings, optional
-        By default the search is exact.
-    penalties : sequence of float, optional
-        Those of a table's scores, which share their log-determinants; by default the scores' own.
+    `resources`: their progress is advanced by the plan's work. A time limit holds for each penalty.
+    `settings`: by default the search is exact
+    `penalties`: those of a table's scores, which share their log-determinants; by default the
+        scores' own
 
-    Raises
-    ------
-    ValueError
-        If a search does not fit in memory (the message says what to do), or if no network that
-        satisfies the constraints has a finite score.
-    RuntimeError
-        If independent regressions do not confirm the result of the search.
-    ImportError
-        If branch and cut is needed, and highspy is not installed.
+    Raises ValueError if a search does not fit in memory (the message says what to do), or if no
+    network that satisfies the constraints has a finite score; RuntimeError if independent
+    regressions do not confirm the result of the search; ImportError if branch and cut is needed,
+    and highspy is not installed.
     """
     if isinstance(problem, IncompleteProblem):
         incomplete = [problem] if penalties is None else problem.with_penalties(penalties)

@@ -36,74 +36,35 @@ _LISTS = 3
 
 
 class Candidate(NamedTuple):
-    """A class that was scored by an EM of its own.
-
-    Parameters
-    ----------
-    parents : list of m int
-    observed : float
-        The score of the observed values, in nats.
-    searched : float
-        The score by which it was listed; NaN if it was found in another way.
-    list_number : int
-        In which list it was first, from 0 on, or before which list it was found.
-    found : Estimate
-        Its parameters.
-    """
+    """A class that was scored by an EM of its own."""
 
     parents: list[int]
-    observed: float
-    searched: float
-    list_number: int
-    found: Estimate
+    observed: float  # the score of the observed values, in nats
+    searched: float  # the score by which it was listed; NaN if it was found in another way
+    list_number: int  # in which list it was first, from 0 on, or before which list it was found
+    found: Estimate  # its parameters
 
 
 class Listed(NamedTuple):
-    """A class that was scored by its observed values.
-
-    Parameters
-    ----------
-    parents : list of m int
-    score : float
-        In nats.
-    found : Estimate
-        The parameters of its network by EM.
-    """
+    """A class that was scored by its observed values."""
 
     parents: list[int]
-    score: float
-    found: Estimate
+    score: float  # in nats
+    found: Estimate  # the parameters of its network by EM
 
 
 @dataclass(frozen=True, kw_only=True)
 class EMSolution(Solution):
-    """The network that structural EM found.
+    """The network that structural EM found."""
 
-    Parameters
-    ----------
-    n_effective : float
-        The number of rows of the searches that made lists of candidates.
-    candidates : list of Candidate
-        The best first.
-    scores : tuple of float
-        The observed-data score of the best network of the first list, and of each better one.
-    expected : TableProblem
-        The problem of complete rows, as EM expects them under the network.
-    remarks : list of str
-        What to warn of.
-    listed : list of Listed
-        The classes that were scored, the network found first, each once.
-    expectation : Expectation
-        Makes the problem of complete rows that EM expects under each.
-    """
-
-    expected: TableProblem
-    n_effective: float
-    candidates: list[Candidate]
+    expected: TableProblem  # the problem of complete rows, as EM expects them under the network
+    n_effective: float  # the number of rows of the searches that made lists of candidates
+    candidates: list[Candidate]  # the best first
+    # the observed-data score of the best network of the first list, and of each better one
     scores: tuple[float, ...]
-    remarks: list[str]
-    listed: list[Listed]
-    expectation: Expectation
+    remarks: list[str]  # what to warn of
+    listed: list[Listed]  # the classes that were scored, the network found first, each once
+    expectation: Expectation  # makes the problem of complete rows that EM expects under each
 
 
 def structural_em(
@@ -111,19 +72,10 @@ def structural_em(
 ) -> EMSolution:
     """Return the network with the highest observed-data score that was found.
 
-    Parameters
-    ----------
-    problem : IncompleteProblem
-    resources : Resources
-        A time limit ends it after the step that it falls in.
-    settings : SearchSettings
-    search : callable
-        `solve`.
+    `resources`: a time limit ends it after the step that it falls in
+    `search`: `solve`
 
-    Raises
-    ------
-    ValueError
-        As `solve`, and if the likelihood is unbounded, naming a column.
+    Raises ValueError, as `solve`, and if the likelihood is unbounded, naming a column.
     """
     resources = resources.from_now()
     resources.progress.expect(work_of_em(settings))
@@ -143,10 +95,7 @@ def structural_em(
 class _StructuralEM:
     """Lists networks, and scores them by EM of their parameters.
 
-    Attributes
-    ----------
-    saturated : Estimate
-        The estimate of the saturated model.
+    `saturated`: the estimate of the saturated model
     """
 
     def __init__(
