@@ -34,16 +34,9 @@ from skbn._core.random_numbers import uniform
 def redraw_blocks(state, movable, related, shares_of_width, n_blocks, masks, is_parent):
     """Draw the parents of some blocks of columns anew, and set the network's partition.
 
-    Parameters
-    ----------
-    state : Partition
-    movable, related, shares_of_width : ndarray
-        As for `move_related`.
-    n_blocks : int
-    masks : ndarray of shape (m,), int64
-        The masks of each column's parents among its candidates.
-    is_parent : ndarray of shape (m, m), bool
-        Row x has the parents of x.
+    `movable`, `related`, `shares_of_width`: as for `move_related`
+    `masks`: (m,), the masks of each column's parents among its candidates
+    `is_parent`: (m, m), row x has the parents of x
     """
     columns = np.empty(shares_of_width.size, np.int64)
     below = np.empty((columns.size, masks.size), np.bool_)

@@ -26,14 +26,8 @@ def redraw_candidates(state, x, n_fixed, outside, weights):
     The first `n_fixed` candidates stay, and parents among the others do. The scores are not
     changed.
 
-    Parameters
-    ----------
-    state : Partition
-    x, n_fixed : int
-    outside : ndarray of shape (M,), int64
-        The possible parents that are not fixed candidates.
-    weights : ndarray of shape (M,), float64
-        Theirs, positive.
+    `outside`: (M,), the possible parents that are not fixed candidates
+    `weights`: (M,), theirs, positive
     """
     n_candidates = state.n_candidates[x]
     parents = draw_parents(state, x)
@@ -70,12 +64,8 @@ def redraw_candidates(state, x, n_fixed, outside, weights):
 def weigh_candidates(state, x, n_fixed, outside, weights, logs):
     """Set the log probabilities of a column's random candidates given each set of parents.
 
-    Parameters
-    ----------
-    state, x, n_fixed, outside, weights
-        As for `redraw_candidates`.
-    logs : ndarray of shape (2**R,), float64
-        Set for each set of the random candidates that are parents.
+    `state`, `x`, `n_fixed`, `outside`, `weights`: as for `redraw_candidates`
+    `logs`: (2**R,), set for each set of the random candidates that are parents
     """
     n = state.n_candidates[x] - n_fixed
     of_random = np.empty(n)

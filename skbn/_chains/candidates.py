@@ -22,36 +22,20 @@ _FEW_OUTSIDE = 0.5
 
 @dataclass(frozen=True)
 class Candidates:
-    """The columns that may be parents, and the scores of sets of them.
+    """The columns that may be parents, and the scores of sets of them."""
 
-    Parameters
-    ----------
-    possible : list of m list of int
-        The columns that may be parents of each column.
-    required : list of m list of int
-        Those of them that are.
-    scores_of : callable
-        Called with a column and a list of k possible parents; returns the local score of each of
-        their subsets as parents, shape (2**k,), -inf if it is ruled out.
-    gains_of : callable
-        Called with a network, of which row x has the parents of x, shape (m, m); returns at [x, z]
-        how much the score of x rises if z is added to its parents or removed from them, -inf where
-        that is ruled out.
-    n_fewest : int
-        How many candidates of a column are fixed at least.
-    n_most : int
-        How many candidates a column may have.
-    n_random : int
-        How many of them are random at least, if it has more possible parents.
-    """
-
-    possible: Sequence[Sequence[int]]
-    required: Sequence[Sequence[int]]
+    possible: Sequence[Sequence[int]]  # the columns that may be parents of each column
+    required: Sequence[Sequence[int]]  # those of them that are
+    # called with a column and a list of k possible parents; returns the local score of each of
+    # their subsets as parents, shape (2**k,), -inf if it is ruled out
     scores_of: Callable[[int, list[int]], Floats]
+    # called with a network, of which row x has the parents of x, shape (m, m); returns at [x, z]
+    # how much the score of x rises if z is added to its parents or removed from them, -inf where
+    # that is ruled out
     gains_of: Callable[[Booleans], Floats]
-    n_fewest: int
-    n_most: int
-    n_random: int
+    n_fewest: int  # how many candidates of a column are fixed at least
+    n_most: int  # how many candidates a column may have
+    n_random: int  # how many of them are random at least, if it has more possible parents
 
     @property
     def m(self) -> int:
@@ -66,15 +50,10 @@ class Candidates:
     def sizes(self, x: int, n_wanted: int, chances: Floats) -> tuple[int, int]:
         """Return how many candidates of a column are fixed and how many are random.
 
-        Parameters
-        ----------
-        x : int
-        n_wanted : int
-            The least number of fixed ones.
-        chances : ndarray of float64
-            How probable the possible parents are, beginning with those to become fixed. If many
-            parents are expected among the others, more are random, so that few families are left
-            out.
+        `n_wanted`: the least number of fixed ones
+        `chances`: how probable the possible parents are, beginning with those to become fixed. If
+            many parents are expected among the others, more are random, so that few families are
+            left out.
         """
         n_possible, n_fewest = len(self.possible[x]), max(self.n_fewest, len(self.required[x]))
         if self.are_all:
@@ -97,21 +76,11 @@ class Candidates:
     ) -> tuple[list[int], list[int]]:
         """Choose the candidates of a column.
 
-        Parameters
-        ----------
-        x, n_fixed, n_random : int
-        ranked : sequence of int
-            All possible parents, beginning with those to become fixed: the most probable ones.
-        parents : sequence of int
-            Always candidates, unless there are more than `n_fixed + n_random`.
-        rng : numpy.random.Generator
+        `ranked`: all possible parents, beginning with those to become fixed: the most probable ones
+        `parents`: always candidates, unless there are more than `n_fixed + n_random`
 
-        Returns
-        -------
-        candidates : list of int
-            Those that are fixed come first.
-        outside : list of int
-            Possible parents that are not fixed.
+        Returns `candidates`: those that are fixed come first; `outside`: possible parents that are
+        not fixed.
         """
         fixed = [*dict.fromkeys([*self.required[x], *ranked])][:n_fixed]
         missing = [z for z in parents if z not in fixed]

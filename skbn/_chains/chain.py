@@ -63,32 +63,20 @@ _NONE_RANDOM = np.zeros(1)
 
 @dataclass
 class Batch:
-    """Sums over some neighbouring states of a chain.
+    """Sums over some neighbouring states of a chain."""
 
-    Parameters
-    ----------
-    edges, squares : ndarray of shape (m, m), float64
-        The sums of the probabilities of edges given parts of each state, and of their squares.
-    paths : ndarray of shape (m, m), float64
-        In how many networks there is a directed path.
-    n_at_limit : ndarray of shape (m,), float64
-        In how many of the networks each column has as many parents among its random candidates as
-        there are of these.
-    n : int
-        The number of states.
-    log_weights : list of float
-        The logarithm of the posterior probability of each state's network, up to a constant that
-        is the same for all chains.
-    networks : list of ndarray of uint8
-        The bits of each state's ``is_parent``, of which row x has the parents of x.
-    """
-
+    # (m, m): the sums of the probabilities of edges given parts of each state, and of their squares
     edges: Floats
     squares: Floats
-    paths: Floats
+    paths: Floats  # (m, m): in how many networks there is a directed path
+    # (m,): in how many of the networks each column has as many parents among its random candidates
+    # as there are of these
     n_at_limit: Floats
-    n: int = 0
+    n: int = 0  # the number of states
+    # the logarithm of the posterior probability of each state's network, up to a constant that is
+    # the same for all chains
     log_weights: list[float] = field(default_factory=list)
+    # the bits of each state's ``is_parent``, of which row x has the parents of x
     networks: list[npt.NDArray[np.uint8]] = field(default_factory=list)
 
     @classmethod
@@ -130,18 +118,11 @@ def fill_tables(
 class Chain:
     """A chain over the networks of m columns.
 
-    Parameters
-    ----------
-    candidates : Candidates
-    movable : list of int
-        The columns that are modelled: others have no parents.
-    parents : list of m list of int
-        The network that it begins with.
-    ranked : list of m list of int
-        The possible parents of each column, beginning with those to become fixed candidates.
-    seed : numpy.random.SeedSequence
-    tables : tuple of ndarray of shape (m, 2**n_most), optional
-        Scores and sums if all possible parents are candidates, for all chains together.
+    `movable`: the columns that are modelled: others have no parents
+    `parents`: the network that it begins with
+    `ranked`: the possible parents of each column, beginning with those to become fixed candidates
+    `tables`: (m, 2**n_most), scores and sums if all possible parents are candidates, for all chains
+        together
     """
 
     def __init__(

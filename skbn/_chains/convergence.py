@@ -33,41 +33,26 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class Agreement:
-    """Means over chains, and how far these are apart; arrays are of shape (m, m) if not told.
+    """Means over chains, and how far these are apart; arrays are of shape (m, m) if not told."""
 
-    Parameters
-    ----------
-    edges, paths : ndarray
-        The means of the probabilities of edges and paths.
-    edge_errors, path_errors : ndarray
-        Their standard errors: the larger of those by batches, by the factor that all edges together
-        have, and those between chains.
-    of_chains : ndarray of shape (n_chains, m, m)
-        The probabilities of edges by chain.
-    r_hat : ndarray
-        The potential scale reduction of the probabilities of edges, by halves of chains (Gelman et
-        al. 2013, "Bayesian data analysis", section 11.4); 1 where nothing varies.
-    sample_sizes : ndarray
-        How many independent states would have the same standard errors; NaN where nothing varies.
-    share_far_apart : float
-        The share of uncertain edges and pairs of chains that differ by more than three standard
-        errors.
-    weights_apart : float
-        The largest difference of the mean log weights of two chains, in standard errors.
-    n : int
-        The number of states.
-    """
-
-    edges: Floats
+    edges: Floats  # the means of the probabilities of edges and paths
     paths: Floats
+    # their standard errors: the larger of those by batches, by the factor that all edges together
+    # have, and those between chains
     edge_errors: Floats
     path_errors: Floats
-    of_chains: Floats
+    of_chains: Floats  # (n_chains, m, m): the probabilities of edges by chain
+    # the potential scale reduction of the probabilities of edges, by halves of chains (Gelman et
+    # al. 2013, "Bayesian data analysis", section 11.4); 1 where nothing varies.
     r_hat: Floats
+    # how many independent states would have the same standard errors; NaN where nothing varies
     sample_sizes: Floats
+    # the share of uncertain edges and pairs of chains that differ by more than three standard
+    # errors
     share_far_apart: float
+    # the largest difference of the mean log weights of two chains, in standard errors
     weights_apart: float
-    n: int
+    n: int  # the number of states
 
     def with_least_errors(self, may_vary: Booleans) -> Agreement:
         """Give no edge an error below 1/n, unless its probability is known beforehand.
@@ -75,10 +60,7 @@ class Agreement:
         What has a probability of 1/n is likely to be in none of n independent states, with the
         effective sample size for n that is usual for the edges.
 
-        Parameters
-        ----------
-        may_vary : ndarray of shape (m, m), bool
-            Which edges the constraints leave open.
+        `may_vary`: (m, m), which edges the constraints leave open
         """
         known = self.sample_sizes[~np.isnan(self.sample_sizes)]
         least = 1.0 / max(1.0, float(np.median(known)) if known.size else float(self.n))
@@ -154,9 +136,7 @@ def batches_of_states(n: int, n_chains: int) -> Integers:
 def errors_of_batches(means: Floats) -> Floats:
     """Return the standard errors of means over chains, from the means of batches.
 
-    Parameters
-    ----------
-    means : ndarray of shape (n_chains, n_batches, ...)
+    `means`: (n_chains, n_batches, ...)
     """
     return _joint_errors(means.mean(axis=1), means)
 

@@ -160,13 +160,8 @@ def _share_with(state, x, within, without, parents, free):
 def draw_network(state, masks, is_parent):
     """Draw a network, given the partition and the candidates.
 
-    Parameters
-    ----------
-    state : Partition
-    masks : ndarray of shape (m,), int64
-        Set to the masks of each column's parents among its candidates.
-    is_parent : ndarray of shape (m, m), bool
-        Row x is set to the parents of x.
+    `masks`: (m,), set to the masks of each column's parents among its candidates
+    `is_parent`: (m, m), row x is set to the parents of x
     """
     for x in range(masks.size):
         masks[x] = draw_parents(state, x)

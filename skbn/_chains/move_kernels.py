@@ -49,16 +49,9 @@ def move_related(state, movable, related, shares_of_width, n_moves):
     that happens depends only on the columns that it does not move, so that the posterior stays as
     it is.
 
-    Parameters
-    ----------
-    state : Partition
-    movable : ndarray of shape (n,), int64
-        The columns that may be moved.
-    related : ndarray of shape (m, m), float64
-        Row x has cumulative weights of the columns that are moved together with x.
-    shares_of_width : ndarray of shape (k,), float64
-        Cumulative probabilities of moves of 1, ..., k columns.
-    n_moves : int
+    `movable`: (n,), the columns that may be moved
+    `related`: (m, m), row x has cumulative weights of the columns that are moved together with x
+    `shares_of_width`: (k,), cumulative probabilities of moves of 1, ..., k columns
     """
     columns = np.empty(shares_of_width.size, np.int64)
     n_drawn = 0

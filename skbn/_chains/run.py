@@ -24,21 +24,11 @@ def run_chains(
 ) -> tuple[list[list[Batch]], bool]:
     """Return the batches of each chain, as many for all, and whether Ctrl-C ended them early.
 
-    Parameters
-    ----------
-    chains : list of Chain
-    n_samples : int
-        How many states of each chain are kept, if there is no time limit.
-    resources : Resources
-        The progress is advanced by `work` in all.
-    work : float
-    report : callable
-        Called with the batches of each chain after each batch.
+    `n_samples`: how many states of each chain are kept, if there is no time limit
+    `resources`: the progress is advanced by `work` in all
+    `report`: called with the batches of each chain after each batch
 
-    Raises
-    ------
-    KeyboardInterrupt
-        If Ctrl-C ends them before there are some batches.
+    Raises KeyboardInterrupt if Ctrl-C ends them before there are some batches.
     """
     kept: list[list[Batch]] = [[] for _ in chains]
     is_over = Event()

@@ -39,30 +39,18 @@ class UnboundedError(ValueError):
 
 @dataclass(frozen=True)
 class Estimate:
-    """Parameters of a network in the units of `IncompleteRows`, and what they say of the holes.
+    """Parameters of a network in the units of `IncompleteRows`, and what they say of the holes."""
 
-    Parameters
-    ----------
-    mean : ndarray of shape (n_target_sets, m)
-        Where the arrows into each set of targets are cut; there is one set of none without any.
-    covariance : ndarray of shape (n_target_sets, m, m)
-    log_likelihood : float
-        The log-likelihood of the observed values, given those that were set, in nats and in these
-        units.
-    expected_mean : ndarray of shape (n_groups, m)
-        That of the rows of each group.
-    scatter : ndarray of shape (n_groups, m, m)
-        The expected scatter of the complete rows about this mean.
-    n_steps : int
-        How many E-steps it took.
-    """
-
+    # (n_target_sets, m): where the arrows into each set of targets are cut; there is one set of
+    # none without any
     mean: Floats
-    covariance: Floats
+    covariance: Floats  # (n_target_sets, m, m)
+    # the log-likelihood of the observed values, given those that were set, in nats and in these
+    # units
     log_likelihood: float
-    expected_mean: Floats
-    scatter: Floats
-    n_steps: int
+    expected_mean: Floats  # (n_groups, m): that of the rows of each group
+    scatter: Floats  # (n_groups, m, m): the expected scatter of the complete rows about this mean
+    n_steps: int  # how many E-steps it took
 
 
 def start(rows: IncompleteRows) -> Estimate:
@@ -87,24 +75,13 @@ def estimate(
 ) -> Estimate:
     """Return the parameters of a network by EM.
 
-    Parameters
-    ----------
-    rows : IncompleteRows
-    parents : sequence of m int
-        The masks of the columns' parents.
-    begin : Estimate
-        EM begins with the parameters that make its expected rows most probable.
-    tolerance : float
-        In nats: EM ends with the first step that raises the log-likelihood by no more.
-    prior : float
-        How many rows of independent columns of variance 1 are added.
-    is_over : callable
-        Whether to end after the step that was begun, at least the first.
+    `parents`: the masks of the columns' parents
+    `begin`: EM begins with the parameters that make its expected rows most probable
+    `tolerance`: in nats: EM ends with the first step that raises the log-likelihood by no more
+    `prior`: how many rows of independent columns of variance 1 are added
+    `is_over`: whether to end after the step that was begun, at least the first
 
-    Raises
-    ------
-    UnboundedError
-        If a column's parents determine it.
+    Raises UnboundedError if a column's parents determine it.
     """
     m = rows.n_columns
     is_parent = bits_of(parents, m)
@@ -192,22 +169,13 @@ def require_independent(
 ) -> None:
     """Raise if columns are combinations of others, naming all of them.
 
-    Parameters
-    ----------
-    rows : ndarray of shape (n, m), float64
-        NaN where a value is missing. Columns that do not vary are left out.
-    names : sequence of m str or int
-    labels : sequence
-        Which of the user's columns each column is made of.
-    node_of : ndarray of shape (m,), int
-        The number of each column's node.
-    largest_family : int
-        How many nodes take part in a regression.
-    weight : ndarray of shape (n,), float64, optional
-    scatter : ndarray of shape (m, m), optional
-        That of the saturated model, if all columns vary.
-    is_unbounded : bool
-        Whether EM has met a family with too small a residual.
+    `rows`: (n, m), NaN where a value is missing. Columns that do not vary are left out.
+    `labels`: which of the user's columns each column is made of
+    `node_of`: (m,), the number of each column's node
+    `largest_family`: how many nodes take part in a regression
+    `scatter`: (m, m), that of the saturated model, if all columns vary
+    `is_unbounded`: whether EM has met a family with too small a residual
+    `weight`: (n,)
     """
     size = np.nanmax(np.abs(rows), axis=0)
     rows = np.where((size > 1 / _LARGEST) & (size < _LARGEST), rows, 0.0)

@@ -476,35 +476,18 @@ def log_density_of_unit_rows(covariance):
 def maximise_likelihood(rows, order, is_parent, prior, tolerance, before, most, moments):
     """Improve the mean and covariance of a network by EM until the likelihood hardly rises.
 
-    Parameters
-    ----------
-    rows : PatternedRows
-    order : ndarray of shape (m,), int64
-        The columns, parents before their children.
-    is_parent : ndarray of shape (m, m), bool
-        Row x has column x's parents.
-    prior : float
-        How many rows are added to the scatter, of independent columns of variance 1.
-    tolerance : float
-        In nats.
-    before : float
-        The penalised log-likelihood that the last step reached; -inf at first.
-    most : int
-        Number of E-steps at most, from 1 on.
-    moments : Moments
-        EM begins with the expected ones. All are replaced by those found.
+    `order`: (m,), the columns, parents before their children
+    `is_parent`: (m, m), row x has column x's parents
+    `prior`: how many rows are added to the scatter, of independent columns of variance 1
+    `tolerance`: in nats
+    `before`: the penalised log-likelihood that the last step reached; -inf at first
+    `most`: number of E-steps at most, from 1 on
+    `moments`: EM begins with the expected ones. All are replaced by those found.
 
-    Returns
-    -------
-    log_likelihood : float
-        The log-likelihood of the observed values under the parameters found, in nats.
-    penalised : float
-        The same with the density of the prior's rows.
-    n_steps : int
-        The number of E-steps.
-    column : int
-        A column that others determine, so that the likelihood is unbounded; -1 if the likelihood
-        hardly rises any more, and -2 if it still does.
+    Returns `log_likelihood`: the log-likelihood of the observed values under the parameters found,
+    in nats; `penalised`: the same with the density of the prior's rows; `n_steps`: the number of
+    E-steps; `column`: a column that others determine, so that the likelihood is unbounded; -1 if
+    the likelihood hardly rises any more, and -2 if it still does.
     """
     n_groups = len(rows.counts)
     totals = np.empty(n_groups)

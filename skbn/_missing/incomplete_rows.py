@@ -42,27 +42,18 @@ class PatternedRows(NamedTuple):
 
 @dataclass(frozen=True)
 class IncompleteRows:
-    """Rows in units in which each column's observed values have mean 0 and variance 1.
-
-    Parameters
-    ----------
-    patterned : PatternedRows
-    pattern_weights : ndarray of shape (n_patterns,)
-        The sum of the weights of each pattern's rows, as given: those of `patterned` are rounded.
-    mean, scale : ndarray of shape (m,)
-        Means and deviations of the observed values, in the columns' own units.
-    rows_of_patterns : ndarray of shape (n_patterns,), int
-        How many rows each pattern has, of a positive weight and with a value.
-    groups : list of ndarray of int
-        The columns of each group, which are modelled in the same sets of targets. The first group
-        has all rows, and the columns that were never set, or always.
-    """
+    """Rows in units in which each column's observed values have mean 0 and variance 1."""
 
     patterned: PatternedRows
+    # (n_patterns,): the sum of the weights of each pattern's rows, as given: those of `patterned`
+    # are rounded
     pattern_weights: Floats
-    mean: Floats
+    mean: Floats  # (m,): means and deviations of the observed values, in the columns' own units
     scale: Floats
+    # (n_patterns,): how many rows each pattern has, of a positive weight and with a value
     rows_of_patterns: Integers
+    # the columns of each group, which are modelled in the same sets of targets. The first group has
+    # all rows, and the columns that were never set, or always.
     groups: list[Integers]
 
     @property
@@ -144,15 +135,10 @@ def incomplete_rows(
 ) -> IncompleteRows:
     """Return rows by their patterns of holes.
 
-    Parameters
-    ----------
-    rows : ndarray of shape (n, m), float64
-        NaN where a value is missing, which none that was set is. `require_spread` has not refused a
-        column. Rows without any value are left out.
-    weight : ndarray of shape (n,), float64, optional
-        How often each row counts. Rows of weight 0 are left out.
-    is_set : ndarray of shape (n, m), bool, optional
-        Which values were set, or are not modelled; by default none.
+    `rows`: (n, m), NaN where a value is missing, which none that was set is. `require_spread` has
+        not refused a column. Rows without any value are left out.
+    `weight`: (n,), how often each row counts. Rows of weight 0 are left out.
+    `is_set`: (n, m), which values were set, or are not modelled; by default none
     """
     seen = ~np.isnan(rows)
     counts = seen.any(axis=1)
@@ -248,9 +234,7 @@ def require_spread(rows: Floats, names: Sequence[Any], labels: Sequence[Any] | N
 def rows_by_pattern(seen: Booleans) -> Iterator[tuple[Integers, Booleans]]:
     """Yield the numbers of the rows with the same holes, and which columns are observed in them.
 
-    Parameters
-    ----------
-    seen : ndarray of shape (n, m), bool
+    `seen`: (n, m)
     """
     _, pattern = np.unique(np.packbits(seen, axis=1), axis=0, return_inverse=True)
     pattern = pattern.ravel()  # some versions of numpy return a column

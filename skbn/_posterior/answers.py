@@ -91,14 +91,9 @@ def pair_columns(
 ) -> dict[str, Any]:
     """Return the columns of a table with a row for each pair, the most probably joined first.
 
-    Parameters
-    ----------
-    names : sequence of m str or int
-    edges, paths : ndarray of shape (m, m)
-        At [i, j], the probability of an edge and of a directed path from i to j; None leaves the
-        paths out.
-    errors : ndarray of shape (m, m), or None
-        The standard errors of the edges, if these are estimates.
+    `edges`, `paths`: (m, m), at [i, j], the probability of an edge and of a directed path from i to
+        j; None leaves the paths out
+    `errors`: (m, m), the standard errors of the edges, if these are estimates
     """
     first, second = np.triu_indices(len(names), 1)
     is_backward = edges[second, first] > edges[first, second]
@@ -179,16 +174,9 @@ def densities_given_networks(
 ) -> Floats:
     """Return the log density of all new rows given each network, parameters integrated out.
 
-    Parameters
-    ----------
-    table : SampledNetworks
-    nodes : Nodes
-    modelled : sequence of int
-        The numbers of the nodes that are.
-    sample : Sample
-        Complete rows of the nodes' columns.
-    is_set : ndarray of shape (n, m), bool, or None
-        Which nodes were set in each row.
+    `modelled`: the numbers of the nodes that are
+    `sample`: complete rows of the nodes' columns
+    `is_set`: (n, m), which nodes were set in each row
     """
     rows, weight, is_set = _counted(sample, is_set)
     of_column = {x: statistics for own, statistics in table.groups for x in own}
@@ -223,13 +211,8 @@ def densities_given_parameters(
 ) -> Floats:
     """Return the log density of all new rows by each of some networks with parameters.
 
-    Parameters
-    ----------
-    models : sequence of LinearGaussianModel
-    sample : Sample
-        Rows of their columns, in which values may be missing.
-    is_set : ndarray of shape (n, n_columns), bool, or None
-        Which columns were set in each row.
+    `sample`: rows of their columns, in which values may be missing
+    `is_set`: (n, n_columns), which columns were set in each row
     """
     rows, weight, is_set = _counted(sample, is_set)
     return np.array([float(weight @ model.log_density(rows, is_set)) for model in models])
@@ -238,10 +221,7 @@ def densities_given_parameters(
 def log_of_mean(logs: Floats) -> float:
     """Return the logarithm of the mean of drawn densities, from their logarithms.
 
-    Warns
-    -----
-    SamplingWarning
-        If a few of the draws make up nearly all of the mean.
+    Warns SamplingWarning if a few of the draws make up nearly all of the mean.
     """
     shares = np.exp(logs - logs.max())
     n_effective = shares.sum() ** 2 / (shares**2).sum()
@@ -262,14 +242,8 @@ def mean_log_predictive_density(
 
     It is the evidence of all rows divided by the evidence of the fitted rows.
 
-    Parameters
-    ----------
-    fitted : NetworkPosterior
-    scores : LocalScores
-        Those of the fitted rows.
-    sample : Sample
-        The new rows.
-    resources : Resources
+    `scores`: those of the fitted rows
+    `sample`: the new rows
     """
     criterion = scores.scorer.criterion
     assert isinstance(criterion, BGe)

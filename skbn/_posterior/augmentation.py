@@ -53,33 +53,19 @@ _TINY = 1e-20
 
 @dataclass(frozen=True)
 class AugmentedPosterior:
-    """Means over chains of completed tables.
-
-    Parameters
-    ----------
-    prior : {"uniform", "order"}
-    edges : ndarray of shape (m, m), float64
-        At [i, j], the probability of the edge i -> j.
-    errors : ndarray of shape (m, m), float64
-        The Monte-Carlo standard errors of `edges`.
-    paths, path_errors : ndarray of shape (m, m), float64, or None
-        The probabilities of directed paths and their errors; None for the order prior.
-    tables : list of LocalScores
-        The completed tables.
-    parents : ndarray of shape (n_tables, n_networks, m), int64
-        The masks of the parents in networks sampled from the posterior of each table.
-    exogenous : int
-        The mask of the columns that are not modelled.
-    """
+    """Means over chains of completed tables."""
 
     prior: str
-    edges: Floats
-    errors: Floats
+    edges: Floats  # (m, m): at [i, j], the probability of the edge i -> j
+    errors: Floats  # (m, m): the Monte-Carlo standard errors of `edges`
+    # (m, m): the probabilities of directed paths and their errors; None for the order prior
     paths: Floats | None
     path_errors: Floats | None
-    tables: list[LocalScores]
+    tables: list[LocalScores]  # the completed tables
+    # (n_tables, n_networks, m): the masks of the parents in networks sampled from the posterior of
+    # each table
     parents: Integers
-    exogenous: int
+    exogenous: int  # the mask of the columns that are not modelled
 
     why_no_sums = (
         "after missing='augment'. Draw networks by sample_networks, and average over these; or fit "
@@ -164,22 +150,12 @@ def scores_to_complete(scores: LocalScores, constraints: Constraints) -> LocalSc
 
     Their columns are those that vary; a row of weight 2 is there twice.
 
-    Parameters
-    ----------
-    scores : LocalScores
-        Scores of rows with holes.
-    constraints : Constraints
+    `scores`: scores of rows with holes
 
-    Raises
-    ------
-    ValueError
-        If a weight is no whole number; if a value is missing that was set, or one of an exogenous
-        column; if a column does not vary, or two are never observed together.
+    Raises ValueError if a weight is no whole number; if a value is missing that was set, or one of
+    an exogenous column; if a column does not vary, or two are never observed together.
 
-    Warns
-    -----
-    skbn.exceptions.MissingValuesWarning
-        If rows have no value.
+    Warns skbn.exceptions.MissingValuesWarning if rows have no value.
     """
     problem = IncompleteProblem(scores._with_sample(_repeated(scores.sample)), constraints)
     for remark in problem.ignored():
@@ -235,18 +211,10 @@ def augmented_posterior(
 ) -> AugmentedPosterior:
     """Return the mean posterior over chains of completed tables.
 
-    Parameters
-    ----------
-    scores : LocalScores
-        The scores of rows with holes; each row has an observed value.
-    constraints : Constraints
-    resources : Resources
-        Its progress is advanced by one for each table. The first plan is announced.
-    posterior_of : callable
-        Returns the posterior of the networks of a complete table.
-    n_tables : int
-        How many tables are kept, of all chains together, after their burn-in.
-    random_state : numpy.random.RandomState or Generator
+    `scores`: the scores of rows with holes; each row has an observed value
+    `resources`: its progress is advanced by one for each table. The first plan is announced.
+    `posterior_of`: returns the posterior of the networks of a complete table
+    `n_tables`: how many tables are kept, of all chains together, after their burn-in
     """
     sample = scores.sample
     rows, nodes, is_set = sample.rows, scores._nodes, sample.is_set

@@ -43,13 +43,9 @@ def sum_paths(is_parent, coef, causes, effects):
     An effect is the sum over the paths of the products of their coefficients: NaN without a path,
     infinite if it leaves float64's range.
 
-    Parameters
-    ----------
-    is_parent : ndarray of shape (n, m, m), bool
-        At [i, y, p], whether p is a parent of y in network i; the networks are acyclic.
-    coef : ndarray of shape (n, m, m), float64
-    causes : ndarray of shape (k,), int64
-    effects : ndarray of shape (k, m, n), float64
+    `is_parent`: (n, m, m), at [i, y, p], whether p is a parent of y in network i; the networks are
+        acyclic
+    `coef`: (n, m, m); `causes`: (k,); `effects`: (k, m, n)
     """
     n, m, _ = is_parent.shape
     order, n_parents = np.empty(m, np.int64), np.empty(m, np.int64)

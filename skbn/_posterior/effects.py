@@ -515,22 +515,12 @@ def total_effects(
 ) -> TotalEffects:
     """Return the posterior of the effects of some changes, from sampled networks.
 
-    Parameters
-    ----------
-    tables : sequence of SampledNetworks
-        Networks on the same columns.
-    nodes : Nodes
-    causes, outcomes : list of Combination
-    paths : KnownPaths
-        Its batches are of the networks of all tables, in order.
-    rng : numpy.random.Generator or RandomState
-        The parameters are drawn with it.
+    `tables`: networks on the same columns
+    `paths`: its batches are of the networks of all tables, in order
+    `rng`: the parameters are drawn with it
 
-    Raises
-    ------
-    ValueError
-        If the draws do not fit in memory; if the posterior of the parameters is not known (see
-        `family_posteriors`); if an effect is out of float64's range.
+    Raises ValueError if the draws do not fit in memory; if the posterior of the parameters is not
+    known (see `family_posteriors`); if an effect is out of float64's range.
     """
     compile_kernels([sum_paths])
     n, m = sum(len(each.parents) for each in tables), len(nodes.columns)

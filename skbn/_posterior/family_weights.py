@@ -194,22 +194,13 @@ def _weigh_with_descendants(values, gamma, start, exponent, wide, weights):
 def edge_sums(families, n_columns, child, gamma, exponent, wide, biases, sums):
     """Sum the weights of all networks by the parents of one child.
 
-    Parameters
-    ----------
-    families : WeighedFamilies
-    n_columns : int
-        How many columns the group has; the columns after these are others.
-    child : int
-    gamma : ndarray of shape (2**(n_columns - 1),), int64
-        At ``[~P]``, the weight of all that the child's family does not say, summed over the sets
-        that contain P; the child's bit is removed.
-    exponent : int
-        The weights are summed as float64 in units of ``2**(exponent - wide.bias)``.
-    wide : WideFormat
-    biases : ndarray of shape (n_columns,), int64
-        The bias with which each child's scores are weighed.
-    sums : ndarray of shape (m + 1,), float64
-        Set to the weight of the networks in which each column is a parent; last, of all networks.
+    `n_columns`: how many columns the group has; the columns after these are others
+    `gamma`: (2**(n_columns - 1),), at ``[~P]``, the weight of all that the child's family does not
+        say, summed over the sets that contain P; the child's bit is removed
+    `exponent`: the weights are summed as float64 in units of ``2**(exponent - wide.bias)``
+    `biases`: (n_columns,), the bias with which each child's scores are weighed
+    `sums`: (m + 1,), set to the weight of the networks in which each column is a parent; last, of
+        all networks
     """
     block_bits = families.block_bits
     values = np.empty(_size_of_block(families, child), np.int64)
@@ -250,14 +241,11 @@ def _fold(weights, child, block_bits, sums):
 def weights_with_descendants(families, gamma, exponent, wide, weights):
     """Set `weights` to the weight of all networks with each parent set of a child, as float64.
 
-    Parameters
-    ----------
-    families : ndarray of shape (2**(m - 1),), int64
-        The weights of the child's families, by the mask of the parents without the child's bit.
-        `weights` may be the same memory.
-    gamma, exponent, wide
-        As in `edge_sums`. The parents' highest bits are those of the others, which gamma ignores.
-    weights : ndarray of shape (2**(m - 1),), float64
+    `families`: (2**(m - 1),), the weights of the child's families, by the mask of the parents
+        without the child's bit. `weights` may be the same memory.
+    `gamma`, `exponent`, `wide`: as in `edge_sums`. The parents' highest bits are those of the
+        others, which gamma ignores.
+    `weights`: (2**(m - 1),)
     """
     for first in range(0, families.size, gamma.size):
         end = first + gamma.size
@@ -277,28 +265,17 @@ class FamilyWeights:
 
     The weights of a child are divided by a power of two, so that the largest is about 1.
 
-    Parameters
-    ----------
-    sets : sequence of SetFunctions
-        What the local scores of each child are differences of, for all subsets of the columns: at
-        least two.
-    plan : SearchPlan
-    allowed, required : sequence of n_children int
-        As for `SearchColumns`; the plan may have more columns than there are children.
-    log_odds : ndarray of shape (n_children, m), float64, optional
-        The logarithm of the prior odds of the edge to each child from each parent.
-    threads : Threads
+    `sets`: what the local scores of each child are differences of, for all subsets of the columns:
+        at least two
+    `allowed`, `required`: as for `SearchColumns`; the plan may have more columns than there are
+        children
+    `log_odds`: (n_children, m), the logarithm of the prior odds of the edge to each child from each
+        parent
 
-    Attributes
-    ----------
-    wide : WideFormat
-    log_scale : float
-        Multiply sums over networks by the exponential of this, in nats.
+    `log_scale`: multiply sums over networks by the exponential of this, in nats
 
-    Raises
-    ------
-    ValueError
-        If the scores differ by so much that extended floats would have too few digits.
+    Raises ValueError if the scores differ by so much that extended floats would have too few
+    digits.
     """
 
     def __init__(
@@ -352,19 +329,11 @@ class FamilyWeights:
     def edge_sums(self, child: int, gamma: Integers, exponent: int) -> Floats:
         """Return the weight of the networks in which each column is the child's parent.
 
-        Parameters
-        ----------
-        child : int
-        gamma : ndarray of shape (2**(n_columns - 1),), int64
-            At ``[~P]``, the weight of everything but the child's own family, summed over the sets
-            of columns that contain P; the child's bit is removed.
-        exponent : int
-            The sums are in units of ``2**(exponent - bias)``.
+        `gamma`: (2**(n_columns - 1),), at ``[~P]``, the weight of everything but the child's own
+            family, summed over the sets of columns that contain P; the child's bit is removed
+        `exponent`: the sums are in units of ``2**(exponent - bias)``
 
-        Returns
-        -------
-        sums : ndarray of shape (m + 1,), float64
-            The last entry is the weight of all networks.
+        Returns `sums`: (m + 1,), the last entry is the weight of all networks.
         """
         sums = np.empty(self.n_positions + 1)
         others = gamma, exponent, self.wide, self.biases
@@ -376,10 +345,7 @@ class FamilyWeights:
 
         The other parameters are those of `edge_sums`.
 
-        Returns
-        -------
-        weights : ndarray of shape (2**(m - 1),), float64
-            By the mask of the parents, with the child's bit removed.
+        Returns `weights`: (2**(m - 1),), by the mask of the parents, with the child's bit removed.
         """
         weights = allocate(self.n_parent_sets)
         families = weights.view(np.int64)
@@ -396,12 +362,7 @@ class FamilyWeights:
     def weights_of(self, child: int, threads: Threads, weights: Integers) -> None:
         """Set `weights` to the weight of each parent set of a child, an extended float.
 
-        Parameters
-        ----------
-        child : int
-        threads : Threads
-        weights : ndarray of shape (2**(m - 1),), int64
-            By the mask of the parents, with the child's bit removed.
+        `weights`: (2**(m - 1),), by the mask of the parents, with the child's bit removed
         """
 
         def run(bases: Integers) -> None:
@@ -443,15 +404,10 @@ def mask_type(n_columns: int) -> type:
 def scale_of_weights(ranges: list[tuple[float, float]]) -> tuple[WideFormat, Integers, float]:
     """Return the format of weights, the bias of each child's, and the logarithm of their unit.
 
-    Parameters
-    ----------
-    ranges : list of n_children (float, float)
-        Each child's highest score, and one that some network with all least scores has.
+    `ranges`: each child's highest score, and one that some network with all least scores has
 
-    Raises
-    ------
-    ValueError
-        If the scores differ by so much that extended floats would have too few digits.
+    Raises ValueError if the scores differ by so much that extended floats would have too few
+    digits.
     """
     best = np.array([high for high, _ in ranges])
     log_range = sum(high - low for high, low in ranges if high > -math.inf)

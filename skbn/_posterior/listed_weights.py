@@ -111,14 +111,9 @@ def scatter_weights(weights, places, table, wide):
 def weigh_with_others(weights, masks, gamma, exponent, wide, values):
     """Set `values` to the weight of all networks with each family, as float64.
 
-    Parameters
-    ----------
-    weights : ndarray of shape (n_families,), int64
-    masks : ndarray of shape (n_families,), int64
-        The parents within the group, with the child's bit removed.
-    gamma, exponent, wide
-        As in `family_weights.edge_sums`.
-    values : ndarray of shape (n_families,), float64
+    `masks`: (n_families,), the parents within the group, with the child's bit removed
+    `gamma`, `exponent`, `wide`: as in `family_weights.edge_sums`
+    `weights`: (n_families,); `values`: (n_families,)
     """
     for i in range(weights.size):
         product = wide_product(weights[i], gamma[gamma.size - 1 - masks[i]], wide)
@@ -166,16 +161,9 @@ _NOWHERE = 1 << MASK_BITS  # beyond the end of every table
 
 
 class FamilyList(NamedTuple):
-    """The families of a child: its required parents, and up to `most` of its candidates.
+    """The families of a child: its required parents, and up to `most` of its candidates."""
 
-    Parameters
-    ----------
-    required, candidates : list of int
-        Positions of columns: the group's columns, then the others.
-    most : int
-    """
-
-    required: list[int]
+    required: list[int]  # positions of columns: the group's columns, then the others
     candidates: list[int]
     most: int
 
@@ -215,28 +203,16 @@ class ListedWeights:
     It takes the place of `FamilyWeights`. The lattice of sets has the group's columns alone: of
     the families with the same parents in the group, all weights are added up.
 
-    Parameters
-    ----------
-    lists : list of n_columns FamilyList
-    scores_of : callable
-        Takes a child with its families, and returns their scores in a new array.
-    plan : SearchPlan
-        A plan for the group's columns, without others.
-    n_positions : int
-        How many columns and others there are.
-    threads : Threads
-    log_odds : ndarray of shape (n_columns, n_positions), float64, optional
-        The logarithm of the prior odds of the edge to each child from each parent.
+    `scores_of`: takes a child with its families, and returns their scores in a new array
+    `plan`: a plan for the group's columns, without others
+    `n_positions`: how many columns and others there are
+    `log_odds`: (n_columns, n_positions), the logarithm of the prior odds of the edge to each child
+        from each parent
 
-    Attributes
-    ----------
-    wide, biases, log_scale
-        As in `FamilyWeights`.
+    `wide`, `biases`, `log_scale`: as in `FamilyWeights`
 
-    Raises
-    ------
-    ValueError
-        If the scores differ by so much that extended floats would have too few digits.
+    Raises ValueError if the scores differ by so much that extended floats would have too few
+    digits.
     """
 
     def __init__(
@@ -334,18 +310,10 @@ class ListedWeights:
     def draw_others(self, child: int, chosen: Integers, states: npt.NDArray[np.uint64]) -> Integers:
         """Draw families with the chosen parents in the group.
 
-        Parameters
-        ----------
-        child : int
-        chosen : ndarray of shape (n_samples,), int64
-            Masks of the group's columns; -1 at dead ends.
-        states : ndarray of shape (n_samples,), uint64
-            The random generators of the samples.
+        `chosen`: (n_samples,), masks of the group's columns; -1 at dead ends
+        `states`: (n_samples,), the random generators of the samples
 
-        Returns
-        -------
-        parents : ndarray of shape (n_samples,)
-            Masks over all positions; -1 at dead ends.
+        Returns `parents`: (n_samples,), masks over all positions; -1 at dead ends.
         """
         masks = self._lists[child]._masks_of_word(self._bits_without(child))
         order = np.argsort(masks, kind="stable")

@@ -44,19 +44,11 @@ from skbn._solver.problem import Problem
 
 @dataclass(frozen=True)
 class GroupFamilies:
-    """The families of a group, whose weights are wanted.
-
-    Parameters
-    ----------
-    plan : GroupPlan
-    constraints : Constraints
-    log_odds : ndarray of shape (m, m), float64, or None
-        At [i, j], the logarithm of the prior odds of the edge i -> j; finite.
-    threads : Threads
-    """
+    """The families of a group, whose weights are wanted."""
 
     plan: GroupPlan
     constraints: Constraints
+    # (m, m): at [i, j], the logarithm of the prior odds of the edge i -> j; finite
     log_odds: Floats | None
     threads: Threads
 
@@ -168,30 +160,17 @@ Sums = OrderSums | NetworkSums | _SingleColumn
 
 @dataclass(frozen=True)
 class GroupPosterior:
-    """The posterior of the networks of one group of columns.
+    """The posterior of the networks of one group of columns."""
 
-    Parameters
-    ----------
-    columns : list of m int
-        The group's columns, then the others that may be their parents.
-    n_columns : int
-        How many are the group's.
-    weights : Weights
-    sums : Sums
-    log_sum : float
-        The logarithm of the weight of all networks, in nats.
-    edges : ndarray of shape (m, n_columns), float64
-        The probability of the edge to each of the group's columns from each column.
-    paths : ndarray of shape (n_columns, n_columns), float64, or None
-        At [i, j], the probability of a directed path from i to j; None for the order prior.
-    """
-
-    columns: list[int]
-    n_columns: int
+    columns: list[int]  # the group's columns, then the others that may be their parents
+    n_columns: int  # how many are the group's
     weights: Weights
     sums: Sums
-    log_sum: float
+    log_sum: float  # the logarithm of the weight of all networks, in nats
+    # (m, n_columns): the probability of the edge to each of the group's columns from each column
     edges: Floats
+    # (n_columns, n_columns): at [i, j], the probability of a directed path from i to j; None for
+    # the order prior
     paths: Floats | None
 
     def parent_sets(self, child: int) -> Floats:
@@ -220,13 +199,7 @@ def group_posterior(
 ) -> GroupPosterior | None:
     """Return the posterior of a group; None if no network has a finite score.
 
-    Parameters
-    ----------
-    families : GroupFamilies
-    scorer : FamilyScorer
-    resources : Resources
-    sum_only : bool
-        Whether the probabilities of edges are left out.
+    `sum_only`: whether the probabilities of edges are left out
     """
     plan, progress = families.plan, resources.progress
     columns, n = plan.columns, len(plan.group.columns)
@@ -313,34 +286,18 @@ def _certify_equal(forward: float, backward: float, weights: Weights) -> None:
 
 @dataclass(frozen=True)
 class NetworkPosterior:
-    """The posterior of all networks.
-
-    Parameters
-    ----------
-    prior : {"uniform", "order"}
-    groups : list of GroupPosterior
-    edges : ndarray of shape (m, m), float64
-        At [i, j], the probability of the edge i -> j.
-    paths : ndarray of shape (m, m), float64, or None
-        At [i, j], the probability of a directed path from i to j, NaN if i and j are in different
-        groups; None for the order prior.
-    log_sum : float
-        The logarithm of the sum of the weights of all networks, in nats.
-    log_prior_sum : float
-        The same of their prior odds alone.
-    constraints : Constraints
-    log_odds : ndarray of shape (m, m), float64, or None
-        At [i, j], the logarithm of the prior odds of the edge i -> j.
-    """
+    """The posterior of all networks."""
 
     prior: str
     groups: list[GroupPosterior]
-    edges: Floats
+    edges: Floats  # (m, m): at [i, j], the probability of the edge i -> j
+    # (m, m): at [i, j], the probability of a directed path from i to j, NaN if i and j are in
+    # different groups; None for the order prior
     paths: Floats | None
-    log_sum: float
-    log_prior_sum: float
+    log_sum: float  # the logarithm of the sum of the weights of all networks, in nats
+    log_prior_sum: float  # the same of their prior odds alone
     constraints: Constraints
-    log_odds: Floats | None
+    log_odds: Floats | None  # (m, m): at [i, j], the logarithm of the prior odds of the edge i -> j
 
     n_chains = 0
 
@@ -386,27 +343,16 @@ def network_posterior(
 ) -> NetworkPosterior:
     """Return the posterior of all networks within constraints.
 
-    Parameters
-    ----------
-    problem : Problem
-        A problem with a table.
-    resources : Resources
-        The plan is announced before the sums begin.
-    prior : {"uniform", "order", "auto"}
-    log_odds : ndarray of shape (m, m), float64, optional
-        At [i, j], the logarithm of the prior odds of the edge i -> j; finite.
-    sum_only : bool
-        Whether only `log_sum` is asked for: the probabilities of edges and paths are NaN then.
-    instead : sequence of str
-        What the caller can do if the sums do not fit in memory, for the error.
+    `problem`: a problem with a table
+    `resources`: the plan is announced before the sums begin
+    `log_odds`: (m, m), at [i, j], the logarithm of the prior odds of the edge i -> j; finite
+    `sum_only`: whether only `log_sum` is asked for: the probabilities of edges and paths are NaN
+        then
+    `instead`: what the caller can do if the sums do not fit in memory, for the error
 
-    Raises
-    ------
-    ValueError
-        If the tables do not fit in memory, the scores differ by too much for the arithmetic, or no
-        network that satisfies the constraints has a finite score.
-    RuntimeError
-        If the sums contradict each other.
+    Raises ValueError if the tables do not fit in memory, the scores differ by too much for the
+    arithmetic, or no network that satisfies the constraints has a finite score; RuntimeError if the
+    sums contradict each other.
     """
     scorer, constraints, names = problem.scorer, problem.constraints, problem.names
     m = len(names)

@@ -292,24 +292,12 @@ def fold(values, size):
 
 
 class Layout(NamedTuple):
-    """Which sets S the rows of a task have.
+    """Which sets S the rows of a task have."""
 
-    Parameters
-    ----------
-    n_inner : int
-        Number of inner columns.
-    higher : int
-        The columns that all outer parts of S have.
-    columns : int
-        The columns in which they differ.
-    length : int
-        The distance between rows.
-    """
-
-    n_inner: int
-    higher: int
-    columns: int
-    length: int
+    n_inner: int  # number of inner columns
+    higher: int  # the columns that all outer parts of S have
+    columns: int  # the columns in which they differ
+    length: int  # the distance between rows
 
 
 @pasted_kernel
@@ -390,21 +378,12 @@ def _multiply(alpha, U, layout, scale, memory, wide):
 def backward_networks(alpha, R, M, shares, n_inner, tasks, memory, wide):
     """Finish M on the sets with some outer columns, those with more being finished.
 
-    Parameters
-    ----------
-    alpha : Tables
-        The table of a column has an entry for each set of the others.
-    R, M : ndarray of shape (2**m,), int64
-        The backward sums over orders, and over networks.
-    shares : ndarray of shape (m, 2**(m - 1)), float64
-        At [x, C], increased by the terms of M[C] in which x is in S, in units of the power of two
-        in R[C]. The bit x is removed from C.
-    n_inner : int
-    tasks : ndarray of int64
-        The sets of outer columns, shifted down by `n_inner`; all of the same size.
-    memory : Memory
-        Made by `new_memory` for tasks of this size.
-    wide : WideFormat
+    `alpha`: the table of a column has an entry for each set of the others
+    `R`, `M`: (2**m,), the backward sums over orders, and over networks
+    `shares`: (m, 2**(m - 1)), at [x, C], increased by the terms of M[C] in which x is in S, in
+        units of the power of two in R[C]. The bit x is removed from C.
+    `tasks`: the sets of outer columns, shifted down by `n_inner`; all of the same size
+    `memory`: made by `new_memory` for tasks of this size
     """
     n_inner_sets = 1 << n_inner
     values = np.empty(n_inner_sets)
@@ -470,16 +449,11 @@ def _add_terms(U, layout, n_rows, memory, shares, wide):
 def forward_networks(alpha, F, Z, n_inner, tasks, pushed, memory, wide):
     """Finish Z on the sets with some outer columns, those with fewer being finished.
 
-    Parameters
-    ----------
-    alpha, n_inner, tasks, memory, wide
-        As in `backward_networks`.
-    F : ndarray of shape (2**m,), int64
-        The forward sums over orders.
-    Z : ndarray of shape (2**m,), float64
-        The sums over networks of a set of columns, in units of the power of two in F.
-    pushed : ndarray of shape (n_tasks, n_pushed), float64
-        Zeros, as many as `n_pushed` says; set to the rows that `add_pushed` adds to Z.
+    `alpha`, `n_inner`, `tasks`, `memory`, `wide`: as in `backward_networks`
+    `F`: (2**m,), the forward sums over orders
+    `Z`: (2**m,), the sums over networks of a set of columns, in units of the power of two in F
+    `pushed`: (n_tasks, n_pushed), zeros, as many as `n_pushed` says; set to the rows that
+        `add_pushed` adds to Z
     """
     n_inner_sets = 1 << n_inner
     inner = memory.inner
@@ -549,17 +523,10 @@ def add_pushed(pushed, Z, n_inner, tasks):
 def non_descendants(shares, Z, F, R, child, total, wide, sums):
     """Turn a row of `shares` into the probabilities of the child's sets of non-descendants.
 
-    Parameters
-    ----------
-    shares : ndarray of shape (2**(m - 1),), float64
-        As `backward_networks` leaves them.
-    Z, F, R : ndarray of shape (2**m,)
-    child : int
-    total : int
-        The weight of all networks, an extended float.
-    wide : WideFormat
-    sums : ndarray of shape (m,), float64
-        Set to the probabilities that each other column is a descendant, and to their sum.
+    `shares`: (2**(m - 1),), as `backward_networks` leaves them
+    `total`: the weight of all networks, an extended float
+    `sums`: (m,), set to the probabilities that each other column is a descendant, and to their sum
+    `Z`, `F`, `R`: (2**m,)
     """
     block = min(shares.size, 1 << 10)
     block_bits = bit_length(block - 1)

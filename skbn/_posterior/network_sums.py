@@ -47,27 +47,16 @@ _TASK = 1 << 28
 
 @dataclass(frozen=True)
 class NetworkSums:
-    """Sums over all networks of m columns.
+    """Sums over all networks of m columns."""
 
-    Parameters
-    ----------
-    M : ndarray of shape (2**m,), int64
-        Extended floats: for each set of columns, the weight of all ways to add the others.
-    total : int
-        The weight of all networks that `gamma` refers to, an extended float: 1.
-    log_total, log_total_forward : float
-        The logarithm of the weight of all networks, from M and from Z; equal up to rounding.
-    paths : ndarray of shape (m, m), float64
-        At [i, j], the probability of a directed path from i to j.
-    gammas : ndarray of shape (m, 2**(m - 1)), int64
-    """
-
+    # (2**m,): extended floats: for each set of columns, the weight of all ways to add the others
     M: Integers
-    total: int
+    total: int  # the weight of all networks that `gamma` refers to, an extended float: 1
+    # the logarithm of the weight of all networks, from M and from Z; equal up to rounding
     log_total: float
     log_total_forward: float
-    paths: Floats
-    gammas: Integers
+    paths: Floats  # (m, m): at [i, j], the probability of a directed path from i to j
+    gammas: Integers  # (m, 2**(m - 1))
 
     @property
     def drawn_from(self) -> Integers:
@@ -87,12 +76,9 @@ def network_work(m: int) -> int:
 def network_sums(alpha: Alpha, F: Integers, R: Integers) -> NetworkSums:
     """Sum the weights of all networks of m columns, at least two.
 
-    Parameters
-    ----------
-    alpha : Alpha
-        With the tables of all columns. Its progress is advanced by ``network_work(m)`` in all.
-    F, R : ndarray of shape (2**m,), int64
-        The sums over orders. The weight of all networks must be in the range of their format.
+    `alpha`: with the tables of all columns. Its progress is advanced by ``network_work(m)`` in all.
+    `F`, `R`: (2**m,), the sums over orders. The weight of all networks must be in the range of
+        their format.
     """
     tables, wide = alpha.tables, alpha.wide
     m = len(tables.starts) - 1

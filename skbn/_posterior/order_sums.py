@@ -60,16 +60,10 @@ def extend_sums(F, fixed, alpha, n_inner, block_bits, blocks, wide):
     At first F[0] is one, and all other entries are zero. Slabs with fewer outer columns, and blocks
     with fewer high bits, must be finished.
 
-    Parameters
-    ----------
-    F : ndarray of shape (2**m,), int64
-    fixed : int
-        The outer columns of the slab's sets.
-    alpha : Tables
-        The slab's tables.
-    n_inner, block_bits, blocks
-        As in `extend_blocks`.
-    wide : WideFormat
+    `fixed`: the outer columns of the slab's sets
+    `alpha`: the slab's tables
+    `n_inner`, `block_bits`, `blocks`: as in `extend_blocks`
+    `F`: (2**m,)
     """
     n_sets = np.int64(1) << n_inner
     of_slab = F[fixed * n_sets : (fixed + 1) * n_sets]
@@ -217,19 +211,9 @@ class OrderSums:
 class Alpha:
     """alpha of a group's columns, made slab by slab in the same memory.
 
-    Parameters
-    ----------
-    weights : FamilyWeights or ListedWeights
-    plan : SearchPlan
-    threads : Threads
-    progress : Progress
-
-    Attributes
-    ----------
-    wide : WideFormat
-        The format of all sums.
-    tables : Tables
-        Those of the slab that was made last. Without outer columns, they are those of all columns.
+    `wide`: the format of all sums
+    `tables`: those of the slab that was made last. Without outer columns, they are those of all
+        columns.
     """
 
     def __init__(
@@ -291,11 +275,7 @@ def _sums_with_one_at(index: int, alpha: Alpha) -> Integers:
 def log_number_of_orders(parents: Sequence[int], columns: Sequence[int]) -> float:
     """Return the logarithm of the number of orders of some columns that a network allows.
 
-    Parameters
-    ----------
-    parents : sequence of m int
-        The masks of each column's parents; those that are not in `columns` come before them.
-    columns : sequence of int
+    `parents`: the masks of each column's parents; those that are not in `columns` come before them
     """
     position = {column: i for i, column in enumerate(columns)}
     inside = mask_of(columns)

@@ -47,29 +47,16 @@ NETWORKS_AT_A_TIME = 1000
 
 @dataclass(frozen=True)
 class FamilyPosteriors:
-    """The posteriors of the parameters of k families with l parents each, in the columns' units.
+    """The posteriors of the parameters of k families with l parents each, in the columns' units."""
 
-    Parameters
-    ----------
-    freedom : float
-        Degrees of freedom of ``sum_of_squares / variance``, which is chi-squared.
-    sum_of_squares : ndarray of shape (k,)
-    coefficients : ndarray of shape (k, l)
-        The coefficients' posterior means, in the order of the parents.
-    root : ndarray of shape (k, l, l)
-        The coefficients' covariance given the noise's variance is ``variance * root @ root.T``.
-    mean : ndarray of shape (k,)
-        The child's posterior mean where its parents are at theirs.
-    n_behind_mean : float
-        The variance of that mean is the noise's variance divided by this number.
-    """
-
-    freedom: float
-    sum_of_squares: Floats
-    coefficients: Floats
+    freedom: float  # degrees of freedom of ``sum_of_squares / variance``, which is chi-squared
+    sum_of_squares: Floats  # (k,)
+    coefficients: Floats  # (k, l): the coefficients' posterior means, in the order of the parents
+    # (k, l, l): the coefficients' covariance given the noise's variance is ``variance * root @
+    # root.T``
     root: Floats
-    mean: Floats
-    n_behind_mean: float
+    mean: Floats  # (k,): the child's posterior mean where its parents are at theirs
+    n_behind_mean: float  # the variance of that mean is the noise's variance divided by this number
 
 
 class SampledNetworks(NamedTuple):
@@ -111,19 +98,11 @@ def family_posteriors(
 ) -> FamilyPosteriors:
     """Return the posteriors of the parameters of k families with l parents each.
 
-    Parameters
-    ----------
-    statistics : SampleStatistics
-        The criterion's: those of a `FamilyScorer` include the rows of its prior.
-    criterion : Criterion
-    children : array-like of shape (k,), int
-    parents : array-like of shape (k, l), int
+    `statistics`: the criterion's: those of a `FamilyScorer` include the rows of its prior
+    `children`: (k,); `parents`: (k, l)
 
-    Raises
-    ------
-    ValueError
-        If there are too few rows for l parents; if the columns of a family are not linearly
-        independent; if a coefficient or a variance is out of float64's range.
+    Raises ValueError if there are too few rows for l parents; if the columns of a family are not
+    linearly independent; if a coefficient or a variance is out of float64's range.
     """
     child = np.asarray(children, dtype=np.int64)
     others = np.asarray(parents, dtype=np.int64).reshape(len(child), -1)
@@ -165,16 +144,9 @@ def log_predictive(
     The parameters are integrated out: it is the evidence of all rows divided by that of the rows of
     the statistics, by the scatter that the new rows add.
 
-    Parameters
-    ----------
-    statistics, criterion
-        As for `family_posteriors`, which says what is raised.
-    child : int
-    parents : sequence of int
-    rows : ndarray of shape (n, m)
-        New rows of all columns.
-    weight : ndarray of shape (n,)
-        How often each row counts.
+    `statistics`, `criterion`: as for `family_posteriors`, which says what is raised
+    `rows`: (n, m), new rows of all columns
+    `weight`: (n,), how often each row counts
     """
     found = family_posteriors(statistics, criterion, [child], [[*parents]])
     scale = statistics.scale[[*parents]]
@@ -200,21 +172,11 @@ def draw_parameters(networks: SampledNetworks, rng: Random) -> list[NetworkParam
 
     Memory grows with the number of networks times m squared: pass a few thousand at a time.
 
-    Parameters
-    ----------
-    networks : SampledNetworks
-        Networks of columns.
-    rng : numpy.random.Generator or RandomState
+    `networks`: networks of columns
 
-    Returns
-    -------
-    parameters : list of n_dags NetworkParameters
-        One draw for each network.
+    Returns `parameters`: one draw for each network.
 
-    Raises
-    ------
-    ValueError
-        As `family_posteriors` does.
+    Raises ValueError, as `family_posteriors` does.
     """
     drawn, groups = draw_coefficients(networks, rng), networks.groups
     first = groups[0].statistics.mean
@@ -269,10 +231,7 @@ def with_predictive_parameters(
 def draw_coefficients(networks: SampledNetworks, rng: Random) -> CoefficientDraws:
     """Draw the coefficients of each network; the arguments are those of `draw_parameters`.
 
-    Raises
-    ------
-    ValueError
-        As `family_posteriors` does.
+    Raises ValueError, as `family_posteriors` does.
     """
     groups, criterion, masks = networks
     n_dags, m = masks.shape
@@ -319,10 +278,7 @@ def residual_freedom(
 ) -> Floats:
     """Return the degrees of freedom of the noise's variance by the number of parents.
 
-    Raises
-    ------
-    ValueError
-        If they are not positive; if the criterion has a prior other than BGe's.
+    Raises ValueError if they are not positive; if the criterion has a prior other than BGe's.
     """
     n, m = statistics.n_samples, len(statistics.mean)
     if isinstance(criterion, BGe):

@@ -42,51 +42,29 @@ _MOST_PARENTS_LISTED = 40
 
 
 class Listing(NamedTuple):
-    """The families of a group, if they are listed.
-
-    Parameters
-    ----------
-    max_parents : int
-    n_families : int
-        The number of families of all columns of the group.
-    largest : int
-        The most families of one column.
-    n_log_determinants : int
-    work : int
-        About how long it takes to score them, in units of one local score of a search.
-    """
+    """The families of a group, if they are listed."""
 
     max_parents: int
-    n_families: int
-    largest: int
+    n_families: int  # the number of families of all columns of the group
+    largest: int  # the most families of one column
     n_log_determinants: int
-    work: int
+    work: int  # about how long it takes to score them, in units of one local score of a search
 
 
 @dataclass(frozen=True)
 class GroupPlan:
-    """The sums over the networks of one group of columns.
-
-    Parameters
-    ----------
-    group : Group
-    prior : {"uniform", "order"}
-    layout : SearchPlan
-        How the tables are laid out, which the sums share with the search. Listed families have a
-        layout without others.
-    n_threads : int
-    listing : Listing or None
-        None if the weights of all families follow from tables of all sets.
-    n_tables : int
-        How many such tables there are, or of log-determinants of listed families: more than one if
-        columns have rows of their own.
-    """
+    """The sums over the networks of one group of columns."""
 
     group: Group
     prior: str
+    # how the tables are laid out, which the sums share with the search. Listed families have a
+    # layout without others.
     layout: SearchPlan
     n_threads: int
+    # None if the weights of all families follow from tables of all sets
     listing: Listing | None = None
+    # how many such tables there are, or of log-determinants of listed families: more than one if
+    # columns have rows of their own
     n_tables: int = 1
 
     @property
@@ -165,20 +143,10 @@ def plan_posterior(
 ) -> PosteriorPlan:
     """Choose the prior, if it is "auto", and plan the sums of each group of columns.
 
-    Parameters
-    ----------
-    shape : Shape
-    prior : {"uniform", "order", "auto"}
-    resources : Resources
-    names : sequence of m str or int
-        What errors call the columns.
-    instead : sequence of str
-        What the caller can do without these sums.
+    `names`: what errors call the columns
+    `instead`: what the caller can do without these sums
 
-    Raises
-    ------
-    ValueError
-        If the tables do not fit in memory: what they need, and what can be done.
+    Raises ValueError if the tables do not fit in memory: what they need, and what can be done.
     """
     n_bytes, limit = resources.beside(shape.n_bytes)
     n_threads = resources.n_threads

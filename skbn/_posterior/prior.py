@@ -24,18 +24,10 @@ def log_prior_sum(
     None is returned if the columns have different constraints, edges different odds, or the
     criterion rules numbers of parents out, so that there is no closed form.
 
-    Parameters
-    ----------
-    prior : {"uniform", "order"}
-    group : Group
-    constraints : Constraints
-    log_odds : ndarray of shape (m, m), float64, or None
-        The logarithm of the prior odds of each edge.
-    constant : ndarray of shape (m,), float64
-        The criterion's table c, which is -inf for numbers of parents that are ruled out.
+    `log_odds`: (m, m), the logarithm of the prior odds of each edge
+    `constant`: (m,), the criterion's table c, which is -inf for numbers of parents that are ruled
+        out
 
-    Notes
-    -----
     If parents are chosen among l columns of the group and k others, their odds sum to
     ``alpha(l) = sum over i + j <= max_parents of C(l, i) C(k, j) odds**(i + j)``. Networks follow
     from Robinson's recurrence, by the number r of columns without children (Robinson 1973):
@@ -76,23 +68,13 @@ def read_edge_prior(
 ) -> tuple[Floats, list[tuple[int, int]]]:
     """Return the logarithms of prior odds, and the edges that they forbid.
 
-    Parameters
-    ----------
-    edge_prior : float, array-like of shape (m, m), or pandas.DataFrame
-    columns : list of m str or int
+    `edge_prior`: float, array-like of shape (m, m), or pandas.DataFrame
 
-    Returns
-    -------
-    log_odds : ndarray of shape (m, m), float64
-        At [i, j] that of the edge i -> j; 0 for forbidden edges and on the diagonal.
-    forbidden : list of (int, int)
-        The parent and the child of the edges whose odds are 0.
+    Returns `log_odds`: (m, m), at [i, j] that of the edge i -> j; 0 for forbidden edges and on the
+    diagonal; `forbidden`: the parent and the child of the edges whose odds are 0.
 
-    Raises
-    ------
-    ValueError
-        If there are not m rows and columns, labels do not name the columns, or a number is
-        negative, infinite or NaN.
+    Raises ValueError if there are not m rows and columns, labels do not name the columns, or a
+    number is negative, infinite or NaN.
     """
     m = len(columns)
     if isinstance(edge_prior, Real):
@@ -119,10 +101,7 @@ def with_edge_prior(
 ) -> tuple[Constraints, Floats | None]:
     """Return constraints that forbid the edges of odds 0, and the log odds of edges.
 
-    Raises
-    ------
-    ValueError
-        As `read_edge_prior`; if a required edge has odds of 0.
+    Raises ValueError, as `read_edge_prior`; if a required edge has odds of 0.
     """
     if edge_prior is None:
         return constraints, None

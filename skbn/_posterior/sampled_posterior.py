@@ -123,42 +123,24 @@ _N_WORST = 3
 
 @dataclass(frozen=True)
 class ChainSettings:
-    """How long chains run.
+    """How long chains run."""
 
-    Parameters
-    ----------
-    n_chains : int
-        At least 2.
-    n_samples : int
-        How many states of each chain are kept, if there is no time limit.
-    seed : numpy.random.SeedSequence
-    """
-
-    n_chains: int
-    n_samples: int
+    n_chains: int  # at least 2
+    n_samples: int  # how many states of each chain are kept, if there is no time limit
     seed: np.random.SeedSequence
 
 
 @dataclass(frozen=True)
 class SampledPosterior:
-    """Means over the states of Markov chains.
+    """Means over the states of Markov chains."""
 
-    Parameters
-    ----------
-    agreement : Agreement
-        The probabilities of edges and paths, with their errors.
-    parents : ndarray of shape (n_chains, n_networks, m), int64 or object
-        The masks of the parents in networks of each chain, in the chain's order.
-    constraints : Constraints
-    shares_at_limit : ndarray of shape (m,), float64
-        In what share of the networks each column has as many parents among its random candidates
-        as there are of these: families with more are left out.
-    is_interrupted : bool
-    """
-
-    agreement: Agreement
+    agreement: Agreement  # the probabilities of edges and paths, with their errors
+    # (n_chains, n_networks, m): the masks of the parents in networks of each chain, in the chain's
+    # order
     parents: list[Integers]
     constraints: Constraints
+    # (m,): in what share of the networks each column has as many parents among its random
+    # candidates as there are of these: families with more are left out
     shares_at_limit: Floats
     is_interrupted: bool
 
@@ -269,21 +251,12 @@ def sampled_posterior(
 ) -> SampledPosterior:
     """Return the posterior of all networks within constraints, by Markov chains.
 
-    Parameters
-    ----------
-    problem : Problem
-        A problem with a table.
-    resources : Resources
-        With a time limit, the chains run for that long, otherwise until they have kept enough
-        states. Ctrl-C ends them with the states so far, once there are a few batches.
-    settings : ChainSettings
-    log_odds : ndarray of shape (m, m), float64, optional
-        At [i, j], the logarithm of the prior odds of the edge i -> j; finite.
+    `problem`: a problem with a table
+    `resources`: with a time limit, the chains run for that long, otherwise until they have kept
+        enough states. Ctrl-C ends them with the states so far, once there are a few batches.
+    `log_odds`: (m, m), at [i, j], the logarithm of the prior odds of the edge i -> j; finite
 
-    Raises
-    ------
-    ValueError
-        If the tables do not fit in memory.
+    Raises ValueError if the tables do not fit in memory.
     """
     constraints, scorer = problem.constraints, problem.scorer
     compile_kernels((*CHAIN_KERNELS, walk_seeds, *SmallFamilies.kernels))

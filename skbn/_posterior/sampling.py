@@ -64,23 +64,12 @@ def sample_networks(
 ) -> Integers:
     """Draw networks with the probabilities of their posterior.
 
-    Parameters
-    ----------
-    posterior : NetworkPosterior
-    n_samples : int
-    rng : numpy Generator
-    n_jobs : int or None
-        Number of threads, by joblib's rules. It does not change the samples.
+    `n_jobs`: number of threads, by joblib's rules. It does not change the samples.
 
-    Returns
-    -------
-    networks : ndarray of shape (n_samples, m), int64
-        The mask of each column's parents; Python's integers for more than 62 columns.
+    Returns `networks`: (n_samples, m), the mask of each column's parents; Python's integers for
+    more than 62 columns.
 
-    Raises
-    ------
-    ValueError
-        If the tables do not fit in memory.
+    Raises ValueError if the tables do not fit in memory.
     """
     is_listed = any(isinstance(each.weights, ListedWeights) for each in posterior.groups)
     kernels = LISTED_KERNELS if is_listed else ()
@@ -105,27 +94,15 @@ def sample_networks_of_group(
 
     The kernels of `SAMPLING_KERNELS`, of the weights and of the sums must be compiled.
 
-    Parameters
-    ----------
-    prior : {"uniform", "order"}
-    group : GroupPosterior
-        At least one of its networks must have a weight.
-    threads : Threads
-        How many there are does not change the samples.
-    n_samples : int
-    rng : numpy Generator
-        One number is drawn for each sample, the seed of its own generator; and more if a sample has
-        to be drawn again.
+    `group`: at least one of its networks must have a weight
+    `threads`: how many there are does not change the samples
+    `rng`: one number is drawn for each sample, the seed of its own generator; and more if a sample
+        has to be drawn again
 
-    Returns
-    -------
-    parents : ndarray of shape (n_samples, n_columns), int64
-        The mask of each column's parents, over the group's columns and the others after them.
+    Returns `parents`: (n_samples, n_columns), the mask of each column's parents, over the group's
+    columns and the others after them.
 
-    Raises
-    ------
-    ValueError
-        If the tables do not fit in memory.
+    Raises ValueError if the tables do not fit in memory.
     """
     weights, sums = group.weights, group.sums.drawn_from
     plan = weights.plan if group.n_columns > 1 else SearchPlan(1, 0, len(group.columns) - 1)

@@ -65,16 +65,9 @@ def draw_orders(F, alpha, n_inner, fixed, samples, walks, wide):
     and need slabs that come later, if slabs come with the most outer columns first. So each sample
     waits for the slab of the next sink that it tries.
 
-    Parameters
-    ----------
-    F : ndarray of shape (2**n_columns,), int64
-    alpha : Tables
-    n_inner, fixed : int
-        The slab, as in `extend_sums`.
-    samples : ndarray, int64
-        Which samples to continue.
-    walks : OrderWalks
-    wide : WideFormat
+    `n_inner`, `fixed`: the slab, as in `extend_sums`
+    `samples`: which samples to continue
+    `F`: (2**n_columns,)
     """
     _, columns, next_sinks, targets, candidates = walks
     n = alpha.starts.size - 1
@@ -154,16 +147,8 @@ def draw_parents(table, child, others, samples, draws, wide):
     The high bits are drawn first, by the sums over all that the low bits may be, and then these:
     two draws among about the square root of as many sets.
 
-    Parameters
-    ----------
-    table : ParentSetTable
-    child : int
-    others : int
-        Mask of more candidates, which all samples have.
-    samples : ndarray, int64
-        Which samples to draw.
-    draws : ParentDraws
-    wide : WideFormat
+    `others`: mask of more candidates, which all samples have
+    `samples`: which samples to draw
     """
     weights, low_sums, low_bits = table
     states, candidates, needed, parents = draws
@@ -291,19 +276,11 @@ _MEMORY = tuple_type(LayerMemory)
 def draw_layers(M, alpha, samples, most, walks, memory, wide):
     """Draw the next layers of samples.
 
-    Parameters
-    ----------
-    M : ndarray of shape (2**n_columns,), int64
-    alpha : Tables
-        The tables of all columns.
-    samples : ndarray, int64
-        Which samples to draw. Neighbours with the same columns so far, if these are one layer or
-        none, have the weights of their next layers in common.
-    most : int
-        How many layers to draw of each sample at most.
-    walks : LayerWalks
-    memory : LayerMemory
-    wide : WideFormat
+    `alpha`: the tables of all columns
+    `samples`: which samples to draw. Neighbours with the same columns so far, if these are one
+        layer or none, have the weights of their next layers in common.
+    `most`: how many layers to draw of each sample at most
+    `M`: (2**n_columns,)
     """
     _, used, last, candidates, needed = walks
     n = alpha.starts.size - 1
