@@ -46,10 +46,7 @@ Random = np.random.Generator | np.random.RandomState
 def finite_number(value: Any, name: str) -> float:
     """Return a number, or an array of no dimensions that holds one, as a float.
 
-    Raises
-    ------
-    ValueError
-        If it is not a finite number.
+    Raises ValueError if it is not a finite number.
     """
     if type(value) is np.ndarray and value.ndim == 0:
         value = value[()]
@@ -73,10 +70,7 @@ def level_of(value: Any, name: str = "level") -> float:
 def numbers_in(value: Any, name: str) -> float | Floats:
     """Return a number as a float, and a list of numbers as an array.
 
-    Raises
-    ------
-    ValueError
-        If one is not a finite number.
+    Raises ValueError if one is not a finite number.
     """
     if not is_listed(value):
         return finite_number(value, name)
@@ -87,8 +81,6 @@ def numbers_in(value: Any, name: str) -> float | Floats:
 def is_listed(value: Any) -> bool:
     """Whether this is a list of values: a sequence, a Series or an array with dimensions.
 
-    Examples
-    --------
     >>> [is_listed(value) for value in ([1], range(3), np.ones(2), np.array(1.0), "red", {"a": 1})]
     [True, True, True, False, False, False]
     """
@@ -99,12 +91,7 @@ def is_listed(value: Any) -> bool:
 def as_integer(value: int, name: str, least: float = -math.inf) -> int:
     """Return an integer of any type as an int.
 
-    Raises
-    ------
-    TypeError
-        If it is no integer.
-    ValueError
-        If it is less than `least`.
+    Raises TypeError if it is no integer; ValueError if it is less than `least`.
     """
     try:
         number = operator.index(value)

@@ -21,15 +21,8 @@ _HOLES = "NoneType", "NAType", "MaskedConstant"
 def column_number(columns: list[str | int], column: Hashable) -> int:
     """Return the number of a column, given by its name or its number.
 
-    Raises
-    ------
-    ValueError
-        If there is no such column.
-    TypeError
-        If it is neither a name nor a number.
+    Raises ValueError if there is no such column; TypeError if it is neither a name nor a number.
 
-    Examples
-    --------
     >>> column_number(["hue", "ash"], "ash"), column_number(["hue", "ash"], 0)
     (1, 0)
     """
@@ -59,12 +52,8 @@ def column_numbers(
 ) -> list[int]:
     """Return the numbers of several columns, in the order in which they are given.
 
-    Raises
-    ------
-    ValueError
-        If there is no such column.
-    TypeError
-        If a column is neither a name nor a number, or `chosen` is not a list.
+    Raises ValueError if there is no such column; TypeError if a column is neither a name nor a
+    number, or `chosen` is not a list.
     """
     if isinstance(chosen, str) or not isinstance(chosen, Iterable):
         raise TypeError(f"{parameter} must be a list of columns; got {readable_value(chosen)}.")
@@ -80,13 +69,8 @@ def column_numbers(
 def numbers_by_column(columns: list[str | int], values: Any, parameter: str) -> list[float]:
     """Return the value of a dict or a Series for each column, in the columns' order.
 
-    Raises
-    ------
-    ValueError
-        If a column is missing, unknown or named twice, or has no finite number.
+    Raises ValueError if a column is missing, unknown or named twice, or has no finite number.
 
-    Examples
-    --------
     >>> numbers_by_column(["hue", "ash"], {"ash": 2, "hue": 1}, "nu")
     [1.0, 2.0]
     """
@@ -114,13 +98,8 @@ def family_numbers(
 ) -> tuple[int, list[int]]:
     """Return the numbers of a child and of its parents, in the order of the parents.
 
-    Raises
-    ------
-    ValueError
-        If there is no such column, a parent is given twice, or the child is among its
-        parents.
-    TypeError
-        If a column is neither a name nor a number, or the parents are not a list.
+    Raises ValueError if there is no such column, a parent is given twice, or the child is among its
+    parents; TypeError if a column is neither a name nor a number, or the parents are not a list.
     """
     x = column_number(columns, child)
     others = column_numbers(columns, parents, "parents")
@@ -135,12 +114,8 @@ def family_numbers(
 def parents_in(dag: Any, columns: list[str | int]) -> list[list[int]]:
     """Return the parents' numbers of each column in a graph, or in a network's graph.
 
-    Raises
-    ------
-    ValueError
-        If the graph has a cycle or undirected edges, or its nodes are not the columns.
-    TypeError
-        If it is not a directed graph.
+    Raises ValueError if the graph has a cycle or undirected edges, or its nodes are not the
+    columns; TypeError if it is not a directed graph.
     """
     dag = getattr(dag, "dag", dag)  # a network has one
     check_dag(dag, expected="a networkx.DiGraph or a GaussianBayesianNetwork")
@@ -169,8 +144,6 @@ def is_labelled(values: Any) -> bool:
 def is_missing(value: Any) -> bool:
     """Whether a value is None, NaN, NaT, pandas.NA or numpy.ma.masked.
 
-    Examples
-    --------
     >>> [is_missing(value) for value in (None, float("nan"), 0.0, "red", [None])]
     [True, True, False, False, False]
     >>> is_missing(Decimal("nan")), is_missing(np.ma.masked)
@@ -188,12 +161,8 @@ def is_missing(value: Any) -> bool:
 def known_values(values: Any, nodes: Names, parameter: str) -> dict[Hashable, Any]:
     """Return the values of a dict or a Series that are not missing.
 
-    Raises
-    ------
-    TypeError
-        If it is neither.
-    ValueError
-        If a label comes twice, or the label of a missing value is not a node.
+    Raises TypeError if it is neither; ValueError if a label comes twice, or the label of a missing
+    value is not a node.
     """
     values = by_label(values, parameter, "node")
     reject_unknown([node for node in values if is_missing(values[node])], nodes, parameter)
@@ -203,18 +172,10 @@ def known_values(values: Any, nodes: Names, parameter: str) -> dict[Hashable, An
 def by_label(values: Any, parameter: str, kind: str) -> dict[Hashable, Any]:
     """Return the values of a dict or a Series by their labels.
 
-    Parameters
-    ----------
-    values : Mapping or Series
-    parameter, kind : str
-        What errors call it, and what the labels name.
+    `values`: Mapping or Series
+    `parameter`, `kind`: what errors call it, and what the labels name
 
-    Raises
-    ------
-    TypeError
-        If it is neither.
-    ValueError
-        If a label comes twice.
+    Raises TypeError if it is neither; ValueError if a label comes twice.
     """
     if not is_labelled(values):
         row = f" Give one of its rows: {parameter}.iloc[0]." if hasattr(values, "iloc") else ""
@@ -237,13 +198,8 @@ def by_label(values: Any, parameter: str, kind: str) -> dict[Hashable, Any]:
 def named_nodes(value: Any, nodes: Names, parameter: str) -> tuple[list[Hashable], bool]:
     """Return the nodes that a node or a list of nodes names, and whether it was a single node.
 
-    Raises
-    ------
-    ValueError
-        If one of them is not a node, or is named twice; if the list is empty.
+    Raises ValueError if one of them is not a node, or is named twice; if the list is empty.
 
-    Examples
-    --------
     >>> named_nodes("b", ["a", "b"], "target"), named_nodes(["b"], ["a", "b"], "target")
     ((['b'], True), (['b'], False))
     """
@@ -264,15 +220,9 @@ def named_values(
 
     `read` takes a value and what errors call it.
 
-    Raises
-    ------
-    TypeError
-        If they are not a dict or a series.
-    ValueError
-        If a label is not a node, or comes twice; if a value is not a finite number.
+    Raises TypeError if they are not a dict or a series; ValueError if a label is not a node, or
+    comes twice; if a value is not a finite number.
 
-    Examples
-    --------
     >>> named_values({"b": 2, "a": 1}, ["a", "b"], "evidence")
     {0: 1.0, 1: 2.0}
     """

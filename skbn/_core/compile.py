@@ -33,12 +33,10 @@ def kernel(*signature: Any, seconds: float = _SECONDS) -> Callable[[Callable[...
     `compile_kernels` compiles it. numba notices a change in this function's own file only, so
     whoever edits an inner kernel in another file deletes the folders ``__pycache__``.
 
-    Parameters
-    ----------
-    *signature : numba type
-        The type of each argument: ``float64[::1]`` is a contiguous array that can be written.
-    seconds : float
-        About how long it takes to compile, if more than a second. Users who wait are told the sum.
+    `*signature`: numba type; the type of each argument: ``float64[::1]`` is a contiguous array that
+        can be written
+    `seconds`: about how long it takes to compile, if more than a second. Users who wait are told
+        the sum.
     """
 
     def declare(function: Callable[..., Any]) -> Any:
@@ -112,11 +110,7 @@ def compile_kernels(kernels: Iterable[Any], *, silently: bool = False) -> None:
     numba may be left without an entry that it was about to register. Ctrl-C is answered at once,
     and the other thread finishes; a later fit waits for it.
 
-    Parameters
-    ----------
-    kernels : iterable of kernel
-    silently : bool
-        Whether to say nothing.
+    `silently`: whether to say nothing
     """
     missing = [each for each in dict.fromkeys(kernels) if not each.overloads]
     if missing:

@@ -94,15 +94,6 @@ class InvalidParameterError(ValueError, TypeError):
 class Interval:
     """The numbers of one kind between two bounds; a bound of None is infinite.
 
-    Parameters
-    ----------
-    kind : {numbers.Integral, numbers.Real}
-    left, right : float, int or None
-    closed : {"left", "right", "both", "neither"}
-        Which of the bounds belong to the interval.
-
-    Examples
-    --------
     >>> several = Interval(Integral, 2, None, closed="left")
     >>> print(several)
     an int in the range [2, inf)
@@ -111,9 +102,10 @@ class Interval:
     """
 
     kind: type
-    left: Any
+    left: Any  # float, int or None
     right: Any
     _: KW_ONLY
+    # which of the bounds belong to the interval
     closed: Literal["left", "right", "both", "neither"]
 
     def allows(self, value: Any) -> bool:
@@ -208,10 +200,7 @@ def check_parameters(estimator: BaseEstimator) -> None:
     "cv_object". A parameter without a list is not checked, and a list without a parameter not
     used. With ``sklearn.set_config(skip_parameter_validation=True)`` nothing is checked.
 
-    Raises
-    ------
-    InvalidParameterError
-        Naming the parameter and its value.
+    Raises InvalidParameterError, naming the parameter and its value.
     """
     # Not by get_params, which takes a tenth of a millisecond: it inspects signatures.
     kinds = _kinds_of(type(estimator))  # type: ignore[arg-type]
@@ -221,18 +210,10 @@ def check_parameters(estimator: BaseEstimator) -> None:
 def check_values(owner: str, allowed: Mapping[str, list[Any]], values: Mapping[str, Any]) -> None:
     """Raise if an argument of a function has a value that is not allowed.
 
-    Parameters
-    ----------
-    owner : str
-        What errors call the function.
-    allowed : mapping of str to list
-        As ``_allowed_values`` of an estimator; see `check_parameters`.
-    values : mapping of str to object
+    `owner`: what errors call the function
+    `allowed`: as ``_allowed_values`` of an estimator; see `check_parameters`
 
-    Raises
-    ------
-    InvalidParameterError
-        Naming the argument and its value.
+    Raises InvalidParameterError, naming the argument and its value.
     """
     _check(owner, {name: [*map(_as_kind, kinds)] for name, kinds in allowed.items()}, values)
 
@@ -297,10 +278,7 @@ def _answering(method: Callable[..., Any]) -> Callable[..., Any]:
 def random_generator(random_state: Any) -> Random:
     """Return the generator to draw from, a new one for a seed, and NumPy's global one for None.
 
-    Raises
-    ------
-    ValueError
-        If `random_state` is not a seed, a generator of NumPy's, or None.
+    Raises ValueError if `random_state` is not a seed, a generator of NumPy's, or None.
     """
     kind = _KINDS["random_state"]
     if not kind.allows(random_state):
@@ -368,10 +346,7 @@ def all_or_nothing(estimator: BaseEstimator) -> Iterator[None]:
     Underflow is ignored, even if the user has told numpy to raise it: numbers in large units do
     underflow.
 
-    Raises
-    ------
-    MemoryError
-        In place of a MemoryError that does not say what to do.
+    Raises MemoryError, in place of a MemoryError that does not say what to do.
     """
     try:
         _forget(estimator)
@@ -403,10 +378,7 @@ def listeners_of(estimator: BaseEstimator) -> tuple[Listener, ...]:
 
     The logger "skbn" is one too, if it is set to level INFO.
 
-    Parameters
-    ----------
-    estimator : estimator
-        With the parameter `verbose`.
+    `estimator`: with the parameter `verbose`
     """
     context = vars(estimator).get("_callback_fit_ctx")  # scikit-learn's, while a fit runs
     listeners = []
@@ -422,10 +394,7 @@ def listeners_of(estimator: BaseEstimator) -> tuple[Listener, ...]:
 def _callback_listener(estimator: BaseEstimator, context: Any) -> Listener:
     """Return a listener for which each percent is a subtask of `context`.
 
-    Raises
-    ------
-    RuntimeError
-        When a callback asks to stop: a search that is not finished has no result.
+    Raises RuntimeError when a callback asks to stop: a search that is not finished has no result.
     """
     told = 0
 

@@ -18,8 +18,6 @@ _SPLITTER = 2.0**27 + 1.0
 def upper_sum(terms: Iterable[float]) -> float:
     """Return the least float64 that is not below the sum of some numbers.
 
-    Examples
-    --------
     >>> upper_sum([1.0, 1e-30]) > 1.0
     True
     >>> upper_sum([1.0, 1e-30, -1e-30])

@@ -54,18 +54,10 @@ _LEAST_EXPONENT = _MARGIN // 2
 
 
 class WideFormat(NamedTuple):
-    """How the extended floats of one computation are stored.
+    """How the extended floats of one computation are stored."""
 
-    Parameters
-    ----------
-    bits : int
-        Number of bits of the mantissa.
-    bias : int
-        Subtracted from the stored exponent.
-    """
-
-    bits: int
-    bias: int
+    bits: int  # number of bits of the mantissa
+    bias: int  # subtracted from the stored exponent
 
     @classmethod
     def for_range(cls, log_range: float) -> Self | None:

@@ -16,10 +16,7 @@ def replaced_file(path: str | os.PathLike[str]) -> Iterator[IO[str]]:
     Until then its lines are in a temporary file beside it, which an error removes. A symbolic
     link is followed and an old file's permissions are kept.
 
-    Raises
-    ------
-    OSError
-        If the file cannot be written.
+    Raises OSError if the file cannot be written.
     """
     target = Path(os.path.realpath(path))
     is_old = target.exists()

@@ -29,20 +29,11 @@ def check_dag(
 ) -> None:
     """Raise unless this is an acyclic graph with nodes.
 
-    Parameters
-    ----------
-    dag : object
-    name, expected : str
-        What errors call it, and what they say it must be.
-    may_be_undirected : bool
-        Whether edges may be undirected, as in a CPDAG.
+    `name`, `expected`: what errors call it, and what they say it must be
+    `may_be_undirected`: whether edges may be undirected, as in a CPDAG
 
-    Raises
-    ------
-    TypeError
-        If it is not a networkx.DiGraph, or is a multigraph.
-    ValueError
-        If it has a cycle, no nodes, or undirected edges.
+    Raises TypeError if it is not a networkx.DiGraph, or is a multigraph; ValueError if it has a
+    cycle, no nodes, or undirected edges.
     """
     if not isinstance(dag, nx.DiGraph) or dag.is_multigraph():
         raise TypeError(f"{name} must be {expected}; got {type(dag).__name__}.")
@@ -81,8 +72,6 @@ def graph_contents(dag: nx.DiGraph) -> tuple[list[Any], list[Any]]:
 
     The nodes are in their order. Edges are sorted by the numbers of their two nodes.
 
-    Examples
-    --------
     >>> import networkx as nx
     >>> graph_contents(nx.DiGraph([("a", "b", {"weight": 2})]))
     ([('a', None, None, None), ('b', None, None, None)], [(0, 1, 2)])
@@ -99,8 +88,6 @@ def graph_contents(dag: nx.DiGraph) -> tuple[list[Any], list[Any]]:
 def parent_masks(dag: nx.DiGraph, nodes: Names | None = None) -> list[int]:
     """Return the masks of each node's parents; bit v stands for the v-th of the nodes.
 
-    Examples
-    --------
     >>> import networkx as nx
     >>> parent_masks(nx.DiGraph([("a", "c"), ("b", "c")]), ["a", "b", "c"])
     [0, 0, 3]
@@ -115,13 +102,8 @@ def fixed_parent_masks(dag: nx.DiGraph) -> list[int]:
 
     Edges from exogenous nodes, which have no parents, are fixed without it.
 
-    Raises
-    ------
-    ValueError
-        If the attribute is neither True nor False; as `exogenous_nodes`.
+    Raises ValueError if the attribute is neither True nor False; as `exogenous_nodes`.
 
-    Examples
-    --------
     >>> import networkx as nx
     >>> fixed_parent_masks(nx.DiGraph([("a", "c", {"fixed": True}), ("b", "c", {})]))
     [0, 1, 0]
@@ -145,13 +127,9 @@ def _truth(value: Any, name: str) -> bool:
 def exogenous_nodes(dag: nx.DiGraph) -> list[Hashable]:
     """Return the nodes that have the attribute `exogenous`: they are causes, and not modelled.
 
-    Raises
-    ------
-    ValueError
-        If the attribute is neither True nor False; if another node is a parent of such a node.
+    Raises ValueError if the attribute is neither True nor False; if another node is a parent of
+    such a node.
 
-    Examples
-    --------
     >>> import networkx as nx
     >>> dag = nx.DiGraph([("dose", "response")])
     >>> dag.nodes["dose"]["exogenous"] = True
@@ -174,8 +152,6 @@ def exogenous_nodes(dag: nx.DiGraph) -> list[Hashable]:
 def keep_confidences(dag: nx.DiGraph, source: nx.DiGraph, *names: str) -> nx.DiGraph:
     """Copy the attributes that say how sure edges are, and those named, to a graph's edges.
 
-    Examples
-    --------
     >>> source = nx.DiGraph([("a", "b", {"support": 0.5, "note": "x"})])
     >>> list(keep_confidences(nx.DiGraph([("a", "b")]), source).edges(data=True))
     [('a', 'b', {'support': 0.5})]
@@ -192,8 +168,6 @@ def dag_of(nodes: Names, parents: list[int], fixed: list[int] | None = None) -> 
     Edges from the parents in the masks `fixed` get the attribute `fixed`. There are no other
     attributes.
 
-    Examples
-    --------
     >>> list(dag_of(["a", "b", "c"], [0, 0, 3], [0, 0, 1]).edges(data=True))
     [('a', 'c', {'fixed': True}), ('b', 'c', {})]
     """
@@ -210,13 +184,8 @@ def dag_of(nodes: Names, parents: list[int], fixed: list[int] | None = None) -> 
 def topological_order(parents: Sequence[int]) -> list[int]:
     """Return the columns, parents before their children; columns that follow a cycle are left out.
 
-    Parameters
-    ----------
-    parents : sequence of int
-        The mask of each column's parents.
+    `parents`: the mask of each column's parents
 
-    Examples
-    --------
     >>> topological_order([0b100, 0b1, 0])
     [2, 0, 1]
     """
@@ -278,23 +247,12 @@ def _replaced(value: Any, old: Any, new: Any) -> Any:
 
 @dataclass(frozen=True)
 class _GraphLists:
-    """A directed graph in lists.
+    """A directed graph in lists."""
 
-    Parameters
-    ----------
-    attributes : dict
-        The attributes of the graph itself.
-    nodes : list of (node, attributes)
-    edges : list of (int, int, attributes)
-        With the numbers of their two nodes.
-    is_frozen : bool
-        Whether it cannot be changed.
-    """
-
-    attributes: dict[str, Any]
+    attributes: dict[str, Any]  # the attributes of the graph itself
     nodes: list[tuple[Hashable, dict[str, Any]]]
-    edges: list[tuple[int, int, dict[str, Any]]]
-    is_frozen: bool
+    edges: list[tuple[int, int, dict[str, Any]]]  # with the numbers of their two nodes
+    is_frozen: bool  # whether it cannot be changed
 
     @classmethod
     def from_graph(cls, graph: nx.DiGraph) -> Self:
@@ -315,46 +273,28 @@ class _GraphLists:
 
 @dataclass(frozen=True)
 class LinearModel:
-    """A network of m nodes and its parameters, in node order.
-
-    Parameters
-    ----------
-    nodes : list of m hashables
-    parents : list of m int
-        The masks of each node's parents.
-    coef : ndarray of shape (m, m)
-        ``coef[i, j]`` is the weight of the edge i -> j, or 0 without an edge.
-    intercept, mean, noise_variance : ndarray of shape (m,)
-        The mean is kept beside the intercepts, because differences from it keep all digits
-        when it is far from 0.
-    fixed : list of m int
-        The masks of the parents whose edges are known to have this direction.
-    exogenous : tuple of int
-        The numbers of the nodes that are not modelled: their mean and variance only describe some
-        table.
-    before : LinearModel, optional
-        The model before nodes were set by `do`.
-    """
+    """A network of m nodes and its parameters, in node order."""
 
     nodes: list[Hashable]
-    parents: list[int]
-    coef: Floats
+    parents: list[int]  # the masks of each node's parents
+    coef: Floats  # (m, m): ``coef[i, j]`` is the weight of the edge i -> j, or 0 without an edge
+    # (m,): the mean is kept beside the intercepts, because differences from it keep all digits when
+    # it is far from 0
     intercept: Floats
     mean: Floats
     noise_variance: Floats
-    fixed: list[int]
+    fixed: list[int]  # the masks of the parents whose edges are known to have this direction
+    # the numbers of the nodes that are not modelled: their mean and variance only describe some
+    # table
     exogenous: tuple[int, ...] = ()
-    before: Any = None
+    before: Any = None  # the model before nodes were set by `do`
 
     @classmethod
     def from_dag(cls, dag: nx.DiGraph) -> Self:
         """Read the parameters from the attributes of an acyclic graph.
 
-        Raises
-        ------
-        ValueError
-            Naming the node or the edge: if an attribute is missing or not a finite number, or a
-            variance is negative.
+        Raises ValueError, naming the node or the edge: if an attribute is missing or not a finite
+        number, or a variance is negative.
         """
         nodes = list(dag)
         number = {node: v for v, node in enumerate(nodes)}
@@ -429,10 +369,7 @@ def parameter_graph(dag: nx.DiGraph) -> nx.DiGraph:
 
     Its memory grows with the number of edges, while a LinearModel has a matrix.
 
-    Raises
-    ------
-    ValueError
-        As `LinearModel.from_dag`.
+    Raises ValueError, as `LinearModel.from_dag`.
     """
     copy = dag_of(list(dag), parent_masks(dag), fixed_parent_masks(dag))
     copy.add_nodes_from(exogenous_nodes(dag), exogenous=True)

@@ -47,22 +47,14 @@ IsOver = Callable[[], bool]  # tells whether to end early
 class Progress:
     """Counts the work that is done and tells listeners about it.
 
-    Parameters
-    ----------
-    work : float, optional
-        The amount of work in all, in any unit; nothing is told of percents until it is known.
-    listeners : sequence of callable
-        Each is called as ``listener(percent, seconds_left, note)`` whenever another percent
-        of the work is done, or there is a note. An exception that it raises ends the computation.
-    has_notes : bool
-        Whether notes are passed on. Notes of simultaneous computations would be mixed up.
-    deadline : float
-        When the computation must end, by ``time.monotonic()``.
+    `work`: the amount of work in all, in any unit; nothing is told of percents until it is known
+    `listeners`: each is called as ``listener(percent, seconds_left, note)`` whenever another
+        percent of the work is done, or there is a note. An exception that it raises ends the
+        computation.
+    `has_notes`: whether notes are passed on. Notes of simultaneous computations would be mixed up.
+    `deadline`: when the computation must end, by ``time.monotonic()``
 
-    Attributes
-    ----------
-    error : BaseException or None
-        The first error that was passed to `stop`.
+    `error`: the first error that was passed to `stop`
     """
 
     def __init__(
@@ -95,10 +87,7 @@ class Progress:
     def advance(self, work: float) -> None:
         """Add work that is done. Any thread may call this.
 
-        Raises
-        ------
-        StoppedError
-            If `stop` was called, or the deadline has passed.
+        Raises StoppedError if `stop` was called, or the deadline has passed.
         """
         with self._lock:
             if self.error is not None or time.monotonic() >= self._deadline:
@@ -163,8 +152,6 @@ def say(line: str, file: TextIO | None = None) -> None:
 def duration(seconds: float) -> str:
     """Return a duration as text.
 
-    Examples
-    --------
     >>> duration(0.21), duration(75), duration(7322)
     ('0.2 s', '1 min 15 s', '2 h 2 min')
     """
@@ -206,12 +193,8 @@ class Threads:
     that have not begun are dropped and the others awaited, so that no thread writes to memory that
     its owner has given up.
 
-    Parameters
-    ----------
-    n_jobs : int or None
-        Number of threads, by joblib's rules.
-    n_columns : int, optional
-        With few columns everything is done in the calling thread.
+    `n_jobs`: number of threads, by joblib's rules
+    `n_columns`: with few columns everything is done in the calling thread
     """
 
     def __init__(self, n_jobs: int | None, n_columns: int | None = None) -> None:
@@ -377,19 +360,11 @@ def _within_process_limits() -> float:
 def require_memory(n_bytes: int, purpose: str, remedy: str = "leave out columns") -> None:
     """Raise, before anything is allocated, if something needs more memory than is available.
 
-    Parameters
-    ----------
-    n_bytes : int
-        How much it needs.
-    purpose : str
-        What needs it: the subject of the error's sentence.
-    remedy : str
-        What the user can do.
+    `n_bytes`: how much it needs
+    `purpose`: what needs it: the subject of the error's sentence
+    `remedy`: what the user can do
 
-    Raises
-    ------
-    ValueError
-        If more is needed than available; the message has both amounts and the remedy.
+    Raises ValueError if more is needed than available; the message has both amounts and the remedy.
     """
     if n_bytes <= _TRIFLE:
         return
@@ -423,60 +398,33 @@ def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 class Workers(NamedTuple):
-    """The workers of a cluster.
+    """The workers of a cluster."""
 
-    Parameters
-    ----------
-    client : distributed.Client
-        What tasks are given to.
-    n_workers : int
-    n_bytes : int
-        How much memory the smallest worker may take.
-    """
-
-    client: Any
+    client: Any  # distributed.Client; what tasks are given to
     n_workers: int
-    n_bytes: int
+    n_bytes: int  # how much memory the smallest worker may take
 
 
 @dataclass(frozen=True)
 class Resources:
-    """Memory, threads and time that a computation may take, and who is told of its progress.
+    """Memory, threads and time that a computation may take, and who is told of its progress."""
 
-    Parameters
-    ----------
-    available : int
-        Bytes of memory, in addition to those already taken.
-    allowed : int or None
-        Bytes that the user allows for all tables of the computation.
-    n_jobs : int or None
-        Number of threads, by joblib's rules. It does not change a bit of any result.
-    scratch : str or None
-        A folder that a search may use if memory is not enough.
-    cluster : Workers or None
-        If given, a search through all families uses the workers' memory instead of this machine's.
-    time_limit : float or None
-        In seconds, for one network: all groups of columns together; or for Markov chains. Dynamic
-        programs and sums ignore it.
-    ends_on_interrupt : bool
-        Whether Ctrl-C, if there is a time limit, ends the search with the best network so far.
-    progress : Progress
-    announce : callable or None
-        Called with a plan in words before its work begins.
-    deadline : float
-        When a search must end, by ``time.monotonic()``; see `from_now`.
-    """
-
-    available: int
-    allowed: int | None = None
+    available: int  # bytes of memory, in addition to those already taken
+    allowed: int | None = None  # bytes that the user allows for all tables of the computation
+    # number of threads, by joblib's rules. It does not change a bit of any result.
     n_jobs: int | None = None
-    scratch: str | None = None
+    scratch: str | None = None  # a folder that a search may use if memory is not enough
+    # if given, a search through all families uses the workers' memory instead of this machine's
     cluster: Workers | None = None
+    # in seconds, for one network: all groups of columns together; or for Markov chains. Dynamic
+    # programs and sums ignore it.
     time_limit: float | None = None
+    # whether Ctrl-C, if there is a time limit, ends the search with the best network so far
     ends_on_interrupt: bool = False
     progress: Progress = field(default_factory=Progress)
+    # called with a plan in words before its work begins
     announce: Callable[[str], None] | None = None
-    deadline: float = math.inf
+    deadline: float = math.inf  # when a search must end, by ``time.monotonic()``; see `from_now`
 
     # Memory
 

@@ -32,8 +32,6 @@ from skbn._core.vectors import larger, load, store, without_bit_0, without_bit_1
 def mask_of(members: Iterable[int]) -> int:
     """Return the mask of a set of column indices.
 
-    Examples
-    --------
     >>> mask_of([0, 3])
     9
     """
@@ -56,8 +54,6 @@ def bits_of_rows(rows: ShortIntegers, m: int) -> npt.NDArray[np.uint64]:
 def members_of(mask: int) -> list[int]:
     """Return the column indices of a mask, ascending.
 
-    Examples
-    --------
     >>> members_of(9)
     [0, 3]
     """
@@ -73,8 +69,6 @@ def members_of(mask: int) -> list[int]:
 def renumbered(masks: Iterable[int], numbers: Sequence[int] | Mapping[int, int]) -> list[int]:
     """Return masks of the same columns by other numbers.
 
-    Examples
-    --------
     >>> renumbered([9, 2], [1, 2, 3, 0])
     [3, 4]
     """
@@ -92,8 +86,6 @@ def renumbered(masks: Iterable[int], numbers: Sequence[int] | Mapping[int, int])
 def bits_of(masks: Sequence[int], m: int) -> Booleans:
     """Return the bits of masks of m columns as booleans, one row for each mask.
 
-    Examples
-    --------
     >>> bits_of([5], 4).tolist()
     [[True, False, True, False]]
     """
@@ -106,13 +98,9 @@ def bits_of(masks: Sequence[int], m: int) -> Booleans:
 def parents_of_masks(masks: npt.NDArray[Any]) -> Booleans:
     """Return at [i, x, z] whether z is in the mask of x, for masks of m columns by network.
 
-    Parameters
-    ----------
-    masks : ndarray of shape (n, m), int or object
+    `masks`: (n, m)
 
-    Returns
-    -------
-    is_parent : ndarray of shape (n, m, m), bool
+    Returns `is_parent`: (n, m, m).
     """
     n, m = masks.shape
     return bits_of(masks.ravel().tolist(), m).reshape(n, m, m)
@@ -121,8 +109,6 @@ def parents_of_masks(masks: npt.NDArray[Any]) -> Booleans:
 def subsets_of(mask: int) -> list[int]:
     """Return all subsets of a mask, the largest number first.
 
-    Examples
-    --------
     >>> subsets_of(9)
     [9, 8, 1, 0]
     """
@@ -135,8 +121,6 @@ def subsets_of(mask: int) -> list[int]:
 def submasks_by_size(n_bits: int) -> list[Integers]:
     """Return all masks of `n_bits` bits, grouped by their number of members.
 
-    Examples
-    --------
     >>> [group.tolist() for group in submasks_by_size(2)]
     [[0], [1, 2], [3]]
     """
@@ -193,13 +177,6 @@ def least_over_subsets(costs, end):
 class SmallSubsets:
     """The sets of at most `most` out of n columns, numbered.
 
-    Parameters
-    ----------
-    n : int
-    most : int
-
-    Examples
-    --------
     >>> pairs = SmallSubsets(4, 2)
     >>> pairs.n_sets, pairs.index([0, 3]), pairs.members(8)
     (11, 8, [0, 3])
@@ -280,12 +257,8 @@ _LAST_CACHE_BITS = 18
 def max_zeta(table, first_bit, last_bit):
     """Turn the entries of `table` into maxima over subsets, in place.
 
-    Parameters
-    ----------
-    table : contiguous ndarray of float64, its length a multiple of 2**last_bit
-    first_bit, last_bit : int
-        The bits are `first_bit`, ..., `last_bit - 1`. Kernels pass ``np.int64(0)``, since for a
-        literal 0 numba would compile all this again.
+    `first_bit`, `last_bit`: the bits are `first_bit`, ..., `last_bit - 1`. Kernels pass
+        ``np.int64(0)``, since for a literal 0 numba would compile all this again.
     """
     zeta_transform(table, first_bit, last_bit, larger, max_within_vector, None)
 
@@ -302,17 +275,10 @@ def max_within_vector(x, wide):
 def zeta_transform(table, first_bit, last_bit, join, join_within_vector, wide):
     """Transform `table` in place over the bits `first_bit`, ..., `last_bit - 1`.
 
-    Parameters
-    ----------
-    table : contiguous ndarray of float64 or int64, its length a multiple of 2**last_bit
-    first_bit, last_bit : int
-    join : function of two entries, or of two vectors, and `wide`
-        Associative and commutative.
-    join_within_vector : function of a vector and `wide`
-        Transforms the four entries of one vector over their two bits. A maximum may join an entry
-        with itself, which takes fewer instructions; a sum may not.
-    wide : WideFormat or None
-        The format of extended floats, for joins that need it.
+    `join`: associative and commutative
+    `join_within_vector`: transforms the four entries of one vector over their two bits. A maximum
+        may join an entry with itself, which takes fewer instructions; a sum may not.
+    `wide`: the format of extended floats, for joins that need it
     """
     for cached_bits in (_FIRST_CACHE_BITS, _LAST_CACHE_BITS, 63):
         next_bit = min(last_bit, max(cached_bits, first_bit))

@@ -24,8 +24,6 @@ _MOST_CHARACTERS_IN_ALL = 400
 def readable_count(n: int) -> str:
     """Return a count with commas between thousands, or two digits of it if it is very large.
 
-    Examples
-    --------
     >>> readable_count(53248), readable_count(2**100)
     ('53,248', '1.3e+30')
     """
@@ -36,8 +34,6 @@ def readable_count(n: int) -> str:
 def readable_size(n_bytes: int, n_decimals: int = 1) -> str:
     """Return a number of bytes in a suitable unit, a power of 1000.
 
-    Examples
-    --------
     >>> readable_size(64), readable_size(8 * 2**13), readable_size(8 * 2**30)
     ('64 B', '65.5 kB', '8.6 GB')
     """
@@ -56,8 +52,6 @@ def bytes_of(size: str) -> int | None:
 
     Units of three letters are powers of 1024.
 
-    Examples
-    --------
     >>> bytes_of("2GB"), bytes_of("1.5 GiB"), bytes_of("500 mb"), bytes_of("2 wells")
     (2000000000, 1610612736, 500000000, None)
     """
@@ -71,8 +65,6 @@ def bytes_of(size: str) -> int | None:
 def readable_sizes(one: int, other: int) -> tuple[str, str]:
     """Return two numbers of bytes with enough decimals to tell them apart.
 
-    Examples
-    --------
     >>> readable_sizes(2_100_000, 8_400_000), readable_sizes(2_113_536, 2_097_152)
     (('2.1 MB', '8.4 MB'), ('2.11 MB', '2.10 MB'))
     """
@@ -86,8 +78,6 @@ def readable_sizes(one: int, other: int) -> tuple[str, str]:
 def readable_name(name: Hashable) -> str:
     r"""Return a column's name, quoted if it has characters that would break a line.
 
-    Examples
-    --------
     >>> readable_name("hue"), readable_name(3)
     ('hue', '3')
     >>> print(readable_name(chr(10).join(["a", "b"])))
@@ -132,8 +122,6 @@ _plain = _PlainRepr()
 def readable_value(value: Any) -> str:
     """Return a value as errors show it: short, and with plain numbers.
 
-    Examples
-    --------
     >>> print(readable_value(np.float64(0.0)), readable_value([("a", np.int64(3))]))
     0.0 [('a', 3)]
     >>> print(readable_value(np.zeros(2)), readable_value(np.zeros((2, 3))), sep=", ")
@@ -145,8 +133,6 @@ def readable_value(value: Any) -> str:
 def must_be(name: str, expected: str, value: Any) -> str:
     """Return the message of a wrong value, or of a wrong type if it is one.
 
-    Examples
-    --------
     >>> must_be("level", "between 0 and 1", 2), must_be("text", "a string", bytes)
     ('level must be between 0 and 1; got 2.', 'text must be a string; got bytes.')
     """
@@ -157,8 +143,6 @@ def must_be(name: str, expected: str, value: Any) -> str:
 def first_few(items: Iterable[Any]) -> str:
     """Return the first five items, and an ellipsis if there are more.
 
-    Examples
-    --------
     >>> print(first_few(["hue", "ash"]), first_few(range(9)), sep="; ")
     'hue', 'ash'; 0, 1, 2, 3, 4, ...
     """
@@ -169,8 +153,6 @@ def first_few(items: Iterable[Any]) -> str:
 def shortened(text: str, width: int) -> str:
     """Return a text on one line, cut if it is longer than `width`.
 
-    Examples
-    --------
     >>> shortened("one  line", 9), shortened("one line", 7)
     ('one line', 'one ...')
     """
@@ -181,14 +163,6 @@ def shortened(text: str, width: int) -> str:
 def text_table(rows: Sequence[Sequence[str]], alignments: str, header: Sequence[str]) -> str:
     """Return a table in text.
 
-    Parameters
-    ----------
-    rows : sequence of sequences of k str
-    alignments : str of k letters, "l" or "r"
-    header : sequence of k str
-
-    Examples
-    --------
     >>> print(text_table([["a", "1"], ["bc", "10"]], "lr", ["name", "n"]))
     name   n
     a      1

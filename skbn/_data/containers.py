@@ -47,10 +47,7 @@ def is_dask_frame(values: Any) -> bool:
 def check_is_dask_table(X: Any) -> None:
     """Check that an object of dask has rows and columns.
 
-    Raises
-    ------
-    ValueError
-        If it does not have two dimensions, or does not know how many columns it has.
+    Raises ValueError if it does not have two dimensions, or does not know how many columns it has.
     """
     if X.ndim != 2:
         raise ValueError(
@@ -192,15 +189,10 @@ def as_numpy(values: Any, what: str, remedy: str) -> npt.NDArray[Any]:
 def missing_in(column: Any, values: npt.NDArray[Any]) -> Booleans:
     """Return whether each value of a column is missing, whatever its container.
 
-    Parameters
-    ----------
-    column : ndarray, or a column of pandas, polars or pyarrow
-    values : ndarray of shape (n,)
-        The column as numpy reads it. For pyarrow's dictionaries and extension types, numpy alone
-        shows some other value for a null.
+    `column`: ndarray, or a column of pandas, polars or pyarrow
+    `values`: (n,), the column as numpy reads it. For pyarrow's dictionaries and extension types,
+        numpy alone shows some other value for a null.
 
-    Examples
-    --------
     >>> values = np.array(["red", None, float("nan")], dtype=object)
     >>> missing_in(values, values)
     array([False,  True,  True])

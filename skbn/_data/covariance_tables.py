@@ -27,19 +27,11 @@ _MOST_SAMPLES = 2.0**53
 def reject_covariance(columns: Sequence[Any], labels: list[Any], rows: Any, *, named: bool) -> None:
     """Raise if a table is a covariance matrix of its columns, by its labels or by its numbers.
 
-    Parameters
-    ----------
-    columns : sequence of m columns
-    labels : list of m hashables
-    rows : pandas.Index or None
-        The labels of the rows; else the first column may have them.
-    named : bool
-        Whether the labels are strings.
+    `labels`: list of m hashables
+    `rows`: pandas.Index or None; the labels of the rows; else the first column may have them
+    `named`: whether the labels are strings
 
-    Raises
-    ------
-    ValueError
-        If it is symmetric, or a triangle of such a matrix.
+    Raises ValueError if it is symmetric, or a triangle of such a matrix.
     """
     own = rows
     if len(columns[0]) == len(labels) - 1:

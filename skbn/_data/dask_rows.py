@@ -73,18 +73,12 @@ def weight_blocks(sample_weight: Any, X: Any, blocks: Sequence[Any]) -> list[Any
 
     Weights that are in memory have been checked; others are checked when they are computed.
 
-    Parameters
-    ----------
-    sample_weight : array or series of dask, array-like, or None
-        A pandas Series is matched to the rows of a data frame by its labels.
-    X : array or data frame of dask
-    blocks : sequence of dask.delayed objects
-        Those of X.
+    `sample_weight`: array or series of dask, array-like, or None; a pandas Series is matched to the
+        rows of a data frame by its labels
+    `X`: array or data frame of dask
+    `blocks`: those of X
 
-    Raises
-    ------
-    ValueError, TypeError
-        If the weights do not match the rows, as far as that is known.
+    Raises ValueError or TypeError if the weights do not match the rows, as far as that is known.
     """
     if sample_weight is None:
         return [None] * len(blocks)
@@ -160,30 +154,16 @@ def read_summary(
 ) -> tuple[int, Sample]:
     """Summarise the rows of a table of dask, by the scheduler that dask is set to.
 
-    Parameters
-    ----------
-    X : array or data frame of dask, or CovarianceTable
-        The latter is a summary already.
-    sample_weight : array-like, or array or series of dask, of shape (n,), optional
-    numbers : sequence of int, optional
-        The columns to read; by default all.
-    names : sequence of hashables, optional
-        What errors call these columns; by default their labels.
-    is_chunk : bool
-        Whether other rows will be added, so that all weights may be 0.
+    `X`: array or data frame of dask, or CovarianceTable; the latter is a summary already
+    `sample_weight`: array-like, or array or series of dask, of shape (n,)
+    `numbers`: the columns to read; by default all
+    `names`: what errors call these columns; by default their labels
+    `is_chunk`: whether other rows will be added, so that all weights may be 0
 
-    Returns
-    -------
-    n_rows : int
-        Those of weight 0 included.
-    sample : Sample
-        Without rows.
+    Returns `n_rows`: those of weight 0 included; `sample`: without rows.
 
-    Raises
-    ------
-    ValueError, TypeError
-        If a block holds anything but finite numbers, naming column, row and block; if the weights
-        do not match the rows.
+    Raises ValueError or TypeError if a block holds anything but finite numbers, naming column, row
+    and block; if the weights do not match the rows.
     """
     if isinstance(X, CovarianceTable):
         return X.shape[0], X.as_sample(sample_weight, numbers)

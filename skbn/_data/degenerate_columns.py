@@ -27,37 +27,18 @@ class IndependenceCheck:
 
     A residual is too small if it is no larger than the sum of `rounding`, weighted by the
     combination's coefficients, in units of the columns' norms.
-
-    Parameters
-    ----------
-    names : sequence of m str or int
-    scale : ndarray of shape (m,)
-        The columns' norms.
-    rounding : ndarray of shape (m,)
-        The error of a column's residual, in units of its norm.
-    has_prior : bool
-        Whether the rows of a prior are stacked under the columns.
-    factor : ndarray of shape (m, m)
-        That of all columns, of unit norm.
-    largest_family : int
-        How many columns take part in a regression.
-    nodes : Nodes, optional
-        Which columns stand for each node; by default each is one.
-    remedy : str, optional
-        What the error advises, with braces for the columns.
-    weights : (int, float, ndarray of shape (m,)), optional
-        How many rows there are, the sum of their weights, and what `rounding` would be if each row
-        counted once: columns that would do then are not to blame.
     """
 
     names: Names
-    scale: Floats
-    rounding: Floats
-    has_prior: bool
-    factor: Floats
-    largest_family: int
-    nodes: Nodes | None = None
-    remedy: str = "leave out {}."
+    scale: Floats  # (m,): the columns' norms
+    rounding: Floats  # (m,): the error of a column's residual, in units of its norm
+    has_prior: bool  # whether the rows of a prior are stacked under the columns
+    factor: Floats  # (m, m): that of all columns, of unit norm
+    largest_family: int  # how many columns take part in a regression
+    nodes: Nodes | None = None  # which columns stand for each node; by default each is one
+    remedy: str = "leave out {}."  # what the error advises, with braces for the columns
+    # (m,): how many rows there are, the sum of their weights, and what `rounding` would be if each
+    # row counted once: columns that would do then are not to blame
     weights: tuple[int, float, Floats] = (0, 0.0, np.empty(0))
 
     def check(self, factor: Floats, columns: list[int]) -> None:
@@ -109,13 +90,9 @@ def collinear_error(
 ) -> DegenerateColumnsError:
     """Return an error that names columns that are combinations of others.
 
-    Parameters
-    ----------
-    names, columns : sequence
-        What the columns are called, and which of the user's columns they are made of.
-    equations : sequence of str
-    ending : str
-        With braces for the columns to leave out.
+    `names`, `columns`: what the columns are called, and which of the user's columns they are made
+        of
+    `ending`: with braces for the columns to leave out
     """
     error = DegenerateColumnsError("", (), columns)
     is_one = len(equations) == 1

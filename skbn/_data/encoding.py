@@ -23,19 +23,11 @@ _ROUNDING = 1e-12
 def learn_nodes(spec: Any, table: Table, *, may_miss: bool = False) -> Nodes | None:
     """Return the nodes of a table that a user's parameter asks for; None if each column is one.
 
-    Parameters
-    ----------
-    spec : None, "auto", dict or sequence
-        As the parameter `nodes` of a learner.
-    table : Table
-    may_miss : bool
-        Whether values may be missing.
+    `spec`: None, "auto", dict or sequence; as the parameter `nodes` of a learner
+    `may_miss`: whether values may be missing
 
-    Raises
-    ------
-    ValueError, TypeError
-        If `spec` does not go with the columns; if a category has one level, or lacks values that
-        may not be missing.
+    Raises ValueError or TypeError if `spec` does not go with the columns; if a category has one
+    level, or lacks values that may not be missing.
     """
     if spec is None:
         return None
@@ -55,10 +47,7 @@ def category_nodes(names: Sequence[Any], table: Table) -> Nodes | None:
 
     Truth values count as numbers.
 
-    Raises
-    ------
-    ValueError, TypeError
-        If columns are missing, or a category has no levels to tell.
+    Raises ValueError or TypeError if columns are missing, or a category has no levels to tell.
     """
     if table.is_lazy or {*names} <= {*range(len(names))}:
         return None
@@ -119,11 +108,9 @@ def encoded_rows(
     columns that these nodes are made of; `remedy` is as for `numbers_of`. Rows with a level that
     `fit` did not see are added to `unseen`, with a warning, and get the first level.
 
-    Raises
-    ------
-    ValueError, TypeError
-        If columns are missing, or hold values that are not finite numbers; naming the column and
-        the level, if a category has one that was not there when the nodes were learned.
+    Raises ValueError or TypeError if columns are missing, or hold values that are not finite
+    numbers; naming the column and the level, if a category has one that was not there when the
+    nodes were learned.
     """
     names, wanted = nodes.column_names, nodes.labels
     columns = wanted if columns is None else columns

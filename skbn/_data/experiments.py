@@ -18,20 +18,15 @@ from skbn._data.table import Table
 def read_interventions(interventions: Any, sample: Sample, names: list[Any]) -> Booleans:
     """Return whether each node was set in each row, as a new array of shape (n, m).
 
-    Parameters
-    ----------
-    interventions : data frame, array-like of shape (n, m) of bool, or sequence of length n
-        A data frame may lack columns, which were never set then. A sequence has a node, a tuple or
-        list of nodes, or None, for each row. Numbers in all rows are refused: they may count from 0
-        or from 1.
-    sample : Sample
-        The rows.
-    names : list of m str or int
+    `interventions`: data frame, array-like of shape (n, m) of bool, or sequence of length n; a data
+        frame may lack columns, which were never set then. A sequence has a node, a tuple or list of
+        nodes, or None, for each row. Numbers in all rows are refused: they may count from 0 or from
+        1.
+    `sample`: the rows
+    `names`: list of m str or int
 
-    Raises
-    ------
-    ValueError, TypeError
-        If they are not interventions on these nodes in these rows, naming what is wrong.
+    Raises ValueError or TypeError if they are not interventions on these nodes in these rows,
+    naming what is wrong.
     """
     if is_dask(interventions):
         raise TypeError(

@@ -28,20 +28,11 @@ _CRITICAL = -2.86154, -2.8903, -4.234, -40.04
 def rows_of_lags(series: Integers, n_lags: int) -> Integers:
     """Return which row stands for each lag of the rows that have all their lags.
 
-    Parameters
-    ----------
-    series : ndarray of shape (n,), int64
-        The number of the series of each row.
-    n_lags : int
+    `series`: (n,), the number of the series of each row
 
-    Returns
-    -------
-    rows : ndarray of shape (n_lags + 1, k), int64
-        ``rows[0]`` are the rows with at least `n_lags` earlier rows of their series, in their
-        order, and ``rows[lag]`` those that many steps before them.
+    Returns `rows`: (n_lags + 1, k), ``rows[0]`` are the rows with at least `n_lags` earlier rows of
+    their series, in their order, and ``rows[lag]`` those that many steps before them.
 
-    Examples
-    --------
     >>> rows_of_lags(np.array([0, 1, 0, 0, 1]), 1)
     array([[2, 3, 4],
            [0, 2, 1]])
@@ -56,21 +47,12 @@ def rows_of_lags(series: Integers, n_lags: int) -> Integers:
 def rows_before_the_next(series: Integers, parts: Integers, n_lags: int) -> Integers:
     """Return which rows are the lags of the row that would follow each series.
 
-    Parameters
-    ----------
-    series : ndarray of shape (n,), int64
-        The number of the series of each row.
-    parts : ndarray of shape (n,), int64
-        The same, divided at gaps.
-    n_lags : int
+    `series`: (n,), the number of the series of each row
+    `parts`: (n,), the same, divided at gaps
 
-    Returns
-    -------
-    rows : ndarray of shape (n_lags, k), int64
-        From lag 1 on, for the series that end with `n_lags` rows without a gap, by their numbers.
+    Returns `rows`: (n_lags, k), from lag 1 on, for the series that end with `n_lags` rows without a
+    gap, by their numbers.
 
-    Examples
-    --------
     >>> rows_before_the_next(np.array([0, 1, 0, 0, 1]), np.array([0, 1, 0, 0, 1]), 2)
     array([[3, 4],
            [2, 1]])
@@ -84,15 +66,9 @@ def rows_before_the_next(series: Integers, parts: Integers, n_lags: int) -> Inte
 def labels_after(index: Any, last: Any, n: int) -> Any:
     """Return the n labels that go on a pandas index of equal steps, or 1 to n in a list.
 
-    Parameters
-    ----------
-    index : pandas.Index or None
-    last : label
-        The one that they follow.
-    n : int
+    `index`: pandas.Index or None
+    `last`: label; the one that they follow
 
-    Examples
-    --------
     >>> import pandas as pd
     >>> labels_after(pd.period_range("2020Q1", periods=3, freq="Q"), pd.Period("2020Q3"), 2)
     PeriodIndex(['2020Q4', '2021Q1'], dtype='period[Q-DEC]')
@@ -118,23 +94,13 @@ def labels_after(index: Any, last: Any, n: int) -> Any:
 def beside_lags(values: Any, rows: Integers, names: Sequence[Sequence[str]] | None) -> Any:
     """Return columns and their lagged copies, lag by lag from 0 on.
 
-    Parameters
-    ----------
-    values : ndarray, or a data frame of pandas, polars or pyarrow
-    rows : ndarray of shape (n_lags + 1, k)
-        As from `rows_of_lags`.
-    names : sequence of sequences of str, or None
-        What to call the columns of each lag; None for an array.
+    `values`: ndarray, or a data frame of pandas, polars or pyarrow
+    `rows`: (n_lags + 1, k), as from `rows_of_lags`
+    `names`: what to call the columns of each lag; None for an array
 
-    Returns
-    -------
-    table : as values, of shape (k, (n_lags + 1) * m)
-        With the row labels of lag 0.
+    Returns `table`: (k, (n_lags + 1) * m), with the row labels of lag 0.
 
-    Raises
-    ------
-    TypeError
-        If it is another data frame.
+    Raises TypeError if it is another data frame.
     """
     if names is None:
         return np.hstack([values[each] for each in rows])
@@ -176,13 +142,9 @@ def has_unit_root(column: Floats | None, numbers: Integers, parts: Integers) -> 
     The changes are regressed on the last value, the last change and a constant, in each series of
     50 rows or more; not in all together, where means that differ would bias it.
 
-    Parameters
-    ----------
-    column : ndarray of shape (n,) or None
-    numbers : ndarray of shape (n,), int64
-        The series of each row.
-    parts : ndarray of shape (n,), int64
-        The same, divided at gaps.
+    `numbers`: (n,), the series of each row
+    `parts`: (n,), the same, divided at gaps
+    `column`: (n,)
     """
     if column is None or len(column) < _FEWEST_ROWS or len(np.unique(column)) < _FEWEST_VALUES:
         return False
@@ -228,8 +190,6 @@ def as_times(labels: Any) -> Any:
 
     Times are pandas' own, Python's, pyarrow's, or text that has one meaning.
 
-    Examples
-    --------
     >>> import pandas as pd
     >>> as_times(pd.Index(["2020-01-31", "2020-02-29"], dtype=object)).month.tolist()
     [1, 2]
@@ -343,15 +303,10 @@ def one_step_apart(times: Any, same: Booleans) -> Booleans:
     quarters are counted by the calendar, on working days alone if no row is of a weekend, and by
     the clock of the time zone: of these counts, the one with the fewest gaps holds.
 
-    Parameters
-    ----------
-    times : pandas.Index of length n
-        As from `as_times`; series by series, and increasing within each.
-    same : ndarray of shape (n - 1,), bool
-        Whether neighbours belong to the same series. Only these are compared.
+    `times`: pandas.Index of length n; as from `as_times`; series by series, and increasing within
+        each
+    `same`: (n - 1,), whether neighbours belong to the same series. Only these are compared.
 
-    Examples
-    --------
     >>> import pandas as pd
     >>> ends = pd.DatetimeIndex(["2020-01-31", "2020-02-29", "2020-04-30", "2020-05-31"])
     >>> one_step_apart(ends, np.full(3, True)).tolist()

@@ -18,46 +18,23 @@ from skbn._core.subsets import mask_of, members_of
 
 
 class NodeColumn(NamedTuple):
-    """A column of numbers.
+    """A column of numbers."""
 
-    Parameters
-    ----------
-    name : str or int
-        For an indicator, the node and the level: "site=north".
-    source : int
-        The number of the user's column that it is made of.
-    level : object, optional
-        The level that it indicates; None for a column that is taken as it is.
-    """
-
-    name: str | int
-    source: int
-    level: Any = None
+    name: str | int  # for an indicator, the node and the level: "site=north"
+    source: int  # the number of the user's column that it is made of
+    level: Any = None  # the level that it indicates; None for a column that is taken as it is
 
 
 @dataclass(frozen=True)
 class Nodes:
-    """The nodes of a table, and the columns that stand for each.
+    """The nodes of a table, and the columns that stand for each."""
 
-    Parameters
-    ----------
-    names : list of m str or int
-        The nodes, in their order.
-    columns : list of NodeColumn
-        Those of a node stand together; the nodes are in order.
-    widths : list of m int
-        How many columns each node has.
-    levels : dict of node to list
-        All levels of each category, the one without an indicator first.
-    labels : list
-        The labels of the user's columns, or their numbers if they have none.
-    """
-
-    names: list[str | int]
-    columns: list[NodeColumn]
-    widths: list[int]
+    names: list[str | int]  # the nodes, in their order
+    columns: list[NodeColumn]  # those of a node stand together; the nodes are in order
+    widths: list[int]  # how many columns each node has
+    # all levels of each category, the one without an indicator first
     levels: dict[str | int, list[Any]]
-    labels: list[Hashable]
+    labels: list[Hashable]  # the labels of the user's columns, or their numbers if they have none
 
     @classmethod
     def of_single_columns(cls, names: Sequence[Any]) -> Self:

@@ -32,20 +32,11 @@ def in_order_of_rows(values: Any, labels: Any, n_rows: int, parameter: str) -> A
     If the rows have no labels, a Series is taken in its own order, as scikit-learn does: a
     pipeline passes arrays on along with the Series that it was given.
 
-    Parameters
-    ----------
-    values : object
-    labels : pandas.Index, ndarray or None
-        The labels of the rows.
-    n_rows : int
-    parameter : str
-        What errors call the values.
+    `labels`: pandas.Index, ndarray or None; the labels of the rows
+    `parameter`: what errors call the values
 
-    Raises
-    ------
-    ValueError
-        If a Series has other labels than the rows. If the rows have no labels, and those of the
-        Series are the rows' numbers in another order.
+    Raises ValueError if a Series has other labels than the rows. If the rows have no labels, and
+    those of the Series are the rows' numbers in another order.
     """
     if not is_series(values):
         return values
@@ -94,20 +85,12 @@ def _matched(values: Any, labels: Any, parameter: str) -> Any:
 def read_sample_weight(sample_weight: Any, n_rows: int) -> Floats:
     """Return a user's weights as a read-only array of their own.
 
-    Parameters
-    ----------
-    sample_weight : array-like of shape (n_rows,)
-    n_rows : int
+    `sample_weight`: array-like of shape (n_rows,)
 
-    Returns
-    -------
-    weight : ndarray of shape (n_rows,), float64
+    Returns `weight`: (n_rows,).
 
-    Raises
-    ------
-    ValueError, TypeError
-        If they are not `n_rows` finite numbers, none of them negative, naming the row; if
-        their sum is out of range.
+    Raises ValueError or TypeError if they are not `n_rows` finite numbers, none of them negative,
+    naming the row; if their sum is out of range.
     """
     given = _as_array(sample_weight, "sample_weight")
     if given.shape != (n_rows,):
@@ -143,26 +126,15 @@ def read_sample_weight(sample_weight: Any, n_rows: int) -> Floats:
 def read_row_groups(groups: Any, labels: Any, n_rows: int, name: str) -> tuple[Integers, list[Any]]:
     """Return the number of the group of each row, and the groups in order of their first rows.
 
-    Parameters
-    ----------
-    groups : array-like of shape (n_rows,), data frame, pandas.MultiIndex or array of k columns
-        A hashable for each row. Those of a Series go to the rows of the same labels. Of several
+    `groups`: array-like of shape (n_rows,), data frame, pandas.MultiIndex or array of k columns; a
+        hashable for each row. Those of a Series go to the rows of the same labels. Of several
         columns or levels, each combination is a group, named by a tuple.
-    labels : pandas.Index, ndarray or None
-        The labels of the rows.
-    n_rows : int
-    name : str
-        What errors call the groups.
+    `labels`: pandas.Index, ndarray or None; the labels of the rows
+    `name`: what errors call the groups
 
-    Raises
-    ------
-    ValueError
-        If there is not one for each row, or one is missing, naming the row.
-    TypeError
-        If they are a text, a dict or a masked array, or one is not hashable.
+    Raises ValueError if there is not one for each row, or one is missing, naming the row; TypeError
+    if they are a text, a dict or a masked array, or one is not hashable.
 
-    Examples
-    --------
     >>> numbers, groups = read_row_groups(["b", "a", "b"], None, 3, "groups")
     >>> numbers.tolist(), groups
     ([0, 1, 0], ['b', 'a'])
@@ -225,10 +197,7 @@ def without_named(X: Any, labels: list[str], given: Any, parameter: str) -> tupl
 
     Without names the frame and what is given are returned as they are.
 
-    Raises
-    ------
-    ValueError
-        If there is no such column or level, or more than one.
+    Raises ValueError if there is no such column or level, or more than one.
     """
     names = names_in(given, X)
     if not names:
@@ -275,12 +244,8 @@ def _label_columns(groups: Any) -> list[Any] | None:
 def warn_unless_counts(weight: Floats, n_rows: int) -> None:
     """Warn if weights can hardly be how often each row counts.
 
-    Parameters
-    ----------
-    weight : ndarray, float64
-        The weights of all rows, or their sum.
-    n_rows : int
-        Rows of weight 0 included.
+    `weight`: the weights of all rows, or their sum
+    `n_rows`: rows of weight 0 included
     """
     total = float(weight.sum())
     is_whole = bool((np.abs(weight - np.rint(weight)) <= _ROUNDING * weight).all())

@@ -40,37 +40,21 @@ class Sample:
     mixture of experimental and observational data"). Nodes that were set in the same rows share
     these.
 
-    Parameters
-    ----------
-    rows : ndarray of shape (n, m), float64
-        Finite, or NaN where values are missing. There is no summary of rows with missing values.
-    weight : ndarray of shape (n,), float64, optional
-        How often each row counts; finite and not negative.
-    labels : pandas.Index or ndarray of length n, optional
-        The labels of the table's rows, if it has any.
-    nodes : Nodes, optional
-        Which columns stand for each node; by default each is a node.
-    is_set : ndarray of shape (n, n_nodes), bool, optional
-        Which nodes an experimenter set in each row; by default none.
-    may_miss : bool
-        Whether values may be missing.
+    `rows`: (n, m), finite, or NaN where values are missing. There is no summary of rows with
+        missing values.
+    `weight`: (n,), how often each row counts; finite and not negative
+    `labels`: pandas.Index or ndarray of length n; the labels of the table's rows, if it has any
+    `nodes`: which columns stand for each node; by default each is a node
+    `is_set`: (n, n_nodes), which nodes an experimenter set in each row; by default none
+    `may_miss`: whether values may be missing
 
-    Attributes
-    ----------
-    labels : pandas.Index, ndarray or None
-    nodes : Nodes or None
-    shape : tuple of int
-        Number of rows and of columns.
-    is_complete : bool
-        Whether no value is missing in a row of a positive weight.
-    is_set : ndarray of shape (n, n_nodes), bool, or None
-        None if no node was set, or the rows were not kept.
-    is_experiment : bool
-        Whether nodes were set in some rows.
-    groups : list of RowGroup
-        A group for each set of rows that some nodes share.
-    targets : list of int
-        The masks of the nodes that were set together in some row, each once; none is 0.
+    `labels`: pandas.Index, ndarray or None
+    `shape`: number of rows and of columns
+    `is_complete`: whether no value is missing in a row of a positive weight
+    `is_set`: (n, n_nodes), None if no node was set, or the rows were not kept
+    `is_experiment`: whether nodes were set in some rows
+    `groups`: a group for each set of rows that some nodes share
+    `targets`: the masks of the nodes that were set together in some row, each once; none is 0
     """
 
     def __init__(
@@ -173,11 +157,8 @@ class Sample:
 
         The weights of a Series go to the rows of the same labels.
 
-        Raises
-        ------
-        ValueError, TypeError
-            If they are not weights of these rows, the rows have other weights already, or
-            the rows were not kept.
+        Raises ValueError or TypeError if they are not weights of these rows, the rows have other
+        weights already, or the rows were not kept.
         """
         if sample_weight is None:
             return self
@@ -235,10 +216,7 @@ class Sample:
     def rows(self) -> Floats:
         """The rows, read-only.
 
-        Raises
-        ------
-        TypeError
-            If they were not kept.
+        Raises TypeError if they were not kept.
         """
         if self._rows is None:
             raise TypeError(
@@ -256,10 +234,7 @@ class Sample:
     def summary(self) -> RowSummary:
         """What regressions need to know about the rows.
 
-        Raises
-        ------
-        ValueError
-            If no row has a positive weight.
+        Raises ValueError if no row has a positive weight.
         """
         self._require_weight()
         with one_blas_thread():
@@ -268,10 +243,7 @@ class Sample:
     def mean(self, values: Floats) -> float:
         """Return the weighted mean of a value for each row.
 
-        Raises
-        ------
-        ValueError
-            If no row has a positive weight.
+        Raises ValueError if no row has a positive weight.
         """
         if self.weight is None:
             return float(values.mean())
@@ -299,27 +271,14 @@ class Sample:
 
 
 class RowGroup(NamedTuple):
-    """Nodes, and the rows in which none of them was set.
+    """Nodes, and the rows in which none of them was set."""
 
-    Parameters
-    ----------
-    nodes : list of int
-        All that were set in the same rows.
-    sample : Sample
-        The other rows.
-    """
-
-    nodes: list[int]
-    sample: Sample
+    nodes: list[int]  # all that were set in the same rows
+    sample: Sample  # the other rows
 
 
 class TableMixin(ABC):
-    """Lets numpy and scikit-learn treat an object as the table of its sample's rows.
-
-    Attributes
-    ----------
-    sample : Sample
-    """
+    """Lets numpy and scikit-learn treat an object as the table of its sample's rows."""
 
     @property
     @abstractmethod
@@ -381,33 +340,19 @@ def _chooses_all(chosen: Any) -> bool:
 
 @dataclass(frozen=True)
 class RowSummary:
-    """The number, the means and the scatter of some rows of m columns.
+    """The number, the means and the scatter of some rows of m columns."""
 
-    Parameters
-    ----------
-    n_rows : int
-        Number of rows of a positive weight.
-    n_samples : int or float
-        Sum of their weights.
-    minimum, maximum : ndarray of shape (m,)
-        Infinite if there are no rows.
-    exponent : ndarray of shape (m,), int
-        The mean and the factor are in units of ``2**exponent``, so that no square is out of
-        range.
-    mean, mean_rest : ndarray of shape (m,)
-        The sum of the two is the mean, to more digits than one number holds.
-    factor : ndarray of shape (min(k, m), m)
-        R of the QR decomposition of k rows, which are centred and multiplied by the roots of
-        their weights. Empty if there are no rows.
-    """
-
-    n_rows: int
-    n_samples: float
-    minimum: Floats
+    n_rows: int  # number of rows of a positive weight
+    n_samples: float  # sum of their weights
+    minimum: Floats  # (m,): infinite if there are no rows
     maximum: Floats
+    # (m,): the mean and the factor are in units of ``2**exponent``, so that no square is out of
+    # range
     exponent: npt.NDArray[np.int32]
-    mean: Floats
+    mean: Floats  # (m,): the sum of the two is the mean, to more digits than one number holds
     mean_rest: Floats
+    # (min(k, m), m): R of the QR decomposition of k rows, which are centred and multiplied by the
+    # roots of their weights. Empty if there are no rows.
     factor: Floats
 
     @property
@@ -477,12 +422,9 @@ class RowSummary:
 def summarise(rows: Floats, weight: Floats | None = None) -> RowSummary:
     """Return the summary of a table's rows.
 
-    Parameters
-    ----------
-    rows : ndarray of shape (n, m), float64
-        Finite. Not modified, nor copied as a whole.
-    weight : ndarray of shape (n,), float64, optional
-        How often each row counts; finite and not negative. Rows of weight 0 are left out.
+    `rows`: (n, m), finite. Not modified, nor copied as a whole.
+    `weight`: (n,), how often each row counts; finite and not negative. Rows of weight 0 are left
+        out.
     """
     m = rows.shape[1]
     infinite, zeros = np.full(m, np.inf), np.zeros(m)
@@ -497,12 +439,8 @@ def summarise(rows: Floats, weight: Floats | None = None) -> RowSummary:
 def centred_blocks(rows: Floats, weight: Floats | None, summary: RowSummary) -> Iterator[Floats]:
     """Yield the rows in pieces, centred and multiplied by the roots of their weights.
 
-    Parameters
-    ----------
-    rows, weight
-        As in `summarise`.
-    summary : RowSummary
-        The summary of these rows, in whose units they are returned.
+    `rows`, `weight`: as in `summarise`
+    `summary`: the summary of these rows, in whose units they are returned
     """
     unit = np.ldexp(1.0, -summary.exponent)
     for block, share in _blocks(rows, weight):

@@ -35,29 +35,17 @@ class Regression(NamedTuple):
 
 @dataclass(frozen=True)
 class SampleStatistics:
-    """All that regressions among a table's columns depend on, as read-only arrays.
+    """All that regressions among a table's columns depend on, as read-only arrays."""
 
-    Parameters
-    ----------
-    n_samples : int or float
-        Number of rows, or the sum of their weights.
-    mean : ndarray of shape (m,)
-    scale : ndarray of shape (m,)
-        The Euclidean norm of each centred column.
-    factor : ndarray of shape (m, m)
-        R of the QR decomposition of the columns, centred and of unit norm, with the rows of
-        a prior stacked under them.
-    independence : IndependenceCheck
-    is_checked : bool
-        Whether all columns together are known to be independent. If not, the columns of
-        each regression are checked when it is computed.
-    """
-
-    n_samples: float
-    mean: Floats
-    scale: Floats
+    n_samples: float  # number of rows, or the sum of their weights
+    mean: Floats  # (m,)
+    scale: Floats  # (m,): the Euclidean norm of each centred column
+    # (m, m): R of the QR decomposition of the columns, centred and of unit norm, with the rows of a
+    # prior stacked under them
     factor: Floats
     independence: degenerate_columns.IndependenceCheck = field(repr=False)
+    # whether all columns together are known to be independent. If not, the columns of each
+    # regression are checked when it is computed.
     is_checked: bool
 
     def __post_init__(self) -> None:
@@ -94,17 +82,10 @@ class SampleStatistics:
     ) -> Iterator[least_squares.FamilyFactors]:
         """Yield the families of a network, with their triangular factors.
 
-        Parameters
-        ----------
-        is_parent : ndarray of shape (m, m), bool
-            Row x has column x's parents.
-        children : sequence of int, optional
-            The children of the families; by default all.
+        `is_parent`: (m, m), row x has column x's parents
+        `children`: the children of the families; by default all
 
-        Raises
-        ------
-        ValueError
-            If the columns of a family are not linearly independent.
+        Raises ValueError if the columns of a family are not linearly independent.
         """
         for families in least_squares.families_of(self.factor, is_parent, children):
             if not self.is_checked:
@@ -128,18 +109,10 @@ class SampleStatistics:
 
 
 class GroupStatistics(NamedTuple):
-    """The statistics of the rows that count for some children.
+    """The statistics of the rows that count for some children."""
 
-    Parameters
-    ----------
-    children : list of int
-        The numbers of their columns.
-    statistics : SampleStatistics
-        The statistics of all columns.
-    """
-
-    children: list[int]
-    statistics: SampleStatistics
+    children: list[int]  # the numbers of their columns
+    statistics: SampleStatistics  # the statistics of all columns
 
 
 Groups = Sequence[GroupStatistics]  # whose children are all columns
@@ -157,31 +130,19 @@ def sample_statistics(
 ) -> SampleStatistics:
     """Compute the statistics of some rows, if their columns determine all regressions.
 
-    Parameters
-    ----------
-    summary : RowSummary
-    names : sequence of m str or int
-        The columns' names in errors.
-    prior : Prior, optional
-        Its rows are stacked under the table's. Then there may be any number of rows, and
+    `names`: the columns' names in errors
+    `prior`: its rows are stacked under the table's. Then there may be any number of rows, and
         constant and dependent columns.
-    largest_family : int, optional
-        How many columns take part in a regression, the child included; by default all.
-    sensitivity : float, optional
-        By how much a relative error of a residual changes a score; by default n.
-    nodes : Nodes, optional
-        Which columns stand for each node; by default each is one.
-    remedy : str, optional
-        What an error about collinear columns advises, with braces for the columns.
+    `largest_family`: how many columns take part in a regression, the child included; by default all
+    `sensitivity`: by how much a relative error of a residual changes a score; by default n
+    `nodes`: which columns stand for each node; by default each is one
+    `remedy`: what an error about collinear columns advises, with braces for the columns
 
-    Raises
-    ------
-    ValueError
-        If a family has as many columns as there are rows; if a column is constant, or its
-        spread cannot be squared; if a column depends linearly on others, or so nearly that
-        a score may be off by more than `SCORE_ACCURACY`. In each of these cases some
-        family's likelihood is unbounded or unknown. All constant and dependent columns are named
-        by one `DegenerateColumnsError`.
+    Raises ValueError if a family has as many columns as there are rows; if a column is constant, or
+    its spread cannot be squared; if a column depends linearly on others, or so nearly that a score
+    may be off by more than `SCORE_ACCURACY`. In each of these cases some family's likelihood is
+    unbounded or unknown. All constant and dependent columns are named by one
+    `DegenerateColumnsError`.
     """
     n, m = summary.n_samples, summary.n_columns
     largest_family = m if largest_family is None else min(largest_family, m)

@@ -97,14 +97,9 @@ def about_redundance(
 ) -> str:
     """Return what is said of columns that are copies or sums of others, up to their digits.
 
-    Parameters
-    ----------
-    names : sequence of m str or int
-    rows : ndarray of shape (n, m)
-    modelled : set of int
-        The columns that are not exogenous. Each copy or sum is one of them.
-    max_parents : int
-        Sums of more columns do no harm.
+    `modelled`: the columns that are not exogenous. Each copy or sum is one of them.
+    `max_parents`: sums of more columns do no harm
+    `rows`: (n, m)
     """
     rows = rows[~np.isnan(rows).any(axis=1)]
     centred = rows - rows.mean(axis=0)

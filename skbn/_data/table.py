@@ -79,21 +79,12 @@ def _read(value: Any) -> tuple[str, str]:
 def check_is_category(values: list[Any], label: Hashable) -> None:
     """Raise or warn if a column of text, which its dtype does not call a category, holds numbers.
 
-    Parameters
-    ----------
-    values : list of hashables
-        None where they are missing.
-    label : str or int
+    `values`: list of hashables; None where they are missing
 
-    Raises
-    ------
-    ValueError
-        If there are many, and other cells, or numbers that are not whole.
+    Raises ValueError if there are many, and other cells, or numbers that are not whole.
 
-    Warns
-    -----
-    skbn.exceptions.NumericTextWarning
-        If there are many, and all cells are whole numbers, which may be codes.
+    Warns skbn.exceptions.NumericTextWarning if there are many, and all cells are whole numbers,
+    which may be codes.
     """
     counts = Counter(value for value in values if value is not None)
     if len(counts) <= _MOST_OTHERS / 2:
@@ -181,29 +172,16 @@ _NOT_REAL = (
 class Table:
     """A table in any container that scikit-learn accepts, or in one of pyarrow's.
 
-    Parameters
-    ----------
-    X : array-like, data frame, pyarrow.Table, pyarrow.RecordBatch or LocalScores
+    `X`: array-like, data frame, pyarrow.Table, pyarrow.RecordBatch or LocalScores
 
-    Attributes
-    ----------
-    labels : list of m hashables
-        The columns' labels, or their positions if the container has none.
-    names : list of m str, or None
-        The labels if all of them are strings, as in scikit-learn.
-    container : str
-        The name of its type.
-    is_frame : bool
-        Whether it has labels.
+    `labels`: the columns' labels, or their positions if the container has none
+    `names`: the labels if all of them are strings, as in scikit-learn
+    `container`: the name of its type
+    `is_frame`: whether it has labels
 
-    Raises
-    ------
-    TypeError
-        If X is not a table, or holds no values yet; if some labels are strings and others
-        are not.
-    ValueError
-        If X has no columns, or not two dimensions; if a label is given twice; if it is a matrix of
-        correlations or covariances.
+    Raises TypeError if X is not a table, or holds no values yet; if some labels are strings and
+    others are not; ValueError if X has no columns, or not two dimensions; if a label is given
+    twice; if it is a matrix of correlations or covariances.
     """
 
     def __init__(self, X: Any) -> None:
@@ -252,10 +230,7 @@ class Table:
 
         Numbers that are text are left to others.
 
-        Raises
-        ------
-        ValueError
-            Naming the first such column, with a remedy.
+        Raises ValueError, naming the first such column, with a remedy.
         """
         if not self.is_frame and self._values.dtype.kind != "O":
             return
@@ -278,10 +253,7 @@ class Table:
 
         Nodes and constraints would take such columns by position, whatever their labels say.
 
-        Raises
-        ------
-        ValueError
-            If they are neither.
+        Raises ValueError if they are neither.
         """
         labels, numbers = self.labels, list(range(len(self.labels)))
         if self.names is not None or not self.is_frame or {*labels} == {*nodes}:
@@ -311,25 +283,14 @@ class Table:
     ) -> Floats:
         """Return columns as an array of their own.
 
-        Parameters
-        ----------
-        numbers : sequence of k int, optional
-            The columns to read; by default all. Other columns are not checked.
-        names : sequence of k hashables, optional
-            The columns' names in errors; by default their labels.
-        may_miss : bool
-            Whether values may be missing.
+        `numbers`: the columns to read; by default all. Other columns are not checked.
+        `names`: the columns' names in errors; by default their labels
+        `may_miss`: whether values may be missing
 
-        Returns
-        -------
-        rows : ndarray of shape (n, k), float64, C-contiguous
-            Finite, or NaN where values are missing.
+        Returns `rows`: (n, k), finite, or NaN where values are missing.
 
-        Raises
-        ------
-        ValueError, TypeError
-            If a column holds anything but real numbers, or values are missing or infinite;
-            the error names the column.
+        Raises ValueError or TypeError if a column holds anything but real numbers, or values are
+        missing or infinite; the error names the column.
         """
         if containers.is_dask(self._values):
             some = "X.sample(frac=0.1).compute()" if self.is_frame else "X[::10].compute()"
@@ -393,25 +354,13 @@ def read_columns(
 def numbers_of(table: Table, wanted: Names, columns: Names, remedy: str = REMEDY) -> list[int]:
     """Return the numbers of columns, found by name if the names are strings, else by position.
 
-    Parameters
-    ----------
-    table : Table
-        Columns that are not wanted may hold anything.
-    wanted : sequence of k nodes
-        The columns to return, in this order.
-    columns : sequence of nodes
-        The nodes that the columns stand for if they have no names.
-    remedy : str, optional
-        What an error advises if the table has more or fewer columns than that.
+    `table`: columns that are not wanted may hold anything
+    `wanted`: the columns to return, in this order
+    `columns`: the nodes that the columns stand for if they have no names
+    `remedy`: what an error advises if the table has more or fewer columns than that
 
-    Returns
-    -------
-    numbers : list of k int
-
-    Raises
-    ------
-    ValueError
-        Naming the columns, if some are missing, or the labels are not strings, positions or nodes.
+    Raises ValueError, naming the columns, if some are missing, or the labels are not strings,
+    positions or nodes.
     """
     names: list[Any] | None = table.names
     if names is None:

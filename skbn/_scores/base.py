@@ -32,34 +32,17 @@ _MOST_ROWS = 50
 class ScoresSummary:
     """Numbers and names that are known before any score is computed.
 
-    Parameters
-    ----------
-    kind : str
-        The name of the class.
-    n_families : int
-    n_rows : int or None
-        None if there are no rows.
-    columns : sequence of str or int
-        Names, or numbers if there are none.
-    settings : mapping of str to str
-    n_bytes : int
-        Memory that the scores take, or will take.
-    memory_note : str, default=""
-        Text that follows the memory in the table.
-
-    Examples
-    --------
     >>> print(ScoresSummary("Scores", 4, None, ["a", "b"], {}, 48).line())
     <Scores of 4 families, 2 columns, 48 B>
     """
 
-    kind: str
+    kind: str  # the name of the class
     n_families: int
-    n_rows: int | None
-    columns: Names
+    n_rows: int | None  # None if there are no rows
+    columns: Names  # names, or numbers if there are none
     settings: Mapping[str, str]
-    n_bytes: int
-    memory_note: str = ""
+    n_bytes: int  # memory that the scores take, or will take
+    memory_note: str = ""  # text that follows the memory in the table
 
     def line(self) -> str:
         """Return everything except the columns' names, on one line."""
@@ -97,21 +80,11 @@ class ScoresSummary:
 
 
 class ScoredParents(NamedTuple):
-    """A set of parents and the score of a child with them.
+    """A set of parents and the score of a child with them."""
 
-    Parameters
-    ----------
-    parents : list of str or int
-        Columns, by name if they have names.
-    score : float
-        The family's local score, in nats.
-    difference : float
-        The score minus the best parents' score; not positive.
-    """
-
-    parents: list[str | int]
-    score: float
-    difference: float
+    parents: list[str | int]  # columns, by name if they have names
+    score: float  # the family's local score, in nats
+    difference: float  # the score minus the best parents' score; not positive
 
 
 Item = TypeVar("Item")
@@ -145,14 +118,8 @@ class TopParents(_ParentSets[ScoredParents]):
 
     Slices and sums of it are plain lists, since the ranks would not apply to them.
 
-    Parameters
-    ----------
-    child : str or int
-        The column whose parents these are.
-    top : iterable of ScoredParents
+    `child`: the column whose parents these are
 
-    Examples
-    --------
     >>> TopParents("c", [ScoredParents(["a", "b"], -7.5, 0.0), ScoredParents([], -10.0, -2.5)])
     Parents of 'c', best first
     rank   score  difference  parents
@@ -168,30 +135,17 @@ class TopParents(_ParentSets[ScoredParents]):
 
 
 class ProbableParents(NamedTuple):
-    """A set of parents, and how probable it is that these are a child's parents.
+    """A set of parents, and how probable it is that these are a child's parents."""
 
-    Parameters
-    ----------
-    parents : list of str or int
-        Columns, by name if they have names.
-    probability : float
-    """
-
-    parents: list[str | int]
+    parents: list[str | int]  # columns, by name if they have names
     probability: float
 
 
 class ProbableParentSets(_ParentSets[ProbableParents]):
     """A list of sets of parents, the most probable one first.
 
-    Parameters
-    ----------
-    child : str or int
-        The column whose parents these are.
-    parent_sets : iterable of ProbableParents
+    `child`: the column whose parents these are
 
-    Examples
-    --------
     >>> ProbableParentSets("c", [ProbableParents(["a", "b"], 0.9), ProbableParents([], 0.0625)])
     Parents of 'c', most probable first
     probability  parents
@@ -420,14 +374,9 @@ class BaseScores(ABC):
 
         The last row has the term that all scores of a child share, which cancels in comparisons.
 
-        Parameters
-        ----------
-        parents : sequence of m int
-            The masks of each column's parents.
+        `parents`: the masks of each column's parents
 
-        Returns
-        -------
-        terms : ndarray of shape (k, m), float64, nats
+        Returns `terms`: (k, m).
         """
 
     def to_jkl(self, path: str | os.PathLike[str]) -> None:

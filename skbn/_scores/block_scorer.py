@@ -52,16 +52,10 @@ class BlockScorer(FamilyScorer):
     Sets of nodes have values of F in place of log-determinants, so that `tables` only take a
     difference. F leaves out what is in `score_offsets`.
 
-    Parameters
-    ----------
-    sample, nodes, criterion, penalty, max_parents, n_jobs
-        As for `FamilyScorer`.
+    `sample`, `nodes`, `criterion`, `penalty`, `max_parents`, `n_jobs`: as for `FamilyScorer`
 
-    Attributes
-    ----------
-    nodes : Nodes
-        With the columns that are independent within their node in these rows: a level without rows,
-        for example, has no indicator.
+    `nodes`: with the columns that are independent within their node in these rows: a level without
+        rows, for example, has no indicator
     """
 
     why_listed = "of nodes of several columns"
@@ -336,10 +330,8 @@ def independent_columns(
     A column that is a combination of those before it is left out. Indicators are so if the level
     without one has no rows; then the first level with rows takes its place.
 
-    Raises
-    ------
-    DegenerateColumnsError
-        Naming the nodes of several columns that do not vary, and what else is degenerate.
+    Raises DegenerateColumnsError, naming the nodes of several columns that do not vary, and what
+    else is degenerate.
     """
     kept: list[int] = []
     levels = {name: [*own] for name, own in nodes.levels.items()}

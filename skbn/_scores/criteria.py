@@ -46,10 +46,7 @@ _LARGEST_MEAN = 1e150
 def read_penalty(penalty: Any) -> float:
     """Return a penalty as a number.
 
-    Raises
-    ------
-    ValueError
-        If it is no finite number, or negative.
+    Raises ValueError if it is no finite number, or negative.
     """
     is_number = isinstance(penalty, Real) and not isinstance(penalty, bool | np.bool_)
     if not (is_number and 0 <= penalty <= LARGEST_PENALTY):
@@ -96,12 +93,8 @@ def check_prior_mean(nu: Any, m: int) -> Floats:
 def check_prior(prior: Any, what: str, m: int) -> Prior | None:
     """Return a criterion's prior for m columns with arrays of its own.
 
-    Raises
-    ------
-    TypeError
-        If it is no `Prior`.
-    ValueError
-        If its arrays do not hold finite numbers for the columns.
+    Raises TypeError if it is no `Prior`; ValueError if its arrays do not hold finite numbers for
+    the columns.
     """
     if prior is None:
         return None
@@ -117,11 +110,8 @@ def check_prior(prior: Any, what: str, m: int) -> Prior | None:
 def check_tables(tables: Any, name: str, n_samples: float, m: int, max_parents: int) -> Floats:
     """Return the tables of the criterion of this name with -inf in c beyond `max_parents`.
 
-    Raises
-    ------
-    ValueError
-        If they have another shape or hold NaN; if float64 cannot tell families apart to
-        `SCORE_ACCURACY`.
+    Raises ValueError if they have another shape or hold NaN; if float64 cannot tell families apart
+    to `SCORE_ACCURACY`.
     """
     what = f"{name}.tables({n_samples:.10g}, {m})"
     tables = check_numbers(tables, (3, m), what)

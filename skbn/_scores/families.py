@@ -46,19 +46,11 @@ from skbn._regressions.small_walk import (
 def score_families(child, required, candidates, most, log_det, tables, binomials, starts, scores):
     """Set `scores` to the local scores of all families of the child.
 
-    Parameters
-    ----------
-    child : int
-    required, candidates : ndarray of int64
-        Ascending, with no column in common.
-    most : int
-        How many candidates may be parents.
-    log_det : ndarray, float64
-        The log-determinants of small sets of columns.
-    tables : ndarray of shape (3, m), float64
-    binomials, starts : ndarray of int64
-        Those of the `SmallSubsets` that `log_det` has.
-    scores : ndarray, float64
+    `required`, `candidates`: ascending, with no column in common
+    `most`: how many candidates may be parents
+    `log_det`: the log-determinants of small sets of columns
+    `binomials`, `starts`: those of the `SmallSubsets` that `log_det` has
+    `tables`: (3, m)
     """
     chosen = np.empty(most + 1, dtype=np.int64)
     parents = np.empty(most + required.size + 1, dtype=np.int64)
@@ -83,14 +75,8 @@ def score_families(child, required, candidates, most, log_det, tables, binomials
 def keep_undominated(scores, n, most, binomials, starts, keep):
     """Set `keep` to whether the score of a set exceeds those of all its subsets.
 
-    Parameters
-    ----------
-    scores : ndarray, float64
-        One for each set of at most `most` out of n candidates. Not NaN.
-    n, most : int
-    binomials, starts : ndarray of int64
-        Those of the `SmallSubsets` that `scores` has.
-    keep : ndarray of bool
+    `scores`: one for each set of at most `most` out of n candidates. Not NaN.
+    `binomials`, `starts`: those of the `SmallSubsets` that `scores` has
     """
     best = scores.copy()  # the best score of a set and its subsets
     chosen = np.empty(most + 1, dtype=np.int64)
@@ -140,20 +126,12 @@ def list_families(required, candidates, most, keep, members):
 def first_suspect(log_det, size, binomials, starts, offsets, threshold, first, begin, end):
     """Return the first set of this size in which a column nearly depends on others, or -1.
 
-    Parameters
-    ----------
-    log_det : ndarray, float64
-    size : int
-    binomials, starts : ndarray of int64
-        Those of the `SmallSubsets` that `log_det` has.
-    offsets : ndarray of shape (n,), float64
-        What each column's unit adds to the log-determinants.
-    threshold : float
-        The smallest logarithm of the square of a residual, for columns of norm 1.
-    first : ndarray of shape (size,), int64
-        The set to begin with. It is set to the one that was found, or the one after the last.
-    begin, end : int
-        The index of `first`, and the index one past the last set.
+    `binomials`, `starts`: those of the `SmallSubsets` that `log_det` has
+    `offsets`: (n,), what each column's unit adds to the log-determinants
+    `threshold`: the smallest logarithm of the square of a residual, for columns of norm 1
+    `first`: (size,), the set to begin with. It is set to the one that was found, or the one after
+        the last.
+    `begin`, `end`: the index of `first`, and the index one past the last set
     """
     fewer = np.empty(size, dtype=np.int64)
     for i in range(begin, end):
@@ -215,32 +193,17 @@ class SetValues(NamedTuple):
 
 
 class Families(ABC):
-    """Which families of m columns have scores: what the planner of a search asks.
+    """Which families of m columns have scores: what the planner of a search asks."""
 
-    Attributes
-    ----------
-    m : int
-        Number of columns.
-    max_parents : int
-        The largest number of parents.
-    are_listed : bool
-        Whether they are few enough to visit one by one.
-    are_given : bool
-        Whether they were listed by the user, so that the scores may rule out any others.
-    work : int
-        About how long it takes to compute what their scores need, in units of one local score.
-    kernels : tuple of kernel
-        The kernels that compute it.
-    numbers_while_listed : int
-        How many numbers are in memory while the families of a child are listed.
-    """
-
-    m: int
-    max_parents: int
-    are_listed: ClassVar[bool] = True
+    m: int  # number of columns
+    max_parents: int  # the largest number of parents
+    are_listed: ClassVar[bool] = True  # whether they are few enough to visit one by one
+    # whether they were listed by the user, so that the scores may rule out any others
     are_given: ClassVar[bool] = False
+    # about how long it takes to compute what their scores need, in units of one local score
     work: int = 0
-    kernels: ClassVar[tuple[Any, ...]] = ()
+    kernels: ClassVar[tuple[Any, ...]] = ()  # the kernels that compute it
+    # how many numbers are in memory while the families of a child are listed
     numbers_while_listed: int = 0
 
     @abstractmethod
@@ -251,12 +214,7 @@ class Families(ABC):
 class GivenFamilies(Families):
     """Families that a user has listed with their scores.
 
-    Parameters
-    ----------
-    m : int
-    n_families : int
-        Summed over the lists of all columns.
-    max_parents : int
+    `n_families`: summed over the lists of all columns
     """
 
     are_given = True
@@ -278,12 +236,7 @@ _PIECE = 1 << 21
 
 
 class AllFamilies(Families):
-    """All families of m columns.
-
-    Parameters
-    ----------
-    m : int
-    """
+    """All families of m columns."""
 
     are_listed = False
     kernels: ClassVar[tuple[Any, ...]] = (walk_seeds,)
@@ -339,13 +292,7 @@ class AllFamilies(Families):
 
 
 class SmallFamilies(Families):
-    """The families of m columns with at most `max_parents` parents.
-
-    Parameters
-    ----------
-    m : int
-    max_parents : int
-    """
+    """The families of m columns with at most `max_parents` parents."""
 
     kernels: ClassVar[tuple[Any, ...]] = (add_singles, walk_small_sets, *kernels_of(__name__))
 
@@ -378,10 +325,7 @@ class SmallFamilies(Families):
     ) -> Iterator[list[int]]:
         """Yield the columns of the largest families in which one nearly depends on the others.
 
-        Parameters
-        ----------
-        threshold : float
-            The smallest residual of a column of norm 1.
+        `threshold`: the smallest residual of a column of norm 1
         """
         subsets = self.subsets
         members = np.arange(subsets.most)

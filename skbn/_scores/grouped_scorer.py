@@ -42,34 +42,20 @@ def sum_of_scorers(parts: Sequence[FamilyScorer]) -> FamilyScorer:
 
 
 class TableGroup(NamedTuple):
-    """Nodes with rows that count for them, in a table.
-
-    Parameters
-    ----------
-    nodes : list of int
-    scorer : FamilyScorer
-        The scorer of these rows.
-    whole : FamilyScorer
-        The scorer of all rows of the table, which knows its columns.
-    """
+    """Nodes with rows that count for them, in a table."""
 
     nodes: list[int]
-    scorer: FamilyScorer
-    whole: FamilyScorer
+    scorer: FamilyScorer  # the scorer of these rows
+    whole: FamilyScorer  # the scorer of all rows of the table, which knows its columns
 
 
 class GroupedScorer(FamilyScorer):
     """Scores each family by the groups of rows that count for its child, added up.
 
-    Parameters
-    ----------
-    groups : list of TableGroup
-        With one criterion; each node is in one or more. If it is in several, the criterion is
+    `groups`: with one criterion; each node is in one or more. If it is in several, the criterion is
         score-equivalent.
-    targets : list of int
-        The masks of the nodes that an experimenter set together, each once.
-    sample : Sample, optional
-        All rows, unless they are of several tables.
+    `targets`: the masks of the nodes that an experimenter set together, each once
+    `sample`: all rows, unless they are of several tables
     """
 
     def __init__(
@@ -116,10 +102,8 @@ class GroupedScorer(FamilyScorer):
     def scorers_of(self, child: int) -> list[FamilyScorer]:
         """Return the scorers whose scores of a child's families are added up.
 
-        Raises
-        ------
-        ValueError
-            Naming the child, if its rows are too few or their columns not independent.
+        Raises ValueError, naming the child, if its rows are too few or their columns not
+        independent.
         """
         return [self._checked(i) for i in self._groups_of[child]]
 

@@ -34,11 +34,8 @@ def write_jkl(
 ) -> None:
     """Write the families of each column; the file appears when it is complete.
 
-    Raises
-    ------
-    ValueError
-        If a column's name is empty or contains white space or control characters; if a
-        score is beyond `LARGEST_SCORE`.
+    Raises ValueError if a column's name is empty or contains white space or control characters; if
+    a score is beyond `LARGEST_SCORE`.
     """
     names = [str(column) for column in columns]
     for name in names:
@@ -65,10 +62,7 @@ def write_jkl(
 def read_jkl(path: str | os.PathLike[str]) -> tuple[list[str], list[ScoredParentSets]]:
     """Return the columns' names, and the families of each.
 
-    Raises
-    ------
-    ValueError
-        If the file is not of this format, naming the line.
+    Raises ValueError if the file is not of this format, naming the line.
     """
     with Path(path).open(encoding="utf-8-sig", errors="surrogateescape") as file:
         reader = _Reader(file, path)
@@ -101,12 +95,8 @@ def read_jkl(path: str | os.PathLike[str]) -> tuple[list[str], list[ScoredParent
 class _Reader:
     """Lines of a file, their fields, and errors that name the line.
 
-    Attributes
-    ----------
-    mentions : dict of str to int
-        The names in the order in which they come up first, by which they are numbered.
-    mention_lines : list of int
-        The line in which each comes up first.
+    `mentions`: the names in the order in which they come up first, by which they are numbered
+    `mention_lines`: the line in which each comes up first
     """
 
     def __init__(self, file: IO[str], path: str | os.PathLike[str]) -> None:
@@ -215,8 +205,6 @@ class _Reader:
 def repeated_row(rows: ShortIntegers) -> int | None:
     """Return the number of the first row that equals an earlier one, or None.
 
-    Examples
-    --------
     >>> repeated_row(np.array([[1, 2], [1, 3], [1, 2]], dtype=np.int16))
     2
     """

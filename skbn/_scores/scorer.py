@@ -46,25 +46,12 @@ _FEWER = "make the LocalScores with a smaller max_parents, or leave out columns"
 class FamilyScorer:
     """Scores the families of a sample's columns, and keeps what it has computed.
 
-    Parameters
-    ----------
-    sample : Sample
-    nodes : Nodes
-        Which columns stand for each node; here, each is a node. Their names are for errors and for
-        the labelled parameters of a criterion.
-    criterion : Criterion
-    penalty : float
-    max_parents : int or None
-    n_jobs : int or None
+    `nodes`: which columns stand for each node; here, each is a node. Their names are for errors and
+        for the labelled parameters of a criterion.
 
-    Attributes
-    ----------
-    criterion : Criterion
-        The criterion for these columns, with its labelled parameters in their order.
-    families : AllFamilies or SmallFamilies
-        How the families are numbered, and in what order the log-determinants are.
-    targets : list of int
-        The masks of the nodes that an experimenter set together, each once.
+    `criterion`: the criterion for these columns, with its labelled parameters in their order
+    `families`: how the families are numbered, and in what order the log-determinants are
+    `targets`: the masks of the nodes that an experimenter set together, each once
     """
 
     # Whether the scores of several tables are added up.
@@ -122,14 +109,8 @@ class FamilyScorer:
     def read(self) -> list[ScoredGroup]:
         """Compute the statistics of the rows: what a search needs before it is planned.
 
-        Returns
-        -------
-        row_groups : list of ScoredGroup
-
-        Raises
-        ------
-        ValueError
-            If a regression leaves no residual, or the criterion does not suit the table.
+        Raises ValueError if a regression leaves no residual, or the criterion does not suit the
+        table.
         """
         _ = self.statistics
         return self.row_groups
@@ -390,10 +371,8 @@ class FamilyScorer:
         If these are all columns, in their order, and families of any size are scored, the functions
         are kept, and replace the log-determinants and those of an earlier search.
 
-        Raises
-        ------
-        ValueError
-            If the columns of a family of up to `max_parents` parents depend on each other.
+        Raises ValueError if the columns of a family of up to `max_parents` parents depend on each
+        other.
         """
         if not self.statistics.is_checked:
             # Which looks at each family.
@@ -419,19 +398,10 @@ class FamilyScorer:
     ) -> list[SetFunctions]:
         """Return what the local scores of each child are differences of.
 
-        Parameters
-        ----------
-        columns : list of int
-            The children and then their possible parents, in the order of the masks' bits.
-        children : list of int
-        max_parents : int
-        resources : Resources
-            Their progress is advanced by the work of one walk.
+        `columns`: the children and then their possible parents, in the order of the masks' bits
+        `resources`: their progress is advanced by the work of one walk
 
-        Returns
-        -------
-        functions : list of SetFunctions
-            One for each of `columns`; only those of children are used.
+        Returns `functions`: one for each of `columns`; only those of children are used.
         """
         return [self.set_functions_of(columns, max_parents, resources)] * len(columns)
 
@@ -480,16 +450,11 @@ class FamilyScorer:
     ) -> Floats:
         """Return the terms of each column's local score and, last, `score_offsets`.
 
-        Parameters
-        ----------
-        parents : sequence of m int
-            The masks of each column's parents.
-        children : sequence of int, optional
-            The columns whose terms to compute; by default all. Those of others are arbitrary.
+        `parents`: the masks of each column's parents
+        `children`: the columns whose terms to compute; by default all. Those of others are
+            arbitrary.
 
-        Returns
-        -------
-        terms : ndarray of shape (4, m)
+        Returns `terms`: (4, m).
         """
         is_parent = bits_of(parents, len(parents))
         n = is_parent.sum(axis=1)
@@ -506,18 +471,10 @@ class FamilyScorer:
     def neighbours(self, is_parent: Booleans, children: Integers) -> ScoredNeighbours:
         """Yield the families that differ from a network's by one parent, and their terms.
 
-        Parameters
-        ----------
-        is_parent : ndarray of shape (m, m), bool
-            Row x has node x's parents.
-        children : ndarray of int
-            The children whose families to yield.
+        `is_parent`: (m, m), row x has node x's parents
+        `children`: the children whose families to yield
 
-        Yields
-        ------
-        neighbours : Neighbours
-            For k children, with their units.
-        terms : ndarray of shape (3, k, m)
+        Yields `neighbours`: for k children, with their units; `terms`: (3, k, m).
         """
         m, offsets = len(is_parent), self.offsets
         for found in neighbours(self.statistics.factor, is_parent, children):
@@ -546,19 +503,11 @@ class FamilyScorer:
     def listed(self, limits: Limits, with_dominated: bool = False) -> ScoredParentSets:
         """Return a child's families.
 
-        Parameters
-        ----------
-        limits : Limits
-        with_dominated : bool
-            Whether to return families too that do not score higher than all with fewer of their
-            parents.
+        `with_dominated`: whether to return families too that do not score higher than all with
+            fewer of their parents
 
-        Returns
-        -------
-        parents : ndarray of shape (n_families, width), int16
-            Ascending, rows padded with -1.
-        scores : ndarray of shape (n_families,), float64, nats
-            Without the child's offset.
+        Returns `parents`: (n_families, width), ascending, rows padded with -1; `scores`:
+        (n_families,), without the child's offset.
         """
         return self.families.listed(limits, self._values_of(limits.child), with_dominated)
 
@@ -588,17 +537,10 @@ class FamilyScorer:
 
 
 class ScoredGroup(NamedTuple):
-    """Nodes whose families are scored by the same rows.
-
-    Parameters
-    ----------
-    nodes : list of int
-    scorer : FamilyScorer
-        It knows all nodes: any of them may be parents.
-    """
+    """Nodes whose families are scored by the same rows."""
 
     nodes: list[int]
-    scorer: FamilyScorer
+    scorer: FamilyScorer  # it knows all nodes: any of them may be parents
 
 
 class SearchedSets(NamedTuple):
