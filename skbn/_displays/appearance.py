@@ -171,26 +171,17 @@ _ROUNDING = 1e-9  # a probability may exceed 1 by this, because sums of many sha
 
 
 class Strengths(NamedTuple):
-    """How strong a network's edges are.
+    """How strong a network's edges are."""
 
-    Parameters
-    ----------
-    weights : dict of edge to float
-        Each edge's weight, scaled by the standard deviations that the network implies. Empty
-        for a graph without parameters; edges whose parent does not vary are left out.
-    held : set of nodes
-        The nodes that do not vary, because `do` holds them at a value.
-    """
-
+    # each edge's weight, scaled by the standard deviations that the network implies. Empty for a
+    # graph without parameters; edges whose parent does not vary are left out.
     weights: dict[Edge, float]
-    held: set[Hashable]
+    held: set[Hashable]  # the nodes that do not vary, because `do` holds them at a value
 
 
 def readable_weight(weight: float) -> str:
     """Return a standardised weight to two decimals, and zero without a sign.
 
-    Examples
-    --------
     >>> readable_weight(-0.126), readable_weight(-0.001)
     ('-0.13', '0.00')
     """
@@ -200,11 +191,8 @@ def readable_weight(weight: float) -> str:
 def strengths_of(dag: nx.DiGraph) -> Strengths:
     """Return how strong a network's edges are.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is missing, not a finite number or a negative variance, or if a mean or
-        a variance is out of float64's range.
+    Raises ValueError if a parameter is missing, not a finite number or a negative variance, or if a
+    mean or a variance is out of float64's range.
     """
     if not is_parametrised(dag):  # with nodes of several columns, some edges have weights
         known = dag.edges(data="standardised_weight")
@@ -221,8 +209,6 @@ def strengths_of(dag: nx.DiGraph) -> Strengths:
 def readable_probability(probability: float) -> str:
     """Return a probability to two decimals.
 
-    Examples
-    --------
     >>> readable_probability(0.8749), readable_probability(0.996)
     ('0.87', '1.00')
     """
@@ -244,8 +230,6 @@ def shares_of(graph: nx.DiGraph, attribute: str) -> dict[Edge, Any]:
 def pair_texts(graph: nx.DiGraph) -> dict[Edge, str]:
     """Return how surely pairs are joined, where that is known, and whether either way is likely.
 
-    Examples
-    --------
     >>> pair_texts(nx.DiGraph([("a", "b", {"support": 0.4, "strength": 0.79})]))
     {('a', 'b'): '0.79, either way'}
     """
@@ -261,18 +245,10 @@ def pair_texts(graph: nx.DiGraph) -> dict[Edge, str]:
 
 
 class Confidence(NamedTuple):
-    """How sure each edge is.
+    """How sure each edge is."""
 
-    Parameters
-    ----------
-    name : str
-        What the numbers are: "posterior probability" or "bootstrap support".
-    values : dict of edge to float
-        From 0 to 1; empty if nothing is known.
-    """
-
-    name: str
-    values: dict[Edge, float]
+    name: str  # what the numbers are: "posterior probability" or "bootstrap support"
+    values: dict[Edge, float]  # from 0 to 1; empty if nothing is known
 
 
 def confidence_in(graph: nx.DiGraph) -> Confidence:
@@ -280,13 +256,8 @@ def confidence_in(graph: nx.DiGraph) -> Confidence:
 
     Where it is known how surely pairs are joined, that is returned.
 
-    Raises
-    ------
-    ValueError
-        If only some edges have it, or if it is not a number from 0 to 1.
+    Raises ValueError if only some edges have it, or if it is not a number from 0 to 1.
 
-    Examples
-    --------
     >>> confidence_in(nx.DiGraph([("a", "b", {"support": 0.5})]))
     Confidence(name='bootstrap support', values={('a', 'b'): 0.5})
     """
@@ -307,18 +278,12 @@ def confidence_in(graph: nx.DiGraph) -> Confidence:
 def probability_array(probabilities: Any, names: Names | None) -> tuple[Floats, list[Any]]:
     """Return the probabilities of the edges i -> j, with NaN on the diagonal, and the names.
 
-    Parameters
-    ----------
-    probabilities : array-like of shape (m, m) or data frame
-        A data frame names its columns, and its rows in any order.
-    names : sequence of m hashables or None
-        None stands for the names in the data frame, or for 0 to m - 1.
+    `probabilities`: array-like of shape (m, m) or data frame; a data frame names its columns, and
+        its rows in any order
+    `names`: None stands for the names in the data frame, or for 0 to m - 1
 
-    Raises
-    ------
-    ValueError
-        If it is not square, or the names do not fit; if a value off the diagonal is not a number
-        from 0 to 1.
+    Raises ValueError if it is not square, or the names do not fit; if a value off the diagonal is
+    not a number from 0 to 1.
     """
     try:
         values = np.array(probabilities, dtype=np.float64)
@@ -365,13 +330,8 @@ def joined_probabilities(values: Floats, names: Names) -> Floats:
 
     A network has no edges of both directions, so these are the sums.
 
-    Raises
-    ------
-    ValueError
-        If one exceeds 1.
+    Raises ValueError if one exceeds 1.
 
-    Examples
-    --------
     >>> joined_probabilities(np.array([[np.nan, 0.25], [0.5, np.nan]]), ["a", "b"])
     array([[ nan, 0.75],
            [0.75,  nan]])

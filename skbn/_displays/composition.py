@@ -31,32 +31,17 @@ Arranged = LayeredGraph | PlacedGraph  # which can be laid out in any proportion
 
 
 class Contents(NamedTuple):
-    """What stands in a picture.
-
-    Parameters
-    ----------
-    sizes : dict of node to (width, height)
-    texts : dict of edge to str
-    titles : dict of band to str
-    rows : sequence of LegendRow
-    font_size : float
-        The size of the nodes' names, in points.
-    is_sideways : bool
-        Whether bands stand side by side.
-    small_text : float
-        The size of labels, legends and titles of bands, in sizes of names.
-    min_font_size : float
-        In points.
-    """
+    """What stands in a picture."""
 
     sizes: Mapping[Hashable, tuple[float, float]]
     texts: Mapping[Edge, str]
     titles: Mapping[int, str]
     rows: Sequence[LegendRow]
-    font_size: float
-    is_sideways: bool
+    font_size: float  # the size of the nodes' names, in points
+    is_sideways: bool  # whether bands stand side by side
+    # the size of labels, legends and titles of bands, in sizes of names
     small_text: float = SMALL_TEXT
-    min_font_size: float = 0.0
+    min_font_size: float = 0.0  # in points
 
     @property
     def small_font(self) -> float:
@@ -76,27 +61,14 @@ class Contents(NamedTuple):
 
 
 class Composition(NamedTuple):
-    """Everything in its place; the layout's extent has room for all of it.
-
-    Parameters
-    ----------
-    layout : Layout
-    labels : Labels
-    titles : list of ((x, y), str)
-        The centres of the bands' titles.
-    legend : Legend
-    body_width : float
-        The width of everything but the legend.
-    arranged : Layout
-        Nodes and edges alone, without room for anything else.
-    """
+    """Everything in its place; the layout's extent has room for all of it."""
 
     layout: Layout
     labels: Labels
-    titles: list[tuple[Point, str]]
+    titles: list[tuple[Point, str]]  # the centres of the bands' titles
     legend: Legend
-    body_width: float
-    arranged: Layout
+    body_width: float  # the width of everything but the legend
+    arranged: Layout  # nodes and edges alone, without room for anything else
 
 
 def size_of(layout: Layout) -> tuple[float, float]:
@@ -116,14 +88,9 @@ def compose(
     which the height may be infinite, it is stretched until it fills it; names stay as large as
     they can be.
 
-    Parameters
-    ----------
-    arrange : callable
-        Takes the width over the height aimed at, and a width to keep to or None; returns what
-        `layout` is called on.
-    contents : Contents
-    room : (width, height), optional
-        In points.
+    `arrange`: takes the width over the height aimed at, and a width to keep to or None; returns
+        what `layout` is called on
+    `room`: in points
     """
     arranged = arrange(ASPECT, None)
     if room is None:
@@ -253,32 +220,17 @@ _LEAST_WIDTH = 36.0  # narrow pictures get a legend this wide, so that few rows 
 
 
 class LegendRow(NamedTuple):
-    """A title, and what each sample means.
-
-    Parameters
-    ----------
-    title : str
-    entries : list of (EdgeLook or Swatch, str)
-    """
+    """A title, and what each sample means."""
 
     title: str
     entries: list[tuple[EdgeLook | Swatch, str]]
 
 
 class Legend(NamedTuple):
-    """A legend in its place, in the units of a layout.
+    """A legend in its place, in the units of a layout."""
 
-    Parameters
-    ----------
-    texts : list of ((x, y), str)
-        The left ends of the texts, and the middle of their height.
-    samples : list of ((x, y), EdgeLook or Swatch)
-        The left ends of the samples.
-    sample_width, height, font_size : float
-    """
-
-    texts: list[tuple[Point, str]]
-    samples: list[tuple[Point, EdgeLook | Swatch]]
+    texts: list[tuple[Point, str]]  # the left ends of the texts, and the middle of their height
+    samples: list[tuple[Point, EdgeLook | Swatch]]  # the left ends of the samples
     sample_width: float
     height: float
     font_size: float

@@ -76,12 +76,8 @@ _EXPECTED = (
 def fitted_graph(estimator: Any) -> nx.DiGraph:
     """Return the graph of a fitted estimator, with parameters if there are any.
 
-    Raises
-    ------
-    sklearn.exceptions.NotFittedError
-        If the estimator is not fitted.
-    TypeError
-        If it does not estimate networks.
+    Raises sklearn.exceptions.NotFittedError if the estimator is not fitted; TypeError if it does
+    not estimate networks.
     """
     estimator = fitted_step(estimator, "dag_", _EXPECTED)
     try:
@@ -101,12 +97,8 @@ def fitted_network(estimator: Any) -> Any:
 def fitted_class(estimator: Any) -> nx.DiGraph:
     """Return the graph of a fitted estimator, with edges marked `undirected` as in its CPDAG.
 
-    Raises
-    ------
-    sklearn.exceptions.NotFittedError
-        If the estimator is not fitted.
-    TypeError
-        If it does not estimate networks.
+    Raises sklearn.exceptions.NotFittedError if the estimator is not fitted; TypeError if it does
+    not estimate networks.
     """
     graph = fitted_graph(estimator).copy()
     pattern = fitted_network(estimator).cpdag()
@@ -158,12 +150,8 @@ def fitted_network_and_table(estimator: Any, X: Any) -> tuple[Any, Any]:
 
     The steps of a pipeline before the learner transform the table.
 
-    Raises
-    ------
-    sklearn.exceptions.NotFittedError
-        If the estimator is not fitted.
-    TypeError
-        If it does not estimate networks.
+    Raises sklearn.exceptions.NotFittedError if the estimator is not fitted; TypeError if it does
+    not estimate networks.
     """
     step = fitted_step(estimator, "dag_", _EXPECTED)
     while estimator is not step:
@@ -183,12 +171,8 @@ def _network(step: Any) -> Any:
 def fitted_step(estimator: Any, attribute: str | tuple[str, ...], expected: str) -> Any:
     """Return the last step or the best estimator that has an attribute, or one of several.
 
-    Raises
-    ------
-    sklearn.exceptions.NotFittedError
-        If a pipeline or search around it is not fitted.
-    TypeError
-        If no step has it.
+    Raises sklearn.exceptions.NotFittedError if a pipeline or search around it is not fitted;
+    TypeError if no step has it.
     """
     names = (attribute,) if isinstance(attribute, str) else attribute
     while not any(

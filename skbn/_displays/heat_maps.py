@@ -53,27 +53,16 @@ class _HeatMapDisplay(Display):
     ) -> Self:
         """Draw an array of the nodes' pairs as a heat map.
 
-        Parameters
-        ----------
-        values : ndarray of shape (m, m)
-            Cells of NaN stay empty.
-        ax : matplotlib.axes.Axes or None
-            None stands for axes in a new figure.
-        colours : sequence of str
-            Which of a style's colours the map goes through, from the lower limit to the upper one.
-        limits : (float, float)
-            The upper one is the larger one in absolute value.
-        label : str
-            What the colour bar shows.
-        axes_labels : (str, str)
-            What rows and columns are.
-        text_of : callable or None
-            Returns the text of a cell, which may be empty; None writes nothing.
+        `values`: (m, m), cells of NaN stay empty
+        `ax`: matplotlib.axes.Axes or None; None stands for axes in a new figure
+        `colours`: which of a style's colours the map goes through, from the lower limit to the
+            upper one
+        `limits`: the upper one is the larger one in absolute value
+        `label`: what the colour bar shows
+        `axes_labels`: what rows and columns are
+        `text_of`: returns the text of a cell, which may be empty; None writes nothing
 
-        Raises
-        ------
-        TypeError
-            If `ax` is something else.
+        Raises TypeError if `ax` is something else.
         """
         self._require_matplotlib()
         from matplotlib import rcParams

@@ -44,17 +44,10 @@ _REMEDIES = {
 
 
 class NodeNames(NamedTuple):
-    """The names of nodes, broken into lines, and the sizes of their boxes.
-
-    Parameters
-    ----------
-    lines : dict of node to list of str
-    sizes : dict of node to (width, height)
-        In points.
-    """
+    """The names of nodes, broken into lines, and the sizes of their boxes."""
 
     lines: dict[Hashable, list[str]]
-    sizes: dict[Hashable, tuple[float, float]]
+    sizes: dict[Hashable, tuple[float, float]]  # in points
 
     @classmethod
     def of(
@@ -75,8 +68,6 @@ def broken_into_lines(name: str, length: int = LINE_LENGTH) -> list[str]:
     There are as few lines as possible, about equally long. Only spaces at the end of a line are
     lost.
 
-    Examples
-    --------
     >>> broken_into_lines("od280/od315_of_diluted_wines")
     ['od280/od315_of_', 'diluted_wines']
     >>> broken_into_lines("alcalinity_of_ash")
@@ -109,8 +100,6 @@ def _filled_lines(words: Iterable[str], length: int) -> list[str]:
 def printable(text: str) -> str:
     r"""Return a text in which codes replace the characters that cannot be drawn.
 
-    Examples
-    --------
     >>> print(printable("a\0"))
     a\x00
     """
@@ -144,12 +133,8 @@ def edge_texts(dag: nx.DiGraph, edge_label: Any, strengths: Strengths) -> dict[E
 
     Edges whose parent does not vary have no standardised weight, and get no text for it.
 
-    Raises
-    ------
-    ValueError
-        If a dict names an edge that does not exist, or if no edge has an attribute.
-    TypeError
-        If `edge_label` is something else.
+    Raises ValueError if a dict names an edge that does not exist, or if no edge has an attribute;
+    TypeError if `edge_label` is something else.
     """
     if edge_label is None:
         return pair_texts(dag) if len(dag.edges) <= _MOST_LABELLED else {}
@@ -216,22 +201,12 @@ _ROUNDS = 3  # each round places every label again, with the others fixed
 
 
 class Labels(NamedTuple):
-    """The labels of edges.
-
-    Parameters
-    ----------
-    texts : dict of edge to str
-    positions : dict of edge to (x, y)
-        The labels' centres.
-    font_size : float
-    n_hiding : int
-        The number of labels that hide a node, another edge or another label.
-    """
+    """The labels of edges."""
 
     texts: dict[Edge, str]
-    positions: dict[Edge, Point]
+    positions: dict[Edge, Point]  # the labels' centres
     font_size: float
-    n_hiding: int = 0
+    n_hiding: int = 0  # the number of labels that hide a node, another edge or another label
 
 
 class _Place(NamedTuple):

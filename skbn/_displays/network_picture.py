@@ -65,46 +65,24 @@ class _InRoom(NamedTuple):
 
 @dataclass
 class NetworkPicture:
-    """A picture of a network on some axes: what is drawn, with all options checked.
+    """A picture of a network on some axes: what is drawn, with all options checked."""
 
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes
-    dag : networkx.DiGraph
-        What is drawn, which may be a part of a network.
-    strengths : Strengths
-    confidence : Confidence
-        Both of the whole network.
-    texts : dict of edge to str
-    labels : dict of node to str
-        Names that replace the nodes' own.
-    colours : NodeColours
-    emphasis : Emphasis
-    places : dict of node to (x, y), NetworkPicture or None
-        None for layers; a picture that has been drawn for its own places.
-    bands : Bands or None
-    lanes : dict of node to int, or None
-        Only with bands.
-    is_sideways, has_legend : bool
-    notes : sequence of str
-        Lines below the picture, with or without a legend.
-    min_font_size : float
-    """
-
-    ax: Any
-    dag: nx.DiGraph
+    ax: Any  # matplotlib.axes.Axes
+    dag: nx.DiGraph  # what is drawn, which may be a part of a network
     strengths: Strengths
-    confidence: Confidence
+    confidence: Confidence  # both of the whole network
     texts: Mapping[Edge, str] = field(default_factory=dict)
+    # names that replace the nodes' own
     labels: Mapping[Hashable, str] = field(default_factory=dict)
     colours: NodeColours = field(default_factory=NodeColours)
     emphasis: Emphasis = field(default_factory=Emphasis)
+    # None for layers; a picture that has been drawn for its own places
     places: Mapping[Hashable, Point] | NetworkPicture | None = None
     bands: Bands | None = None
-    lanes: Mapping[Hashable, int] | None = None
+    lanes: Mapping[Hashable, int] | None = None  # only with bands
     is_sideways: bool = False
     has_legend: bool = False
-    notes: Sequence[str] = ()
+    notes: Sequence[str] = ()  # lines below the picture, with or without a legend
     min_font_size: float = 0.0
 
     def __post_init__(self) -> None:

@@ -31,8 +31,6 @@ class DocLinkMixin:
 
     A class derived in another package has no page here, and gets no links.
 
-    Examples
-    --------
     >>> from skbn import BIC
     >>> "https://skbn.readthedocs.io/en/latest/api/skbn.BIC.html" in BIC()._repr_html_()
     True
@@ -176,8 +174,6 @@ _CELL = "padding:0.2em 0.6em;border:0;border-top:1px solid rgba(128,128,128,0.4)
 def frame_of(columns: Mapping[str, Sequence[Any] | npt.NDArray[Any]]) -> Any:
     """Return columns of equal length as a pandas data frame, or as a `PlainTable` without pandas.
 
-    Examples
-    --------
     >>> frame = frame_of({"parent": ["alcohol"], "weight": [258.1]})
     >>> list(frame["parent"])
     ['alcohol']
@@ -195,13 +191,8 @@ class PlainTable(dict[str, list[Any]]):
     ``polars.DataFrame(table)`` and ``pyarrow.table(table)`` convert it, and
     ``csv.writer(file).writerows(table.rows())`` writes it.
 
-    Parameters
-    ----------
-    columns : mapping of str to sequence
-        The columns, of equal length.
+    `columns`: the columns, of equal length
 
-    Examples
-    --------
     >>> table = PlainTable({"parent": ["alcohol", "hue"], "weight": [258.1, 391.0]})
     >>> table
     parent   weight
@@ -267,22 +258,11 @@ def html_table(
 ) -> str | None:
     """Return a table in HTML, or None if scikit-learn is set to display text.
 
-    Parameters
-    ----------
-    caption : str
-    rows : sequence of sequences of k str
-        Plain texts, which are escaped. The first cell of a row is its heading.
-    alignments : str of k letters, "l" or "r"
-    header : sequence of k str, optional
-        The columns' headings.
+    `rows`: plain texts, which are escaped. The first cell of a row is its heading.
+    `header`: the columns' headings
 
-    Returns
-    -------
-    table : str or None
-        For None, IPython shows the object's text.
+    Returns `table`: for None, IPython shows the object's text.
 
-    Examples
-    --------
     >>> table = html_table("1 < 2", [["a", "1"]], "lr")
     >>> "<caption" in table, "1 &lt; 2" in table
     (True, True)

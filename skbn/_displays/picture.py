@@ -28,15 +28,8 @@ _DOT = 1.6  # how far a dot at an end of a line reaches beyond its width, in poi
 class Canvas:
     """Axes that a picture is drawn on, and its artists.
 
-    Attributes
-    ----------
-    ax : matplotlib.axes.Axes
-    nodes : dict of node to matplotlib.patches.FancyBboxPatch
-    names : dict of node to matplotlib.text.Text
-    edges : dict of edge to matplotlib.patches.PathPatch
-    heads : dict of edge to matplotlib.patches.Polygon
-        The arrowheads of the edges that have one.
-    labels : dict of edge to matplotlib.text.Text
+    `ax`: matplotlib.axes.Axes
+    `heads`: the arrowheads of the edges that have one
     """
 
     def __init__(self, ax: Any) -> None:

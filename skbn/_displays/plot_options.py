@@ -98,21 +98,12 @@ def left_out_edges(
 
     Edges without the number that a threshold is for, such as a category's edges, are kept.
 
-    Parameters
-    ----------
-    dag : networkx.DiGraph
-    weights : dict of edge to float
-    edges : list of edges or None
-    *thresholds : float or None
-        The least weight, probability and support.
+    `edges`: list of edges or None
+    `*thresholds`: float or None; the least weight, probability and support
 
-    Raises
-    ------
-    ValueError
-        If there is no such edge; if a threshold is out of range, or no edge has what it is for.
+    Raises ValueError if there is no such edge; if a threshold is out of range, or no edge has what
+    it is for.
 
-    Examples
-    --------
     >>> dag = nx.DiGraph([("a", "b", {"support": 0.5}), ("b", "c", {"support": 1.0})])
     >>> left_out_edges(dag, {}, None, None, None, 0.9)
     {('a', 'b'): 'support below 0.9'}
@@ -151,13 +142,8 @@ def shown_part(
 ) -> nx.DiGraph:
     """Return the part of a graph to show, with nodes and edges in their order.
 
-    Raises
-    ------
-    ValueError
-        If there is no such node, or none is left.
+    Raises ValueError if there is no such node, or none is left.
 
-    Examples
-    --------
     >>> dag = nx.DiGraph([("a", "b"), ("b", "c")])
     >>> list(shown_part(dag, ["c", "a", "b"], False)), list(shown_part(dag, ["a", "c"], False))
     (['a', 'b', 'c'], ['a', 'c'])
@@ -180,16 +166,9 @@ def shown_part(
 
 
 class Emphasis(NamedTuple):
-    """Which nodes and edges are drawn strong; if there are chosen nodes, all others are faint.
+    """Which nodes and edges are drawn strong; if there are chosen nodes, all others are faint."""
 
-    Parameters
-    ----------
-    chosen, blanket : set of nodes
-        The nodes to mark, and the other ends of strong edges.
-    edges : set of edges
-    """
-
-    chosen: Set[Hashable] = frozenset()
+    chosen: Set[Hashable] = frozenset()  # the nodes to mark, and the other ends of strong edges
     blanket: Set[Hashable] = frozenset()
     edges: Set[Edge] = frozenset()
 
@@ -234,12 +213,7 @@ def names_of(dag: nx.DiGraph, labels: Any) -> dict[Hashable, str]:
 
     With two levels, the label begins with the level that the signs of its edges are for.
 
-    Raises
-    ------
-    TypeError
-        If `labels` is not a mapping.
-    ValueError
-        If it names nodes that do not exist.
+    Raises TypeError if `labels` is not a mapping; ValueError if it names nodes that do not exist.
     """
     of_categories = {
         node: f"{data.get('level', readable_name(node))} ({data['levels']} levels)"
@@ -310,13 +284,7 @@ def places_of(dag: nx.DiGraph, pos: Any, shown: Collection[Hashable]) -> Any:
 
 
 class Bands(NamedTuple):
-    """The bands of a picture, numbered from 0.
-
-    Parameters
-    ----------
-    band_of : dict of node to int
-    titles : dict of int to str
-    """
+    """The bands of a picture, numbered from 0."""
 
     band_of: dict[Hashable, int]
     titles: dict[int, str]
@@ -336,15 +304,9 @@ def bands_of(dag: nx.DiGraph, tiers: Any) -> Bands:
 
     Nodes are given by name or number, and `...` stands for all that are not named.
 
-    Raises
-    ------
-    TypeError
-        If `tiers` is something else.
-    ValueError
-        If a node is unknown, in no tier or in two, or an edge leads to an earlier tier.
+    Raises TypeError if `tiers` is something else; ValueError if a node is unknown, in no tier or in
+    two, or an edge leads to an earlier tier.
 
-    Examples
-    --------
     >>> dag = nx.DiGraph([("a", "b"), ("a", "c")])
     >>> bands_of(dag, {"before": ["a"], "after": ...})
     Bands(band_of={'a': 0, 'b': 1, 'c': 1}, titles={0: 'before', 1: 'after'})
@@ -381,16 +343,10 @@ def lanes_of(
 ) -> dict[Hashable, int] | None:
     """Return the lanes of the nodes that are shown, numbered from 0; None without lanes.
 
-    Raises
-    ------
-    TypeError
-        If `lanes` is neither None nor a list of lists of nodes.
-    ValueError
-        If there are no bands; if a node is unknown, in no lane or in two, or shares its lane with
-        another of its band.
+    Raises TypeError if `lanes` is neither None nor a list of lists of nodes; ValueError if there
+    are no bands; if a node is unknown, in no lane or in two, or shares its lane with another of its
+    band.
 
-    Examples
-    --------
     >>> dag = nx.DiGraph([("a", "b"), ("c", "b")])
     >>> lanes_of(dag, [["c"], ["a", "b"]], bands_of(dag, [["a", "c"], ["b"]]), dag)
     {'a': 1, 'b': 1, 'c': 0}
@@ -458,24 +414,14 @@ _N_SHOWN = 4  # numbers in a legend, from the least to the greatest
 
 
 class NodeColours(NamedTuple):
-    """Colours of nodes and what they mean.
+    """Colours of nodes and what they mean."""
 
-    Parameters
-    ----------
-    faces : dict of node to colour
-        The nodes that have a colour of their own.
-    name : str
-        The legend's title.
-    meanings : dict of str to colour
-        The legend's entries; empty if the colours speak for themselves.
-    has_groups : bool
-        Whether each entry stands for a group of nodes.
-    """
-
+    # the nodes that have a colour of their own
     faces: Mapping[Hashable, Any] = MappingProxyType({})
-    name: str = ""
+    name: str = ""  # the legend's title
+    # the legend's entries; empty if the colours speak for themselves
     meanings: Mapping[str, Any] = MappingProxyType({})
-    has_groups: bool = False
+    has_groups: bool = False  # whether each entry stands for a group of nodes
 
     def of(self, nodes: Container[Hashable]) -> Self:
         """Return the colours of some nodes, without groups that would be empty."""
@@ -488,18 +434,11 @@ class NodeColours(NamedTuple):
 def node_colours(dag: nx.DiGraph, node_color: Any) -> NodeColours:
     """Return the colours of nodes.
 
-    Parameters
-    ----------
-    dag : networkx.DiGraph
-    node_color : None, colour, dict or Series
-        Maps nodes to colours, numbers or groups. Texts are colours if all of them are.
+    `node_color`: None, colour, dict or Series; maps nodes to colours, numbers or groups. Texts are
+        colours if all of them are.
 
-    Raises
-    ------
-    TypeError
-        If it is something else.
-    ValueError
-        If there is no such node, or there are more groups than colours.
+    Raises TypeError if it is something else; ValueError if there is no such node, or there are more
+    groups than colours.
     """
     from matplotlib.colors import is_color_like
 

@@ -695,20 +695,12 @@ def _averaged(support: EdgeSupport, all_rows: AllRows, threshold: float) -> Gaus
 
 
 class AllRows(NamedTuple):
-    """All rows of a table, or what stands for them.
+    """All rows of a table, or what stands for them."""
 
-    Parameters
-    ----------
-    problem : Problem
-        Its scores direct the pairs of averaged networks, whose parameters it estimates.
-    is_observed : bool
-        Whether no value was missing.
-    keeps_units : bool
-        Whether the learner is given the table as it is, where values are known.
-    """
-
+    # its scores direct the pairs of averaged networks, whose parameters it estimates
     problem: Problem
-    is_observed: bool
+    is_observed: bool  # whether no value was missing
+    # whether the learner is given the table as it is, where values are known
     keeps_units: bool = True
 
 
@@ -771,11 +763,9 @@ class EdgeSupport(NamedTuple):
 def edge_support(parents: list[list[int]], fixed: list[list[int]]) -> EdgeSupport:
     """Count the edges of networks of the same columns.
 
-    Parameters
-    ----------
-    parents, fixed : list of lists of m int
-        For each network the masks of each column's parents, and of those parents whose edges are
-        fixed: they have this direction in all networks that are considered equivalent.
+    `parents`, `fixed`: for each network the masks of each column's parents, and of those parents
+        whose edges are fixed: they have this direction in all networks that are considered
+        equivalent
     """
     n_networks, m = len(parents), len(parents[0])
     halves = np.zeros((m, m), dtype=np.int64)
@@ -797,13 +787,8 @@ def edge_support(parents: list[list[int]], fixed: list[list[int]]) -> EdgeSuppor
 def inclusion_threshold(strength: Floats) -> float:
     """Return the strength that separates the edges of a network from noise.
 
-    Parameters
-    ----------
-    strength : ndarray of shape (m, m)
-        Symmetric; only pairs of different columns count.
+    `strength`: (m, m), symmetric; only pairs of different columns count
 
-    Notes
-    -----
     If each strength were 0 or 1, their distribution function would be a constant t on [0, 1).
     Scutari & Nagarajan (2013), "Identifying significant edges in graphical models of molecular
     networks", take the t for which the area between this constant and the distribution function F

@@ -92,10 +92,8 @@ def read_scores(
 
     The estimator learns the names of the columns.
 
-    Raises
-    ------
-    ValueError, TypeError
-        As `read_sample`; if scores were made with other settings than the estimator asks for.
+    Raises ValueError or TypeError, as `read_sample`; if scores were made with other settings than
+    the estimator asks for.
     """
     if not isinstance(X, BaseScores):
         needs_rows, may_miss = needs_rows or interventions is not None, takes_missing(estimator)
@@ -165,29 +163,15 @@ def read_sample(
 
     The rows are copied to a read-only array.
 
-    Parameters
-    ----------
-    estimator : estimator
-        Its number and names of columns are set if `reset`, and checked otherwise.
-    X : array-like or data frame of shape (n, m)
-    sample_weight : array-like of shape (n,), optional
-    reset : bool
-    needs_rows : bool
-        Whether a summary is not enough. A table of dask is then refused.
-    is_chunk : bool
-        Whether other rows will be added, so that all weights of a table of dask may be 0.
-    may_miss : bool
-        Whether values may be missing.
+    `estimator`: its number and names of columns are set if `reset`, and checked otherwise
+    `X`: array-like or data frame of shape (n, m)
+    `sample_weight`: array-like of shape (n,)
+    `needs_rows`: whether a summary is not enough. A table of dask is then refused.
+    `is_chunk`: whether other rows will be added, so that all weights of a table of dask may be 0
+    `may_miss`: whether values may be missing
 
-    Returns
-    -------
-    sample : Sample
-
-    Raises
-    ------
-    ValueError, TypeError
-        As `Table`, and if the columns are not those of `fit`; if there are too few columns
-        or rows; if the weights do not match the rows.
+    Raises ValueError or TypeError, as `Table`, and if the columns are not those of `fit`; if there
+    are too few columns or rows; if the weights do not match the rows.
     """
     if isinstance(X, BaseScores):
         kind = type(X).__name__
@@ -275,15 +259,9 @@ def check_columns(estimator: BaseEstimator, names: Sequence[str] | None, n_colum
     scikit-learn's `validate_data` does the same, but only for the frames whose names it can read,
     which depend on its version.
 
-    Warns
-    -----
-    UserWarning
-        If only one of the two has names.
+    Warns UserWarning if only one of the two has names.
 
-    Raises
-    ------
-    ValueError
-        If the number of columns or their names differ.
+    Raises ValueError if the number of columns or their names differ.
     """
     estimator_name = type(estimator).__name__
     fitted = getattr(estimator, "feature_names_in_", None)
@@ -352,10 +330,7 @@ def constraints_of(estimator: BaseEstimator, scores: BaseScores) -> Constraints:
 def most_parents(max_parents: int | None, scores: BaseScores) -> int:
     """Return the largest number of parents that a user and the scores allow.
 
-    Raises
-    ------
-    ValueError
-        If the user allows more than the scores were made with.
+    Raises ValueError if the user allows more than the scores were made with.
     """
     made_with = getattr(scores, "max_parents", None)
     most = len(scores.columns) - 1
@@ -508,12 +483,8 @@ def warn_about_network(solution: Solution, problem: Problem, observed: Any = Non
 def warn_about_proof(learner: BaseEstimator, n_unproven: int = 0) -> None:
     """Warn if an exact search did not prove its network, or starts of an order search disagree.
 
-    Parameters
-    ----------
-    learner : estimator
-        Fitted.
-    n_unproven : int
-        How many searches of folds did not prove theirs.
+    `learner`: fitted
+    `n_unproven`: how many searches of folds did not prove theirs
     """
     if learner.search == "order":
         _warn_about_starts(learner)

@@ -373,25 +373,15 @@ class ImpulseResponses(Display):
 
 @dataclass(frozen=True)
 class Dynamics:
-    """A network of a lagged table, in arrays.
+    """A network of a lagged table, in arrays."""
 
-    Parameters
-    ----------
-    columns : list of m nodes
-        Those of the present.
-    given : dict of column to node
-        The columns that are not modelled, with the nodes that they belong to.
-    weights : ndarray of shape (n_lags + 1, m, m)
-        ``weights[k, i, j]`` is the effect of column i on column j after k steps.
-    intercept, deviation : ndarray of shape (m,)
-        The deviation is the noise's.
-    """
-
-    columns: list[Any]
+    columns: list[Any]  # m nodes, those of the present
+    # the columns that are not modelled, with the nodes that they belong to
     given: dict[Any, Hashable]
+    # (n_lags + 1, m, m): ``weights[k, i, j]`` is the effect of column i on column j after k steps
     weights: Floats
-    intercept: Floats
-    deviation: Floats
+    intercept: Floats  # (m,)
+    deviation: Floats  # (m,): the noise's
 
     @property
     def modelled(self) -> list[int]:
@@ -411,18 +401,12 @@ class Dynamics:
     def paths(self, past: Floats, held: Floats, noise: Floats | None = None) -> Floats:
         """Return the values of some steps, in each of k series.
 
-        Parameters
-        ----------
-        past : ndarray of shape (k, n_lags, m)
-            From lag 1 on.
-        held : ndarray of shape (k, n_steps, m)
-            The values that are given or set, NaN elsewhere, in the same places of all series.
-        noise : ndarray of shape (k, n_steps, m), optional
-            Standard noise; without it, these are the means.
+        `past`: (k, n_lags, m), from lag 1 on
+        `held`: (k, n_steps, m), the values that are given or set, NaN elsewhere, in the same places
+            of all series
+        `noise`: (k, n_steps, m), standard noise; without it, these are the means
 
-        Returns
-        -------
-        values : ndarray of shape (k, n_steps, m)
+        Returns `values`: (k, n_steps, m).
         """
         values = [*past.transpose(1, 0, 2)[::-1]]
         for step in range(held.shape[1]):
@@ -472,21 +456,12 @@ def dynamics_of(
 ) -> Dynamics:
     """Return a network as a process in time.
 
-    Parameters
-    ----------
-    network : GaussianBayesianNetwork
-    columns : list
-        The columns of the series.
-    lags : list of lists
-        The copies of the columns, from lag 1 on.
-    like : Dynamics, optional
-        Another network's, in whose order the columns are.
+    `columns`: the columns of the series
+    `lags`: the copies of the columns, from lag 1 on
+    `like`: another network's, in whose order the columns are
 
-    Raises
-    ------
-    ValueError
-        If an edge leads back in time; if a column of the series is a node of several columns; if
-        the other network models other columns.
+    Raises ValueError if an edge leads back in time; if a column of the series is a node of several
+    columns; if the other network models other columns.
     """
     place = {
         copy: (lag, column)
@@ -543,20 +518,12 @@ def held_values(
 ) -> Floats:
     """Return the values that are set or given, NaN elsewhere, shape (k, n_steps, m).
 
-    Parameters
-    ----------
-    dynamics : Dynamics
-    network : GaussianBayesianNetwork
-    n_steps : int
-    series : list of k hashables
-    do, exogenous : dict of column to a value or n_steps of them, or to a dict of these by series
-        Or a data frame, with a row for each step.
+    `series`: list of k hashables
+    `do`, `exogenous`: dict of column to a value or n_steps of them, or to a dict of these by
+        series; or a data frame, with a row for each step
 
-    Raises
-    ------
-    ValueError, TypeError
-        If a given column has no values, or a modelled one has some; if a value is missing or is no
-        number; if there are not as many as steps.
+    Raises ValueError or TypeError if a given column has no values, or a modelled one has some; if a
+    value is missing or is no number; if there are not as many as steps.
     """
     held = np.full((len(series), n_steps, len(dynamics.columns)), np.nan)
     outside = [*dict.fromkeys(dynamics.given.values())]

@@ -359,11 +359,8 @@ def read_splits(splits: Iterable[Any], sample: Sample) -> list[Split]:
 
     A mask in a Series is matched to the rows by its labels.
 
-    Raises
-    ------
-    ValueError
-        If there are no splits, or one is not a pair of row numbers or of masks; if a mask does
-        not have the labels of the rows.
+    Raises ValueError if there are no splits, or one is not a pair of row numbers or of masks; if a
+    mask does not have the labels of the rows.
     """
     pairs = []
     for split in splits:
@@ -431,27 +428,13 @@ def _are_dynamic(shape: Shape, resources: Resources, settings: SearchSettings) -
 class HeldOutScores:
     """The folds of a cross-validation, searched at the same time as far as memory allows.
 
-    Parameters
-    ----------
-    problem : Problem
-        That of all rows.
-    penalties : list of float
-    splits : list of Split
-    resources : Resources
-        For all searches that run at the same time.
-    settings : SearchSettings, optional
-
-    Attributes
-    ----------
-    n_at_a_time : int
-    work : int
-        About how long it takes, in the unit of `Plan.work`.
+    `work`: about how long it takes, in the unit of `Plan.work`
     """
 
-    problem: Problem
+    problem: Problem  # that of all rows
     penalties: list[float]
     splits: list[Split]
-    resources: Resources
+    resources: Resources  # for all searches that run at the same time
     settings: SearchSettings = EXACT
 
     def __post_init__(self) -> None:
@@ -473,10 +456,7 @@ class HeldOutScores:
 
         The first two are of shape (n_penalties, n_splits).
 
-        Raises
-        ------
-        ValueError
-            As a search of the rows of a fold, with their number.
+        Raises ValueError, as a search of the rows of a fold, with their number.
         """
         arguments = [*zip(self._n_jobs, self.splits, strict=True)]
         outcomes = run_all(self.n_at_a_time, self._fold, arguments, self.resources.progress)

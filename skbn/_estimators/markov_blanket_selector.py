@@ -200,10 +200,7 @@ def _with_target(X: Any, target: npt.NDArray[Any], labels: Any, name: Any) -> tu
 def _columns_of(network: GaussianBayesianNetwork, labels: list[Any]) -> dict[Hashable, list[int]]:
     """Return the numbers of the columns that stand for each node.
 
-    Raises
-    ------
-    ValueError
-        If the nodes are not the columns, nor made of them.
+    Raises ValueError if the nodes are not the columns, nor made of them.
     """
     blocks = network._blocks
     if not blocks.are_columns:

@@ -54,37 +54,21 @@ Strata = dict[Any, Integers]  # the rows, or groups of rows, of each label
 
 @dataclass(frozen=True)
 class Draws:
-    """How the rows of resamples are drawn.
+    """How the rows of resamples are drawn."""
 
-    Parameters
-    ----------
-    strata : list of arrays of int
-        The rows, or the numbers of the groups, to draw from. Each of these arrays is drawn from on
-        its own.
-    n_drawn : list of int
-        How many to draw from each.
-    fraction : float
-        How many are drawn, as a share of them.
-    replace : bool
-    block_length : int
-        How many consecutive rows of a stratum are drawn at once. If not 1, `replace` is True, there
-        is one stratum, and its rows are series by series.
-    seeds : list of numpy.random.SeedSequence
-        One for each resample, so that no resample depends on which were drawn before.
-    groups : list of arrays of int, optional
-        The rows of each group, if whole groups are drawn.
-    starts : ndarray of int, optional
-        The places in the stratum at which a block may begin.
-    """
-
+    # the rows, or the numbers of the groups, to draw from. Each of these arrays is drawn from on
+    # its own.
     strata: list[Integers]
-    n_drawn: list[int]
-    fraction: float
+    n_drawn: list[int]  # how many to draw from each
+    fraction: float  # how many are drawn, as a share of them
     replace: bool
+    # how many consecutive rows of a stratum are drawn at once. If not 1, `replace` is True, there
+    # is one stratum, and its rows are series by series.
     block_length: int
+    # one for each resample, so that no resample depends on which were drawn before
     seeds: list[np.random.SeedSequence]
-    groups: list[Integers] | None = None
-    starts: Integers | None = None
+    groups: list[Integers] | None = None  # the rows of each group, if whole groups are drawn
+    starts: Integers | None = None  # the places in the stratum at which a block may begin
 
     @property
     def n_rows(self) -> int:
@@ -121,11 +105,8 @@ class Draws:
 def plan_draws(learner: Any, sample: Sample, stratify: Any = None, groups: Any = None) -> Draws:
     """Return how to draw resamples of a sample, by the parameters of a `BootstrapBNLearner`.
 
-    Raises
-    ------
-    ValueError, TypeError
-        If resamples would have too few rows, or all the same; if options exclude each other; if
-        `stratify` or `groups` are not a label for each row.
+    Raises ValueError or TypeError if resamples would have too few rows, or all the same; if options
+    exclude each other; if `stratify` or `groups` are not a label for each row.
     """
     fraction, replace = learner.sample_fraction, learner.replace
     block_length = learner.block_length
@@ -316,12 +297,8 @@ def check_takes_weight(learner: Any) -> None:
 def fitted_network(learner: Any, columns: list[str | int]) -> GaussianBayesianNetwork:
     """Return the network that a learner has found, with the columns for its nodes, in their order.
 
-    Raises
-    ------
-    TypeError
-        If it has found no network.
-    ValueError
-        If the nodes are neither the columns nor their numbers.
+    Raises TypeError if it has found no network; ValueError if the nodes are neither the columns nor
+    their numbers.
     """
     if not (hasattr(learner, "network_") or hasattr(learner, "dag_")):
         learner = fitted_step(learner, "dag_", _EXPECTED)
@@ -350,28 +327,14 @@ def fitted_network(learner: Any, columns: list[str | int]) -> GaussianBayesianNe
 
 @dataclass(frozen=True)
 class Resamples:
-    """The networks that a learner finds in resamples of a table.
+    """The networks that a learner finds in resamples of a table."""
 
-    Parameters
-    ----------
-    sample : Sample
-        The rows.
-    columns : list of str or int
-        The names of the nodes.
-    draws : Draws
-    refit : _Search or _Fit
-    n_jobs : int or None
-        How many resamples are fitted at the same time, by joblib's rules.
-    n_threads : int or None
-        How many threads fit them; None if the user has chosen processes.
-    """
-
-    sample: Sample
-    columns: list[str | int]
+    sample: Sample  # the rows
+    columns: list[str | int]  # the names of the nodes
     draws: Draws
     refit: _Search | _Fit
-    n_jobs: int | None
-    n_threads: int | None
+    n_jobs: int | None  # how many resamples are fitted at the same time, by joblib's rules
+    n_threads: int | None  # how many threads fit them; None if the user has chosen processes
 
     def networks(
         self, listeners: tuple[Listener, ...], deadline: float = math.inf
@@ -381,12 +344,8 @@ class Resamples:
         That is "time_limit", at the deadline by ``time.monotonic()``, or "Ctrl-C". The number of
         threads does not change a bit of the networks.
 
-        Raises
-        ------
-        ValueError
-            As a fit of the learner, with the number of the resample.
-        KeyboardInterrupt
-            If Ctrl-C comes before there are two networks.
+        Raises ValueError, as a fit of the learner, with the number of the resample;
+        KeyboardInterrupt if Ctrl-C comes before there are two networks.
         """
         n = len(self.draws.seeds)
         found: list[GaussianBayesianNetwork] = []
@@ -475,22 +434,12 @@ def plan_resamples(
 ) -> Resamples:
     """Decide how resamples are fitted, and how many of them at the same time.
 
-    Parameters
-    ----------
-    learner : estimator
-        If it does not say how many threads a fit takes, it is one while resamples are fitted at
-        the same time.
-    X : object
-        LocalScores for a learner that reads them; else what the learner is fitted to.
-    given : dict
-        What else the learner is fitted to: y, interventions.
-    sample : Sample
-        The rows of X.
-    columns : list of str or int
-    draws : Draws
-    n_jobs : int or None
-    start : list of int, optional
-        The masks of the parents in a network from which the order searches start.
+    `learner`: estimator; if it does not say how many threads a fit takes, it is one while resamples
+        are fitted at the same time
+    `X`: LocalScores for a learner that reads them; else what the learner is fitted to
+    `given`: what else the learner is fitted to: y, interventions
+    `sample`: the rows of X
+    `start`: the masks of the parents in a network from which the order searches start
     """
     backend, _ = get_active_backend(prefer="threads")
     in_threads = getattr(backend, "supports_sharedmem", False)

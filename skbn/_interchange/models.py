@@ -53,14 +53,8 @@ def has_single_columns(network: Any) -> bool:
 def noisy_dag(network: Any, function: str) -> nx.DiGraph:
     """Return a copy of a network's graph, after checking that all its nodes have a distribution.
 
-    Raises
-    ------
-    TypeError
-        If its nodes are not single columns.
-    sklearn.exceptions.NotFittedError
-        If there are no parameters.
-    ValueError
-        If a node is exogenous, or its noise variance is 0.
+    Raises TypeError if its nodes are not single columns; sklearn.exceptions.NotFittedError if there
+    are no parameters; ValueError if a node is exogenous, or its noise variance is 0.
     """
     check_single_columns(network, function)
     if exogenous := network.exogenous:

@@ -108,30 +108,16 @@ def _set_text(nodes: Iterable[Hashable]) -> str:
 
 @dataclass(frozen=True)
 class Adjustment:
-    """The graphs and nodes that decide which sets adjust, with nodes as numbers.
-
-    Parameters
-    ----------
-    nodes : list of hashables
-    dag : networkx.DiGraph
-        One network of the class, with the hidden cause of exogenous nodes.
-    back_door : networkx.DiGraph
-        The same without the first edges of the directed paths.
-    causes, effects : set of int
-    on_paths : set of int
-        The nodes on the directed paths, without the causes.
-    biasing : set of int
-    open_edge : (int, int) or None
-        An undirected edge with which a possibly directed path begins.
-    """
+    """The graphs and nodes that decide which sets adjust, with nodes as numbers."""
 
     nodes: list[Hashable]
-    dag: nx.DiGraph
-    back_door: nx.DiGraph
+    dag: nx.DiGraph  # one network of the class, with the hidden cause of exogenous nodes
+    back_door: nx.DiGraph  # the same without the first edges of the directed paths
     causes: set[int]
     effects: set[int]
-    on_paths: set[int]
+    on_paths: set[int]  # the nodes on the directed paths, without the causes
     biasing: set[int]
+    # an undirected edge with which a possibly directed path begins
     open_edge: tuple[int, int] | None
 
     def separates(self, nodes: set[int]) -> bool:
@@ -204,15 +190,10 @@ def read_adjustment(
 ) -> Adjustment:
     """Read the graphs and nodes that decide which sets adjust.
 
-    Parameters
-    ----------
-    graph : networkx.DiGraph
-        The network.
-    fixed : list of int or None
-        For all networks of the equivalence class: the masks of each node's parents whose edges are
-        known to have their direction. None for the network alone.
-    exogenous : list of nodes
-    cause, effect : node or list of nodes
+    `graph`: the network
+    `fixed`: for all networks of the equivalence class: the masks of each node's parents whose edges
+        are known to have their direction. None for the network alone.
+    `cause`, `effect`: node or list of nodes
     """
     nodes, parents = list(graph), parent_masks(graph)
     causes, effects = (

@@ -142,20 +142,12 @@ def anomalies(
 ) -> Anomalies:
     """Return how well the rows of a table follow a network, or several of the same nodes.
 
-    Parameters
-    ----------
-    models : sequence of LinearGaussianModel
-        Of several, each number is the mean over those in which it is known.
-    rows : ndarray of shape (n, m)
-    X : object
-        The table, in whose container the results are.
-    groups : sequence of GroupStatistics or None
-        The statistics from which least squares estimated the model, if known.
-    in_fit : bool
-        Whether it was estimated from these rows.
-    nodes : Nodes
-    unseen : list of int
-        Rows with levels that the network does not know, about which it says nothing.
+    `models`: of several, each number is the mean over those in which it is known
+    `X`: the table, in whose container the results are
+    `groups`: the statistics from which least squares estimated the model, if known
+    `in_fit`: whether it was estimated from these rows
+    `unseen`: rows with levels that the network does not know, about which it says nothing
+    `rows`: (n, m)
     """
     log_density = np.full(len(rows), -np.inf)
     totals: list[Any] = [0.0] * 6

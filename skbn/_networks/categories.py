@@ -102,26 +102,17 @@ class _Normal(NamedTuple):
 
 
 class _Levels(NamedTuple):
-    """The log weights of levels, in n rows with the same holes, as functions of k indicators e.
+    """The log weights of levels, in n rows with the same holes, as functions of k indicators e."""
 
-    Parameters
-    ----------
-    blocks : list of slice
-        The indicators of each category, in topological order.
-    shares, slopes : ndarray of shape (n, k) and (k, k)
-        P(l_c | levels before), by intercepts and by slopes of the indicators before.
-    ratios, ratio_slopes : ndarray of shape (n, k) and (k, k)
-        The log density of numbers that were set, relative to that with a category's first level.
-    linear, quadratic : ndarray of shape (n, k) and (k, k)
-        e'(quadratic)e + e'(linear) is log N(e | x) - log N(e).
-    """
-
-    blocks: list[slice]
+    blocks: list[slice]  # the indicators of each category, in topological order
+    # (n, k): p(l_c | levels before), by intercepts and by slopes of the indicators before
     shares: Floats
     slopes: Floats
+    # (n, k): the log density of numbers that were set, relative to that with a category's first
+    # level
     ratios: Floats
     ratio_slopes: Floats
-    linear: Floats
+    linear: Floats  # (n, k): e'(quadratic)e + e'(linear) is log N(e | x) - log N(e)
     quadratic: Floats
 
     @classmethod
@@ -238,25 +229,13 @@ def missing_levels(
 ) -> tuple[list[int], Floats, Floats]:
     """Return what rows with the same holes say of the levels that they lack.
 
-    Parameters
-    ----------
-    own : LinearGaussianModel
-        Given the nodes that were set in these rows.
-    before : LinearGaussianModel
-        Without any node set.
-    nodes : Nodes
-    rows : ndarray of shape (n, m)
-        NaN where values are missing.
-    noise : ndarray of shape (n, m), optional
-        Standard normal numbers, for draws in place of probabilities.
+    `own`: given the nodes that were set in these rows
+    `before`: without any node set
+    `rows`: (n, m), NaN where values are missing
+    `noise`: (n, m), standard normal numbers, for draws in place of probabilities
 
-    Returns
-    -------
-    columns : list of k int
-        The indicators of the missing levels.
-    values : ndarray of shape (n, k)
-        The levels' probabilities, or drawn indicators.
-    covariances : ndarray of shape (n, k, k)
+    Returns `columns`: the indicators of the missing levels; `values`: (n, k), the levels'
+    probabilities, or drawn indicators; `covariances`: (n, k, k).
     """
     n, m = rows.shape
     is_seen, is_outside = ~np.isnan(rows[0]), np.isin(np.arange(m), own.exogenous)
@@ -420,27 +399,13 @@ def numbers_text(numbers: Floats) -> str:
 
 
 class Conditional(NamedTuple):
-    """What rows with the same holes say of all values that they lack.
+    """What rows with the same holes say of all values that they lack."""
 
-    Parameters
-    ----------
-    columns : list of h int
-        Ascending.
-    values : ndarray of shape (n, h)
-        Means or, with noise, draws.
-    factor : ndarray of shape (h, h)
-        F'F is the covariance given the levels of all categories.
-    slopes : ndarray of shape (k, h)
-        By how much the missing indicators change the means.
-    of_levels : ndarray of shape (n, k, k)
-        The indicators' covariances.
-    """
-
-    columns: list[int]
-    values: Floats
-    factor: Floats
-    slopes: Floats
-    of_levels: Floats
+    columns: list[int]  # ascending
+    values: Floats  # (n, h): means or, with noise, draws
+    factor: Floats  # (h, h): F'F is the covariance given the levels of all categories
+    slopes: Floats  # (k, h): by how much the missing indicators change the means
+    of_levels: Floats  # (n, k, k): the indicators' covariances
 
     def covariances(self) -> Floats:
         """Return the covariances, (n, h, h), or one for all rows if no level is missing."""

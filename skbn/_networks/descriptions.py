@@ -52,21 +52,12 @@ def network_text(
 ) -> str:
     """Return a few lines: what the network consists of, and the regression of each node.
 
-    Parameters
-    ----------
-    title : str
-        What the object is.
-    dag : networkx.DiGraph
-        Acyclic.
-    model : LinearGaussianModel or None
-        Its parameters; without them, nodes are listed with their parents.
-    max_rows : int or None
-        The most nodes that are listed; by default, as many as fill a screen.
-    shares : dict of int to float, optional
-        The R2 of some nodes, by number.
+    `title`: what the object is
+    `dag`: acyclic
+    `model`: its parameters; without them, nodes are listed with their parents
+    `max_rows`: the most nodes that are listed; by default, as many as fill a screen
+    `shares`: the R2 of some nodes, by number
 
-    Examples
-    --------
     >>> import networkx as nx
     >>> print(network_text("Network", nx.DiGraph([("a", "c"), ("b", "c")]), None))
     Network of 3 nodes and 2 edges (0 reversible)
@@ -148,20 +139,14 @@ def edge_columns(
 ) -> tuple[dict[str, Any], list[tuple[Hashable, Hashable]]]:
     """Return the columns of a table with a row for each coefficient, and the edge of each row.
 
-    Parameters
-    ----------
-    dag : networkx.DiGraph
-        Acyclic.
-    blocks : Nodes
-        Which columns stand for each node.
-    model : LinearGaussianModel or None
-        The parameters of the columns. Without them, there is a row for each edge.
-    losses : ndarray of shape (m, m), or None
-        How much the score loses without each edge, if that is known, as `score_losses` returns it.
-    groups : sequence of GroupStatistics, or None
-        The statistics from which the model was estimated; with them, there are standard errors.
-    confidence : float or None
-        The level of the intervals; None leaves them and the standard errors out.
+    `dag`: acyclic
+    `blocks`: which columns stand for each node
+    `model`: the parameters of the columns. Without them, there is a row for each edge.
+    `losses`: (m, m), how much the score loses without each edge, if that is known, as
+        `score_losses` returns it
+    `groups`: the statistics from which the model was estimated; with them, there are standard
+        errors
+    `confidence`: the level of the intervals; None leaves them and the standard errors out
     """
     nodes, parents = list(dag), parent_masks(dag)
     compelled = compelled_parents(parents, fixed_parent_masks(dag))
@@ -217,10 +202,7 @@ def _ends(blocks: Nodes, pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
 def standardised_weights(model: LinearGaussianModel, blocks: Nodes) -> Floats:
     """Return weights per standard deviation of the child and, unless it is a level, of the parent.
 
-    Returns
-    -------
-    weights : ndarray of shape (n_columns, n_columns)
-        NaN where one of the two does not vary.
+    Returns `weights`: (n_columns, n_columns), NaN where one of the two does not vary.
     """
     deviation = model.standard_deviations()
     is_level = blocks.by_column(np.array([node in blocks.levels for node in blocks.names], bool))
@@ -239,27 +221,17 @@ def score_losses(
 ) -> Floats:
     """Return by how much a network's score is lower without each of its edges, in nats.
 
-    Parameters
-    ----------
-    dag : networkx.DiGraph
-    scores : LocalScores, ParentSetScores, or array-like or data frame of shape (n, m)
-        If ParentSetScores do not list the child's other parents, the child keeps the best listed
-        subset of them; the loss is infinite if there is none.
-    criterion : str, Criterion or None
-        For a table; by default the BIC.
-    blocks : Nodes, optional
-        Which columns of a table stand for each node; by default one.
+    `scores`: LocalScores, ParentSetScores, or array-like or data frame of shape (n, m); if
+        ParentSetScores do not list the child's other parents, the child keeps the best listed
+        subset of them; the loss is infinite if there is none
+    `criterion`: for a table; by default the BIC
+    `blocks`: which columns of a table stand for each node; by default one
 
-    Returns
-    -------
-    losses : ndarray of shape (m, m)
-        ``losses[i, j]`` for the edge from the i-th node to the j-th; NaN without an edge.
+    Returns `losses`: (m, m), ``losses[i, j]`` for the edge from the i-th node to the j-th; NaN
+    without an edge.
 
-    Raises
-    ------
-    ValueError, TypeError
-        If the columns are not the nodes; if a regression on a table leaves no residual; if a
-        criterion is given for scores, which have one.
+    Raises ValueError or TypeError if the columns are not the nodes; if a regression on a table
+    leaves no residual; if a criterion is given for scores, which have one.
     """
     if isinstance(scores, BaseScores):
         if criterion is not None:
@@ -311,23 +283,13 @@ def _scores_of_table(
 def standard_errors(groups: Groups, parents: list[int]) -> tuple[Floats, Floats]:
     """Return the standard errors of a network's coefficients by ordinary least squares.
 
-    Parameters
-    ----------
-    groups : sequence of GroupStatistics
-        Each column is a child in one of them. Without the rows of a prior.
-    parents : list of m int
-        The masks of each column's parents.
+    `groups`: each column is a child in one of them. Without the rows of a prior.
+    `parents`: the masks of each column's parents
 
-    Returns
-    -------
-    std_err : ndarray of shape (m, m)
-        ``std_err[i, j]`` is the standard error of the edge i -> j; NaN without an edge.
-    degrees_of_freedom : ndarray of shape (m,)
-        For each child's regression, the number of rows, or the sum of their weights, less the
-        number of coefficients, the intercept included.
+    Returns `std_err`: (m, m), ``std_err[i, j]`` is the standard error of the edge i -> j; NaN
+    without an edge; `degrees_of_freedom`: (m,), for each child's regression, the number of rows, or
+    the sum of their weights, less the number of coefficients, the intercept included.
 
-    Notes
-    -----
     If the network is right, a coefficient less its true value, divided by its standard error, has
     Student's distribution with n - k - 1 degrees of freedom, for n rows and k parents. The errors
     ignore the search: edges that were chosen by the same rows look surer than they are.

@@ -83,15 +83,10 @@ def warn_about_data(
 ) -> None:
     """Warn if rows contradict the model of the network found in them, once for each reason.
 
-    Parameters
-    ----------
-    model : LinearGaussianModel
-    scorer : FamilyScorer
-        Knows the rows in which the network was found. If they were not kept, there are no warnings.
-        Columns of nodes that have several are skipped: they are not meant to be Gaussian.
-    observed : Sample, optional
-        The model's columns with holes, instead of the scorer's rows. A residual is known where the
-        column and its parents are observed.
+    `scorer`: knows the rows in which the network was found. If they were not kept, there are no
+        warnings. Columns of nodes that have several are skipped: they are not meant to be Gaussian.
+    `observed`: the model's columns with holes, instead of the scorer's rows. A residual is known
+        where the column and its parents are observed.
     """
     sample = scorer.sample if observed is None else observed
     if not sample.has_rows:
@@ -144,15 +139,9 @@ def warn_about_groups(
 ) -> None:
     """Warn if rows of one group have residuals alike, by analyses of variance of their ranks.
 
-    Parameters
-    ----------
-    model : LinearGaussianModel
-    rows : ndarray of shape (n, m)
-        NaN where a column has no value, or one that was set.
-    groups : sequence of arrays of int
-        The rows of each group.
-    n_samples : float
-        How many independent rows they count as in the search.
+    `rows`: (n, m), NaN where a column has no value, or one that was set
+    `groups`: the rows of each group
+    `n_samples`: how many independent rows they count as in the search
     """
     from scipy.stats import rankdata  # which takes long to import
 
@@ -456,15 +445,9 @@ def warn_about_limit(
 ) -> None:
     """Warn if many columns have `max_parents` parents and the score would gain from more.
 
-    Parameters
-    ----------
-    scorer : FamilyScorer
-    model : LinearGaussianModel
-        The network that was found.
-    possible : list of m int
-        The masks of the parents that each column may have.
-    max_parents : int
-        No warning if it is 0, which asks for the empty network, or all other columns.
+    `model`: the network that was found
+    `possible`: the masks of the parents that each column may have
+    `max_parents`: no warning if it is 0, which asks for the empty network, or all other columns
     """
     m = len(model.parents) - len(model.exogenous)
     full = [x for x, mask in enumerate(model.parents) if mask.bit_count() == max_parents]
@@ -489,19 +472,11 @@ def gains_of_one_more_parent(
 ) -> Floats:
     """Return by how many nats one more parent, the best, raises the local scores of columns.
 
-    Parameters
-    ----------
-    scorer : FamilyScorer
-    parents : list of m int
-        The masks of each column's parents in a network.
-    possible : list of m int
-        The masks of the parents that each column may have. Descendants never become parents.
-    children : list of int
+    `parents`: the masks of each column's parents in a network
+    `possible`: the masks of the parents that each column may have. Descendants never become
+        parents.
 
-    Returns
-    -------
-    gains : ndarray of shape (len(children),), in nats
-        -inf for a column that can have no further parent.
+    Returns `gains`: (len(children),), -inf for a column that can have no further parent.
     """
     graph, is_parent = dag_of(range(len(parents)), parents), bits_of(parents, len(parents))
     gains = np.full(len(children), -np.inf)

@@ -308,8 +308,6 @@ _EPS = float(np.finfo(np.float64).eps)
 def readable_cause(cause: Any) -> str:
     """Return what is set, or a category and its level, as one reads it.
 
-    Examples
-    --------
     >>> readable_cause({"dose": 2.0, "ward": ("east", "west")})
     'dose + 2, ward: east to west'
     """
@@ -347,10 +345,8 @@ class Intervention(NamedTuple):
 def read_intervention(nodes: Nodes, cause: Any, outcome: Any) -> Intervention:
     """Return what a user asks of an effect.
 
-    Raises
-    ------
-    ValueError, TypeError
-        As `change_and_reading`; if a dict of causes is empty, or a change is no finite number.
+    Raises ValueError or TypeError, as `change_and_reading`; if a dict of causes is empty, or a
+    change is no finite number.
     """
     are_named = isinstance(cause, Mapping)
     changes = [*cause.items()] if are_named else [(cause, 1.0)]
@@ -388,13 +384,9 @@ def _error(
 ) -> tuple[float, float]:
     """Return the standard error of an effect, and its degrees of freedom.
 
-    Parameters
-    ----------
-    groups : sequence of GroupStatistics
-    parents : sequence of int
-        The masks of each column's parents, by which it is regressed.
-    reach, follows : ndarray of shape (n_columns,)
-        By how much the intervention moves each column, and the outcome follows it.
+    `parents`: the masks of each column's parents, by which it is regressed
+    `reach`, `follows`: (n_columns,), by how much the intervention moves each column, and the
+        outcome follows it
     """
     variance, freedom = 0.0, np.inf
     for own, statistics in groups:
@@ -668,10 +660,7 @@ def path_estimates(
 ) -> PathEffects:
     """Return the effects along the paths of all networks.
 
-    Raises
-    ------
-    ValueError
-        As `path_columns`.
+    Raises ValueError, as `path_columns`.
     """
     paths: dict[tuple[Any, ...], Floats] = {}
     for i, model in enumerate(models):

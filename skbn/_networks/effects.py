@@ -50,39 +50,22 @@ NumberOf = Callable[[Any], int] | None  # finds nodes that are not named
 
 
 class Combination(NamedTuple):
-    """A linear combination of a node's columns: a change of a cause, or a reading of an outcome.
+    """A linear combination of a node's columns: a change of a cause, or a reading of an outcome."""
 
-    Parameters
-    ----------
-    label : str or int
-    node : int
-        The node's number.
-    columns : list of int
-    weights : list of float
-        By how much a cause changes each column, or how much each counts for an outcome.
-    """
-
-    label: Any
-    node: int
+    label: Any  # str or int
+    node: int  # the node's number
     columns: list[int]
+    # by how much a cause changes each column, or how much each counts for an outcome
     weights: list[float]
 
 
 def change_of(nodes: Nodes, cause: Any, number_of: NumberOf = None) -> Combination:
     """Return the change that a cause stands for: by one unit, or from one level to another.
 
-    Parameters
-    ----------
-    nodes : Nodes
-    cause : object
-        A node or one of its columns; a tuple of a category and two of its levels.
-    number_of : callable, optional
-        Finds the number of a node that is neither.
+    `cause`: a node or one of its columns; a tuple of a category and two of its levels
+    `number_of`: finds the number of a node that is neither
 
-    Raises
-    ------
-    ValueError, TypeError
-        If it is no change, saying what to write.
+    Raises ValueError or TypeError if it is no change, saying what to write.
     """
     v, column, levels = _named(nodes, cause, "cause", number_of)
     node = nodes.names[v]
@@ -266,10 +249,7 @@ def path_columns(
 ) -> dict[str, Any]:
     """Return the columns of a table with a row for each directed path, the shortest first.
 
-    Raises
-    ------
-    ValueError
-        If there are too many paths to list.
+    Raises ValueError if there are too many paths to list.
     """
     change, reading = change_and_reading(nodes, cause, outcome)
     start, end, parents = change.node, reading.node, nodes.parents_of_nodes(model.parents)
@@ -325,10 +305,8 @@ def class_effect_columns(
 
     Only members with the model's fixed edges count. The sets of the most members come first.
 
-    Raises
-    ------
-    ValueError
-        If a node has no noise: its class has other members then; if there are too many sets.
+    Raises ValueError if a node has no noise: its class has other members then; if there are too
+    many sets.
     """
     found = class_members(model, nodes, [change.node])
     adjusted = [member[change.node] for member, _ in found]
@@ -347,10 +325,7 @@ def class_members(
 
     With it comes how many members give the causes these parents, the most frequent choices first.
 
-    Raises
-    ------
-    ValueError
-        As `class_effect_columns`.
+    Raises ValueError, as `class_effect_columns`.
     """
     for node, variance in zip(model.nodes, model.noise_variance, strict=True):
         if variance == 0:
@@ -441,10 +416,8 @@ def _values_of_rows(
 ) -> dict[int, float | Floats]:
     """Return the values that columns are set to, by their numbers.
 
-    Raises
-    ------
-    TypeError, ValueError
-        As `named_values`; if there is not one finite value for each row.
+    Raises TypeError or ValueError, as `named_values`; if there is not one finite value for each
+    row.
     """
     values: dict[int, float | Floats] = {}
     for v, value in named_values(do, nodes.names, "do", lambda value, _: value).items():

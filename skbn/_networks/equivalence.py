@@ -49,18 +49,10 @@ def cpdag(dag: nx.DiGraph, fixed: list[int] | None = None) -> nx.DiGraph:
 def directed_by(targets: Any, dag: nx.DiGraph) -> list[int]:
     """Return the masks of each node's parents whose edges interventions direct.
 
-    Parameters
-    ----------
-    targets : collection of nodes or collections of nodes, or None
-        What was set together in each intervention; nothing in an empty one.
-    dag : networkx.DiGraph
+    `targets`: collection of nodes or collections of nodes, or None; what was set together in each
+        intervention; nothing in an empty one
 
-    Raises
-    ------
-    ValueError
-        If one of them is not a node.
-    TypeError
-        If the targets are no collection.
+    Raises ValueError if one of them is not a node; TypeError if the targets are no collection.
     """
     if isinstance(targets, str) or not isinstance(targets, Collection | None):
         raise TypeError(
@@ -83,18 +75,11 @@ def extended(graph: nx.Graph) -> nx.DiGraph:
     It has the graph's directed edges, and no pair of unjoined parents that these do not make. The
     directed edges that its equivalence class does not share get the attribute `fixed`.
 
-    Parameters
-    ----------
-    graph : networkx.DiGraph or networkx.Graph
-        An edge is undirected if its attribute `undirected` is True, or its reverse is an edge too.
+    `graph`: an edge is undirected if its attribute `undirected` is True, or its reverse is an edge
+        too
 
-    Raises
-    ------
-    TypeError
-        If it is not such a graph.
-    ValueError
-        If it has no nodes, an edge joins a node to itself, or there is no such network; with the
-        reason.
+    Raises TypeError if it is not such a graph; ValueError if it has no nodes, an edge joins a node
+    to itself, or there is no such network; with the reason.
     """
     if not isinstance(graph, nx.Graph) or graph.is_multigraph():
         raise TypeError(must_be("cpdag", "a networkx.DiGraph or a networkx.Graph", type(graph)))
@@ -168,15 +153,9 @@ def _edge_of_pair(dag: nx.DiGraph, as_cpdag: bool, targets: Any) -> dict[frozens
 def compelled_parents(parents: list[int], fixed: list[int] | None = None) -> list[int]:
     """Return the mask of each column's parents whose edges no equivalent network reverses.
 
-    Parameters
-    ----------
-    parents : list of int
-        The masks of the parents in an acyclic network.
-    fixed : list of int, optional
-        The masks of those parents whose edges are fixed. Only networks with these edges count.
+    `parents`: the masks of the parents in an acyclic network
+    `fixed`: the masks of those parents whose edges are fixed. Only networks with these edges count.
 
-    Notes
-    -----
     Edges that meet in a child are compelled if their other ends are not joined. So are fixed
     edges, and the edges that follow by the four rules of Meek (1995), "Causal inference and
     causal explanation with background knowledge".
@@ -237,8 +216,6 @@ def told_apart(targets: Iterable[int], m: int) -> list[int]:
     graph (Hauser & Bühlmann 2012, "Characterization and greedy learning of interventional Markov
     equivalence classes of directed acyclic graphs").
 
-    Examples
-    --------
     >>> told_apart([0b001], 3)
     [6, 1, 1]
     """
@@ -255,12 +232,8 @@ def canonical_member(parents: list[int], fixed: list[int] | None = None) -> list
     It is built from its last column back: among the columns that can be a sink of the rest, the
     last in column order is taken. It depends only on the class and the knowledge.
 
-    Parameters
-    ----------
-    parents : list of int
-        The masks of the parents in an acyclic network.
-    fixed : list of int, optional
-        The masks of those parents whose edges the member must have too.
+    `parents`: the masks of the parents in an acyclic network
+    `fixed`: the masks of those parents whose edges the member must have too
     """
     joined = joined_columns(parents)
     member = consistent_extension(joined, _compelled(parents, fixed, joined))
@@ -275,15 +248,9 @@ def consistent_extension(joined: list[int], directed: list[int]) -> list[int] | 
     It has no pair of unjoined parents that the directed edges do not have. None if there is no
     such network.
 
-    Parameters
-    ----------
-    joined : list of int
-        The masks of the columns that each column is joined to.
-    directed : list of int
-        The masks of each column's parents by directed edges.
+    `joined`: the masks of the columns that each column is joined to
+    `directed`: the masks of each column's parents by directed edges
 
-    Notes
-    -----
     The algorithm of Dor & Tarsi (1992), "A simple algorithm to construct a
     consistent extension of a partially oriented graph".
     """
@@ -343,12 +310,8 @@ _MOST_PARENT_SETS = 1 << 13
 def number_of_members(parents: list[int], allowed: list[int] | None = None) -> int:
     """Return how many networks are equivalent to one and have only allowed edges.
 
-    Parameters
-    ----------
-    parents : list of m int
-        The masks of the parents in a network that has only allowed edges.
-    allowed : list of m int, optional
-        The masks of the columns that may be parents of each; by default all others.
+    `parents`: the masks of the parents in a network that has only allowed edges
+    `allowed`: the masks of the columns that may be parents of each; by default all others
     """
     return _Members(parents, allowed).count_all()
 
@@ -402,13 +365,8 @@ def members_by_parents(
     Other parameters as for `number_of_members`. With each member comes the number of members that
     give these columns the same parents. Its other edges need not be allowed.
 
-    Raises
-    ------
-    ValueError
-        If the columns may have more than 8192 sets of parents.
+    Raises ValueError if the columns may have more than 8192 sets of parents.
 
-    Notes
-    -----
     A column's parents are those that all members have, and any clique of its neighbours by
     undirected edges. Once all edges of one column have a direction, those that do not follow make
     components that are directed independently again (Hauser & Bühlmann 2012, "Characterization and
@@ -441,10 +399,7 @@ def _directed_at(column: int, members: _Members, joined: list[int]) -> Iterator[
 def _cliques(columns: int, joined: list[int]) -> list[int]:
     """Return the masks of all sets of columns that are joined to each other, the empty set first.
 
-    Raises
-    ------
-    ValueError
-        If there are too many.
+    Raises ValueError if there are too many.
     """
     cliques = [0]
     for v in members_of(columns):
@@ -466,24 +421,14 @@ def _require_few(found: Sequence[Any]) -> None:
 class _Members:
     """The members of a class, by the undirected graph of the edges that they do not share.
 
-    Parameters
-    ----------
-    parents, allowed
-        As in `number_of_members`.
-    fixed : list of m int, optional
-        The masks of those parents whose edges the members must have too. They must be all edges of
-        a column, or none.
+    `parents`, `allowed`: as in `number_of_members`
+    `fixed`: the masks of those parents whose edges the members must have too. They must be all
+        edges of a column, or none.
 
-    Attributes
-    ----------
-    member : list of m int
-        The masks of the parents in one of them.
-    compelled : list of m int
-        The masks of the parents that all members have.
-    undirected : dict of int to int
-        The masks of the columns to which the other edges lead.
-    components : list of int
-        The masks of the chain components that have edges.
+    `member`: the masks of the parents in one of them
+    `compelled`: the masks of the parents that all members have
+    `undirected`: the masks of the columns to which the other edges lead
+    `components`: the masks of the chain components that have edges
     """
 
     def __init__(

@@ -26,21 +26,12 @@ _COARSE, _FINE = 1e-3, 1e-10
 
 
 class GraphOfColumns(NamedTuple):
-    """A graph whose parameters are to be estimated.
-
-    Parameters
-    ----------
-    blocks : Nodes
-    parents, fixed : list of int
-        The masks of the columns' parents, and of those whose edges are fixed.
-    exogenous : list of int
-        The columns that are not modelled.
-    """
+    """A graph whose parameters are to be estimated."""
 
     blocks: Nodes
-    parents: list[int]
+    parents: list[int]  # the masks of the columns' parents, and of those whose edges are fixed
     fixed: list[int]
-    exogenous: list[int]
+    exogenous: list[int]  # the columns that are not modelled
 
 
 def by_least_squares(
@@ -48,10 +39,7 @@ def by_least_squares(
 ) -> tuple[LinearGaussianModel, list[GroupStatistics]]:
     """Return the parameters by regressions, and the statistics of the rows of each.
 
-    Raises
-    ------
-    ValueError
-        If there are too few rows, or columns are constant or collinear.
+    Raises ValueError if there are too few rows, or columns are constant or collinear.
     """
     blocks, parents, fixed, exogenous = graph
     names, m = blocks.column_names, len(blocks.names)
@@ -86,10 +74,8 @@ def by_least_squares(
 def by_em(sample: Sample, is_set: Booleans | None, graph: GraphOfColumns) -> LinearGaussianModel:
     """Return the parameters that make the observed values most probable, by EM.
 
-    Raises
-    ------
-    ValueError
-        If the likelihood is unbounded, or columns of a family are observed together too rarely.
+    Raises ValueError if the likelihood is unbounded, or columns of a family are observed together
+    too rarely.
     """
     rows = rows_with_holes(sample, graph, is_set)
     return model_of(em_of_network(rows, graph, saturated_em(rows)), rows, graph)
@@ -100,12 +86,9 @@ def rows_with_holes(
 ) -> IncompleteRows:
     """Return the rows by their holes, if they tell the parameters of each family.
 
-    Raises
-    ------
-    ValueError
-        If an exogenous column has holes, or a value that was set is missing, or a column does not
-        vary; if a column and one of its parents are observed together in too few rows or, with
-        interventions, two columns of a family.
+    Raises ValueError if an exogenous column has holes, or a value that was set is missing, or a
+    column does not vary; if a column and one of its parents are observed together in too few rows
+    or, with interventions, two columns of a family.
     """
     blocks = graph.blocks
     names, labels = blocks.column_names, [blocks.labels[each.source] for each in blocks.columns]
@@ -171,10 +154,7 @@ def em_of_network(
 ) -> Estimate:
     """Return the parameters of a network by EM, by default those of the graph.
 
-    Raises
-    ------
-    DegenerateColumnsError
-        If the likelihood is unbounded, naming a column.
+    Raises DegenerateColumnsError if the likelihood is unbounded, naming a column.
     """
     masks = joined_outside(graph.parents, graph.exogenous) if parents is None else parents
     try:
@@ -230,11 +210,8 @@ def errors_by_em(
     as many degrees of freedom as rows in which it and any of its parents are both observed, less
     its coefficients.
 
-    Returns
-    -------
-    std_err : ndarray of shape (m, m)
-        NaN without an edge, and if the parameters are not identified.
-    freedom : ndarray of shape (m,)
+    Returns `std_err`: (m, m), NaN without an edge, and if the parameters are not identified;
+    `freedom`: (m,).
     """
     masks = joined_outside(graph.parents, graph.exogenous)
     rows = rows_with_holes(sample, graph, is_set)

@@ -193,21 +193,12 @@ def fit_indices(
 ) -> FitIndices:
     """Return how well a network fits a table when its parameters have the highest likelihood.
 
-    Parameters
-    ----------
-    statistics : SampleStatistics
-        Statistics of the columns, without the rows of a prior.
-    parents : list of m int
-        The masks of each column's parents.
-    names : sequence of m hashables
-    exogenous : sequence of int
-        The columns that are not modelled: they may depend on each other in all models.
+    `statistics`: statistics of the columns, without the rows of a prior
+    `parents`: the masks of each column's parents
+    `exogenous`: the columns that are not modelled: they may depend on each other in all models
 
-    Raises
-    ------
-    ValueError
-        If there are no more rows than columns, or the columns are collinear: the saturated model's
-        likelihood is unbounded then.
+    Raises ValueError if there are no more rows than columns, or the columns are collinear: the
+    saturated model's likelihood is unbounded then.
     """
     n, m = statistics.n_samples, len(parents)
     check_n(n, m)
@@ -240,10 +231,7 @@ def fit_indices(
 def indices_of_rows(sample: Sample, is_set: Booleans | None, graph: GraphOfColumns) -> FitIndices:
     """Return how well a network fits rows, of which values may be missing or have been set.
 
-    Raises
-    ------
-    ValueError
-        As `fit_indices`; if a group of rows with the same nodes set is too small.
+    Raises ValueError, as `fit_indices`; if a group of rows with the same nodes set is too small.
     """
     names = graph.blocks.column_names
     if is_set is not None or not sample.is_complete:
@@ -428,8 +416,6 @@ def comparative_indices(
     The CFI is 1 if the network's chi-squared does not exceed its degrees of freedom; the TLI is 1
     if there are none.
 
-    Examples
-    --------
     >>> cfi, tli = comparative_indices(14.21, 10, 258.43, 20)
     >>> round(cfi, 7), round(tli, 7)
     (0.9823428, 0.9646857)
@@ -447,8 +433,6 @@ def rmsea(chi2: float, df: float, n: float) -> tuple[float, float, float]:
     The ends are those noncentralities of a chi-squared distribution for which 95 % and 5 % of it
     are below the statistic. All are 0 without degrees of freedom.
 
-    Examples
-    --------
     >>> error, low, high = rmsea(14.21, 10, 300)
     >>> round(error, 8)
     0.03746109
@@ -499,15 +483,9 @@ def d_separations(groups: Groups, parents: list[int], names: Names) -> dict[str,
     The pairs without an edge, each given the parents of both, make a basis set: all independences
     of the network follow from them.
 
-    Parameters
-    ----------
-    groups : sequence of GroupStatistics
-        The statistics of the rows that count for each column. They test its independence of those
-        that come before it in the network.
-    parents, names : as in `fit_indices`
+    `groups`: the statistics of the rows that count for each column. They test its independence of
+        those that come before it in the network.
 
-    Notes
-    -----
     The partial correlation of a pair is read from the triangular factor of the columns given and
     of the pair. Its p-value belongs to the coefficient in the regression of one on the other and
     the columns given.

@@ -44,24 +44,15 @@ def estimate_model(
 ) -> LinearGaussianModel:
     """Return the model of a network with parameters by least squares.
 
-    Parameters
-    ----------
-    groups : sequence of GroupStatistics
-        The statistics of the rows that count for each node; together they have all nodes.
-    parents : list of m int
-        The masks of each node's parents.
-    nodes : sequence of m hashables
-    fixed : list of m int, optional
-        The masks of the parents whose edges are known to have this direction; by default none.
-    exogenous : sequence of int, default=()
-    divisors : sequence of ndarray of shape (m,), optional
-        For each group: the variance of the noise of a child with l parents is its residual sum
-        of squares divided by ``divisors[l]``. The default is n, which maximises the likelihood.
+    `groups`: the statistics of the rows that count for each node; together they have all nodes
+    `parents`: the masks of each node's parents
+    `fixed`: the masks of the parents whose edges are known to have this direction; by default none
+    `divisors`: (m,), for each group: the variance of the noise of a child with l parents is its
+        residual sum of squares divided by ``divisors[l]``. The default is n, which maximises the
+        likelihood.
 
-    Raises
-    ------
-    ValueError
-        If a coefficient, or the variance of a column's noise, is out of float64's range.
+    Raises ValueError if a coefficient, or the variance of a column's noise, is out of float64's
+    range.
     """
     m = len(parents)
     coef, intercept, noise_variance = np.zeros((m, m)), np.empty(m), np.empty(m)
@@ -133,16 +124,10 @@ class LinearGaussianModel(LinearModel):
     def draw(self, noise: Floats, exogenous: Floats | None = None) -> Floats:
         """Return rows of the network, (n, m), from rows of standard noise.
 
-        Parameters
-        ----------
-        noise : ndarray of shape (n, m)
-        exogenous : ndarray of shape (n, k), optional
-            The values of the exogenous nodes, if there are any.
+        `exogenous`: (n, k), the values of the exogenous nodes, if there are any
+        `noise`: (n, m)
 
-        Raises
-        ------
-        ValueError
-            If they are lacking.
+        Raises ValueError if they are lacking.
         """
         if exogenous is None:
             self.require_distribution()
@@ -187,23 +172,14 @@ class LinearGaussianModel(LinearModel):
     ) -> tuple[Floats, Floats]:
         """Return the distribution of nodes given others, by a QR decomposition of the factor.
 
-        Parameters
-        ----------
-        given, others : list of g and of k int
-            Numbers of nodes.
-        values : ndarray of shape (g,) or (n, g)
+        `given`, `others`: numbers of nodes
+        `values`: (g,)
 
-        Returns
-        -------
-        mean : ndarray of shape (k,) or (n, k)
-        factor : ndarray of shape (k, k)
-            The product of rows of standard noise with it has the distribution about the mean.
+        Returns `mean`: (k,); `factor`: (k, k), the product of rows of standard noise with it has
+        the distribution about the mean.
 
-        Raises
-        ------
-        ValueError
-            If the nodes given before it already determine a given node; if the result is out of
-            float64's range.
+        Raises ValueError if the nodes given before it already determine a given node; if the result
+        is out of float64's range.
         """
         self.require_distribution(given)
         g = len(given)
@@ -258,17 +234,11 @@ class LinearGaussianModel(LinearModel):
         If values are NaN, it is the density of what is observed, which is 0 for a row without any.
         If nodes are exogenous, it is the density of the others, given these.
 
-        Parameters
-        ----------
-        rows : ndarray of shape (n, m)
-        is_set : ndarray of shape (n, m), bool, optional
-            Where an experimenter set values: the density is then of the others.
+        `is_set`: (n, m), where an experimenter set values: the density is then of the others
+        `rows`: (n, m)
 
-        Raises
-        ------
-        ValueError
-            If a node has no noise, or the value of an exogenous node is missing, or one that was
-            set.
+        Raises ValueError if a node has no noise, or the value of an exogenous node is missing, or
+        one that was set.
         """
         outside = list(self.exogenous)
         is_missing = np.isnan(rows[:, outside])
@@ -353,10 +323,7 @@ class LinearGaussianModel(LinearModel):
         a square is the square of the mean, plus the mean squared deviation from it. `rows` are
         those of the sample by default.
 
-        Raises
-        ------
-        ValueError
-            If a node has no noise, or no row counts.
+        Raises ValueError if a node has no noise, or no row counts.
         """
         if sample.has_rows:
             rows = sample.rows if rows is None else rows
@@ -406,10 +373,7 @@ def have_density(
 ) -> Booleans:
     """Return which rows count and have a value of a node that is not exogenous and was not set.
 
-    Raises
-    ------
-    ValueError
-        If none has.
+    Raises ValueError if none has.
     """
     counts = ~np.isnan(rows)
     counts[:, list(outside)] = False

@@ -465,16 +465,11 @@ def within(found: GaussianDistribution, intervals: Mapping[Any, Any]) -> Gaussia
 
 
 class GaussianMarginal(NamedTuple):
-    """The distribution of one node.
+    """The distribution of one node."""
 
-    Parameters
-    ----------
-    mean : float, or ndarray of shape (k,) for k scenarios
-    standard_deviation : float, or ndarray of shape (k,)
-        0 for a node whose value is fixed. It depends on the scenario if categories are not known.
-    """
-
-    mean: Any
+    mean: Any  # float, or ndarray of shape (k,) for k scenarios
+    # float, or ndarray of shape (k,); 0 for a node whose value is fixed. It depends on the scenario
+    # if categories are not known.
     standard_deviation: Any
 
 

@@ -38,10 +38,7 @@ def to_data(model: LinearGaussianModel) -> dict[str, Any]:
 
     The nodes' means are kept beside the intercepts if they follow from these up to rounding only.
 
-    Raises
-    ------
-    ValueError
-        If a node is neither a string nor an integer.
+    Raises ValueError if a node is neither a string nor an integer.
     """
     dag = model.to_dag()
     for node in dag:
@@ -63,10 +60,7 @@ def to_data(model: LinearGaussianModel) -> dict[str, Any]:
 def to_json(data: dict[str, Any], path: str | os.PathLike[str] | None) -> str | None:
     """Return objects as JSON, or write them to a file.
 
-    Raises
-    ------
-    OSError
-        If the file cannot be written.
+    Raises OSError if the file cannot be written.
     """
     # json does not know numpy's integers.
     return written(json.dumps(data, default=int, allow_nan=False), path)
@@ -84,14 +78,8 @@ def written(text: str, path: str | os.PathLike[str] | None) -> str | None:
 def from_json(text_or_path: str | os.PathLike[str]) -> tuple[Any, str]:
     """Read the text that `to_json` returns, or the file it writes, and return what errors call it.
 
-    Raises
-    ------
-    TypeError
-        If it is neither a string nor a path.
-    ValueError
-        If it is not JSON, or an object has a key twice.
-    OSError
-        If the file cannot be read.
+    Raises TypeError if it is neither a string nor a path; ValueError if it is not JSON, or an
+    object has a key twice; OSError if the file cannot be read.
     """
     if not isinstance(text_or_path, str | os.PathLike):
         raise TypeError(
@@ -122,10 +110,7 @@ def from_json(text_or_path: str | os.PathLike[str]) -> tuple[Any, str]:
 def from_data(data: Any, name: str) -> tuple[nx.DiGraph, Floats | None]:
     """Return the graph of a network with its parameters, and the nodes' means if they are there.
 
-    Raises
-    ------
-    ValueError
-        Naming the part that is missing or wrong.
+    Raises ValueError, naming the part that is missing or wrong.
     """
     _check_node_link_data(data, name)
     graph = nx.node_link_graph(data, edges="edges")
@@ -207,10 +192,7 @@ _PARTS = ("names", "columns", "widths", "levels", "labels")
 def to_block_data(blocks: Nodes, network: dict[str, Any]) -> dict[str, Any]:
     """Return the objects of JSON for nodes and for the network of their columns.
 
-    Raises
-    ------
-    ValueError
-        If a category has levels that JSON does not keep.
+    Raises ValueError if a category has levels that JSON does not keep.
     """
     levels = [[name, [_plain(name, v) for v in own]] for name, own in blocks.levels.items()]
     node_of = blocks.by_column(np.array(blocks.names, dtype=object))
@@ -243,17 +225,10 @@ def _plain(owner: Any, level: Any) -> Any:
 def from_block_data(contents: Any, name: str) -> tuple[Nodes, Any]:
     """Return the nodes in a file's contents, and what it has for the network of their columns.
 
-    Parameters
-    ----------
-    contents : object
-        What json reads of the file. Files of older versions have no digest.
-    name : str
-        What errors call it.
+    `contents`: what json reads of the file. Files of older versions have no digest.
+    `name`: what errors call it
 
-    Raises
-    ------
-    ValueError
-        If a part is missing or was changed.
+    Raises ValueError if a part is missing or was changed.
     """
     parts: Any = contents.get("blocks") if isinstance(contents, dict) else None
     if not isinstance(parts, dict) or not isinstance(contents.get("network"), dict):
@@ -312,10 +287,7 @@ def to_dot(dag: nx.DiGraph) -> str:
 
     Edges with the attribute `undirected`, as in a CPDAG, have no heads.
 
-    Raises
-    ------
-    ValueError
-        If two nodes have the same text.
+    Raises ValueError if two nodes have the same text.
     """
     lines = [f"  {text};" for text in own_texts(dag, _quoted).values()]
     for a, b, data in dag.edges(data=True):
@@ -375,11 +347,8 @@ def _entities(node: Hashable) -> str:
 def to_modelstring(dag: nx.DiGraph) -> str:
     """Return a graph as a model string of bnlearn, the nodes in topological generations.
 
-    Raises
-    ------
-    ValueError
-        If a node's name has one of the characters that separate names there, or is empty; if two
-        nodes have the same text.
+    Raises ValueError if a node's name has one of the characters that separate names there, or is
+    empty; if two nodes have the same text.
     """
     own_texts(dag, str)
     number = {node: v for v, node in enumerate(dag)}
@@ -399,12 +368,8 @@ def to_modelstring(dag: nx.DiGraph) -> str:
 def from_modelstring(text: str) -> nx.DiGraph:
     """Read a graph from a model string of bnlearn.
 
-    Raises
-    ------
-    TypeError
-        If it is not a string.
-    ValueError
-        If it is not a model string, a node comes twice or is missing, or the edges have a cycle.
+    Raises TypeError if it is not a string; ValueError if it is not a model string, a node comes
+    twice or is missing, or the edges have a cycle.
     """
     if not isinstance(text, str):
         raise TypeError(f"text must be a string; got {type(text).__name__}.")
@@ -435,10 +400,7 @@ _MODELSTRING = re.compile(f"(?:{_NODE.pattern})+")
 def to_pgmpy(dag: nx.DiGraph) -> Any:
     """Return a network as pgmpy's LinearGaussianBayesianNetwork.
 
-    Raises
-    ------
-    ImportError
-        If pgmpy is not installed.
+    Raises ImportError if pgmpy is not installed.
     """
     model = optional_module("pgmpy.models").LinearGaussianBayesianNetwork()
     model.add_nodes_from(dag)
@@ -454,14 +416,8 @@ def to_pgmpy(dag: nx.DiGraph) -> Any:
 def from_pgmpy(model: Any) -> LinearGaussianModel:
     """Read a network from pgmpy's LinearGaussianBayesianNetwork.
 
-    Raises
-    ------
-    ImportError
-        If pgmpy is not installed.
-    TypeError
-        If it is another model.
-    ValueError
-        Naming the node whose conditional distribution is missing or does not fit.
+    Raises ImportError if pgmpy is not installed; TypeError if it is another model; ValueError,
+    naming the node whose conditional distribution is missing or does not fit.
     """
     if not isinstance(model, optional_module("pgmpy.models").LinearGaussianBayesianNetwork):
         raise TypeError(must_be("model", "a pgmpy LinearGaussianBayesianNetwork", type(model)))

@@ -26,24 +26,13 @@ Bounds = Mapping[int, tuple[float, float]]
 
 
 class WithinBounds(NamedTuple):
-    """A Gaussian distribution of m nodes, some of which lie in intervals.
-
-    Parameters
-    ----------
-    nodes : list of m hashables
-    mean, scale : ndarray of shape (m,)
-        The scales are the standard deviations, or 1 where these are 0.
-    correlation : ndarray of shape (m, m)
-        The covariance, over the scales. All three are without the intervals.
-    bounds : dict of int to (low, high)
-        By the nodes' numbers.
-    """
+    """A Gaussian distribution of m nodes, some of which lie in intervals."""
 
     nodes: list[Hashable]
-    mean: Floats
-    scale: Floats
-    correlation: Floats
-    bounds: Bounds
+    mean: Floats  # (m,): like the next two, without the intervals
+    scale: Floats  # (m,): the standard deviations, or 1 where these are 0
+    correlation: Floats  # (m, m): the covariance, over the scales
+    bounds: Bounds  # by the nodes' numbers
 
     @classmethod
     def of(cls, nodes: list[Hashable], mean: Floats, covariance: Floats) -> Self:
@@ -116,10 +105,7 @@ class WithinBounds(NamedTuple):
     def moments(self) -> tuple[Floats, Floats, Floats]:
         """Return the means, the covariance, and the means' standard errors.
 
-        Raises
-        ------
-        ValueError
-            If the intervals are beyond what float64 can tell from impossible.
+        Raises ValueError if the intervals are beyond what float64 can tell from impossible.
         """
         uniform = np.random.default_rng(0).uniform(size=(_DRAWS, len(self.bounds)))
         values, weights, _ = self._draws(self.bounds, uniform)
@@ -181,10 +167,7 @@ class WithinBounds(NamedTuple):
     def log_density(self, rows: Floats) -> Floats:
         """Return the log density of rows of all nodes, in nats.
 
-        Raises
-        ------
-        numpy.linalg.LinAlgError
-            If there is none, because some nodes determine others.
+        Raises numpy.linalg.LinAlgError if there is none, because some nodes determine others.
         """
         units = (rows - self.mean) / self.scale
         log_density = np.atleast_1d(multivariate_normal(cov=self.correlation).logpdf(units))

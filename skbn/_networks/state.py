@@ -335,8 +335,6 @@ class NetworkState(
 def in_column_order(dag: nx.DiGraph) -> nx.DiGraph:
     """Return a graph with its nodes in order if they are the columns' numbers, 0 to m - 1.
 
-    Examples
-    --------
     >>> list(in_column_order(nx.DiGraph([(2, 0), (0, 1)])))
     [0, 1, 2]
     """

@@ -47,20 +47,12 @@ class Items:
 
     Each edge has a path of items: its parent, itself in each layer that it passes, its child.
 
-    Parameters
-    ----------
-    layers, orders
-        As `order_layers` returns them.
-    edges : sequence of (int, int)
-    sizes : sequence of (width, height)
-        The sizes of the boxes.
-    bands : sequence of int, optional
-        The band of each box.
-    width : float
-        The width that layers keep to, as far as they have room in it.
-    lanes : sequence of int, optional
-        The lane of each box, from the left. Boxes of a lane, which stand in different layers, have
-        the same x. A layer's boxes are in the order of their lanes, and there is no `width`.
+    `layers`, `orders`: as `order_layers` returns them
+    `sizes`: the sizes of the boxes
+    `bands`: the band of each box
+    `width`: the width that layers keep to, as far as they have room in it
+    `lanes`: the lane of each box, from the left. Boxes of a lane, which stand in different layers,
+        have the same x. A layer's boxes are in the order of their lanes, and there is no `width`.
     """
 
     def __init__(
@@ -304,8 +296,6 @@ _BISECTIONS = 30  # halvings, which find a point to a billionth of its curve
 def cut_at_end(route: list[Point], length: float) -> list[Point]:
     """Return the curve up to the point this far from its end, or half of a shorter curve.
 
-    Examples
-    --------
     >>> _, height = cut_at_end([(0, 0), (0, 3), (0, 6), (0, 9)], 3)[-1]
     >>> round(height, 6)
     6.0

@@ -28,25 +28,14 @@ _BAND_BORDER = 5.0  # gap between two bands
 
 
 class Layout(NamedTuple):
-    """Boxes and curves of a drawn network, in points.
+    """Boxes and curves of a drawn network, in points."""
 
-    Parameters
-    ----------
-    positions : dict of node to (x, y)
-        Centres of the nodes' boxes; y grows upwards.
-    routes : dict of edge to list of (x, y)
-        Control points of cubic Bézier curves, 3k + 1 of them: start, two controls, knot,
-        two controls, knot, ... They lead from the border of the parent's box to the child's.
-    extent : tuple of float
-        Left, right, bottom and top of all boxes, curves and bands.
-    bands : dict of int to tuple of float
-        The rectangle of each band, as an extent.
-    """
-
-    positions: dict[Hashable, Point]
+    positions: dict[Hashable, Point]  # centres of the nodes' boxes; y grows upwards
+    # control points of cubic Bézier curves, 3k + 1 of them: start, two controls, knot, two
+    # controls, knot, ... They lead from the border of the parent's box to the child's.
     routes: dict[Edge, list[Point]]
-    extent: Extent
-    bands: Mapping[int, Extent] = MappingProxyType({})
+    extent: Extent  # left, right, bottom and top of all boxes, curves and bands
+    bands: Mapping[int, Extent] = MappingProxyType({})  # the rectangle of each band, as an extent
 
 
 @dataclass(eq=False)
@@ -57,28 +46,6 @@ class LayeredGraph:
     seldom cross (`order_layers`), are short and bend little (`Items`). No curve runs through a
     box. The same graph gives the same picture.
 
-    Parameters
-    ----------
-    dag : networkx.DiGraph
-        Acyclic.
-    sizes : mapping of node to (width, height)
-        The boxes to place, in points.
-    is_sideways : bool
-        Whether parents stand left of their children; else they stand above them.
-    bands : mapping of node to int, optional
-        Stretches of layers to which the nodes must keep: first band 0, then band 1, ... No edge
-        leads to an earlier band.
-    aspect : float
-        The width over the height of the pictures aimed at.
-    width : float, optional
-        In points. No layer is wider, if its boxes and edges have room in it; the picture is as
-        high as it then needs to be.
-    lanes : mapping of node to int, optional
-        Only with bands. Nodes of a lane, which are in different bands, stand in one line across
-        the layers. The lanes are side by side, and `aspect` and `width` have no effect.
-
-    Examples
-    --------
     >>> import networkx as nx
     >>> dag = nx.DiGraph([("a", "b"), ("a", "c")])
     >>> layout = LayeredGraph(dag, dict.fromkeys(dag, (40.0, 22.0))).layout()
@@ -86,13 +53,20 @@ class LayeredGraph:
     True
     """
 
-    dag: nx.DiGraph
-    sizes: Sizes
+    dag: nx.DiGraph  # acyclic
+    sizes: Sizes  # the boxes to place, in points
     _: KW_ONLY
+    # whether parents stand left of their children; else they stand above them
     is_sideways: bool = False
+    # stretches of layers to which the nodes must keep: first band 0, then band 1, ... No edge leads
+    # to an earlier band.
     bands: Mapping[Hashable, int] | None = None
-    aspect: float = ASPECT
+    aspect: float = ASPECT  # the width over the height of the pictures aimed at
+    # in points. No layer is wider, if its boxes and edges have room in it; the picture is as high
+    # as it then needs to be.
     width: float | None = None
+    # only with bands. Nodes of a lane, which are in different bands, stand in one line across the
+    # layers. The lanes are side by side, and `aspect` and `width` have no effect.
     lanes: Mapping[Hashable, int] | None = None
 
     def __post_init__(self) -> None:
@@ -263,13 +237,8 @@ class PlacedGraph:
     The places are scaled alike in x and y until the boxes are apart; single boxes that are still
     too close are pushed apart. Edges are straight, or bend around boxes that stand in their way.
 
-    Parameters
-    ----------
-    graph : networkx.DiGraph
-    sizes : mapping of node to (width, height)
-        The boxes, in points.
-    places : mapping of node to (x, y)
-        No two are the same.
+    `sizes`: the boxes, in points
+    `places`: no two are the same
     """
 
     def __init__(self, graph: nx.DiGraph, sizes: Sizes, places: Mapping[Hashable, Point]) -> None:
@@ -312,13 +281,7 @@ class SharedPlaces(PlacedGraph):
 
     The edges that it shares keep their curves, unless boxes have other sizes.
 
-    Parameters
-    ----------
-    graph : networkx.DiGraph
-    sizes : mapping of node to (width, height)
-    layout : Layout
-        That of the other picture.
-    sizes_there : mapping of node to (width, height)
+    `layout`: that of the other picture
     """
 
     def __init__(self, graph: nx.DiGraph, sizes: Sizes, layout: Layout, sizes_there: Sizes) -> None:

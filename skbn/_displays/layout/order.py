@@ -112,8 +112,6 @@ def order_by_lanes(
     Items are numbered as in `order_layers`. An edge passes a node on its line on the left, and also
     edges on the same line that begin in later layers.
 
-    Examples
-    --------
     >>> order_by_lanes([0, 1, 2, 1], [(0, 2)], [0, 0, 0, 1])
     [(0,), (4, 1, 3), (2,)]
     """

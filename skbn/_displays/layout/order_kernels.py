@@ -288,19 +288,12 @@ def _copy(state, to):
 def order_items(graph, widths, batches, state, kept, best, links, work):
     """Insert all nodes; then remove and insert the nodes of each batch, and keep the best.
 
-    Parameters
-    ----------
-    batches : ndarray of shape (n_batches, size), int64
-        Rows are filled up with -1. The first has all nodes, and these are inserted.
-    kept : ndarray like `state`
-        Scratch.
-    best : ndarray like `state`
-        The result.
+    `batches`: (n_batches, size), rows are filled up with -1. The first has all nodes, and these are
+        inserted.
+    `kept`: scratch
+    `best`: the result
 
-    Returns
-    -------
-    least : int
-        The cost of the best.
+    Returns `least`: the cost of the best.
     """
     n_steps = len(batches) - 1
     cost = 0
