@@ -41,5 +41,5 @@ for cultivar in learner.network_.blocks.levels["cultivar"]:
 # %%
 # The cultivar decides about most measurements directly, and the rest follow from these.
 
-learner.plot(markov_blanket="cultivar")
+learner.plot(highlight="cultivar")
 plt.show()

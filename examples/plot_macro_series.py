@@ -78,7 +78,7 @@ series.plot(learner, edge_label="weight")
 # The posterior sums over all networks. It takes the quarters as independent, given the two before.
 
 posterior = GaussianBNPosterior(exogenous=series.exogenous).fit(series.table)
-series.plot(posterior, edge_label="probability", hide_isolated=True)
+series.plot(posterior, edge_label="probability", only=posterior.dag_.edges)
 
 # %%
 # The bootstrap takes blocks of six quarters, so that what neighbours have in common stays

@@ -29,7 +29,7 @@ class Style(NamedTuple):
     box: str
     border: str
     chosen: str  # the box of a highlighted node
-    blanket: str  # the box of a node in its Markov blanket
+    beside: str  # the box of a node at the other end of its edges
     accent: str  # the border of both
     positive: str
     negative: str
@@ -60,7 +60,7 @@ _COLOURS = {
     "box": ("#F3F3F0", "#2C2C2E"),
     "border": ("#8A8A8A", "#8E8E93"),
     "chosen": ("#FFD94D", "#8A6A00"),
-    "blanket": ("#FFF3C4", "#4A3F1A"),
+    "beside": ("#FFF3C4", "#4A3F1A"),
     "accent": ("#B07D00", "#F0E442"),
     "positive": ("#0072B2", "#56B4E9"),
     "negative": ("#D55E00", "#E69F00"),

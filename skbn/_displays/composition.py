@@ -10,6 +10,7 @@ from skbn._displays.labels import LINE_HEIGHT, Labels, place_labels, text_width
 from skbn._displays.layout.coordinates import Point
 from skbn._displays.layout.layered import ASPECT, BAND_PADDING, LayeredGraph, Layout, PlacedGraph
 
+LEAST_FONT = 6.0  # points; smaller text cannot be read
 SMALL_TEXT = 0.8  # size of labels, legends and titles of bands, in sizes of names
 LARGEST_SCALE = 1.25  # the most that a picture grows where there is more room than it needs
 _MARGIN = 6.0  # points around the picture
@@ -41,7 +42,6 @@ class Contents(NamedTuple):
     is_sideways: bool  # whether bands stand side by side
     # the size of labels, legends and titles of bands, in sizes of names
     small_text: float = SMALL_TEXT
-    min_font_size: float = 0.0  # in points
 
     @property
     def small_font(self) -> float:
@@ -57,7 +57,7 @@ class Contents(NamedTuple):
     @property
     def largest_scale(self) -> float:
         """The most that the picture may grow in a room that is larger than it needs."""
-        return max(LARGEST_SCALE, self.min_font_size / self.smallest_font)
+        return max(LARGEST_SCALE, LEAST_FONT / self.smallest_font)
 
 
 class Composition(NamedTuple):
@@ -100,9 +100,9 @@ def compose(
     aspect = width / height if height < float("inf") else _NARROW
     # Layers that keep to the width are aimed at scales at which names are as small as they may be,
     # or smaller: a picture of that width may be too high.
-    least = contents.min_font_size / contents.font_size
+    least = LEAST_FONT / contents.font_size
     shares = (1.0,) if height == float("inf") else (1.0, *_SMALLER)
-    narrow = [(share * least, True) for share in shares if least > 0]
+    narrow = [(share * least, True) for share in shares]
     for scale, is_narrow in ((1.0, False), *narrow):
         # A narrow picture does not help if height is lacking.
         if _scale(found, (width, float("inf")) if is_narrow else room) >= scale:

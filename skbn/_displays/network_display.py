@@ -1,12 +1,11 @@
 """NetworkDisplay and NetworkComparisonDisplay: one network as a picture, and two side by side."""
 
-from collections.abc import Sequence
-from numbers import Real
+from collections.abc import Hashable, Sequence
 from typing import Any, Self, Unpack
 
 import networkx as nx
 
-from skbn._core.estimator import Interval, StrOptions, check_values
+from skbn._core.estimator import StrOptions, check_values
 from skbn._core.graphs import check_dag, check_same_nodes
 from skbn._core.text import readable_value
 from skbn._displays import appearance, plot_options
@@ -24,12 +23,7 @@ from skbn._displays.layout.layered import LayeredGraph
 from skbn._displays.network_picture import NetworkPicture
 from skbn._displays.plot_options import Bands, PlotOptions, node_colours
 
-_ALLOWED: dict[str, list[Any]] = {
-    "orientation": [StrOptions({"top-bottom", "left-right"})],
-    "hide_isolated": ["boolean"],
-    "legend": ["boolean", StrOptions({"auto"})],
-    "min_font_size": [Interval(Real, 0, None, closed="left")],
-}
+_ALLOWED: dict[str, list[Any]] = {"orientation": [StrOptions({"top-bottom", "left-right"})]}
 _EXPECTED = "a networkx.DiGraph (for estimators there is NetworkDisplay.from_estimator)"
 
 
@@ -104,7 +98,7 @@ class NetworkDisplay(Display):
     >>> from sklearn.datasets import load_wine
     >>> from skbn import GaussianBNLearner, NetworkDisplay
     >>> learner = GaussianBNLearner().fit(load_wine(as_frame=True).data)
-    >>> display = NetworkDisplay.from_estimator(learner, markov_blanket="hue")
+    >>> display = NetworkDisplay.from_estimator(learner, highlight="hue")
     >>> display.figure_.savefig("wine.png")  # doctest: +SKIP
     """
 
@@ -117,6 +111,7 @@ class NetworkDisplay(Display):
             if "," in text:
                 self.dag.edges[edge]["undirected"] = True
         self._tiers: Any = None
+        self._lanes: dict[Hashable, int] = {}  # of nodes that stand in one line across the tiers
         self._picture: NetworkPicture | None = None
 
     @classmethod
@@ -151,12 +146,17 @@ GaussianBayesianNetwork
         ValueError, ImportError
             As for the class and `plot`.
         """
+        return cls._of(estimator, cpdag, options).plot(ax=ax, **options)
+
+    @classmethod
+    def _of(cls, estimator: Any, cpdag: bool, options: PlotOptions) -> Self:
+        """Return the display of a fitted estimator, before it is drawn."""
         display = cls(fitted_class(estimator) if cpdag else fitted_graph(estimator))
         label = options.get("edge_label")
         if isinstance(label, str | list | tuple) and "score_loss" in label:
             add_score_losses(display.dag, estimator)
         display._tiers = fitted_tiers(estimator)
-        return display.plot(ax=ax, **options)
+        return display
 
     @classmethod
     def from_graph(
@@ -199,20 +199,10 @@ GaussianBayesianNetwork
         orientation: str = "top-bottom",
         pos: Any = None,
         tiers: Any = "auto",
-        lanes: Any = None,
         node_color: Any = None,
         edge_label: Any = None,
         highlight: Any = None,
-        markov_blanket: Any = None,
-        nodes: Any = None,
-        edges: Any = None,
-        min_weight: float | None = None,
-        min_probability: float | None = None,
-        min_support: float | None = None,
-        hide_isolated: bool = False,
-        labels: Any = None,
-        legend: bool | str = "auto",
-        min_font_size: float = 6.0,
+        only: Any = None,
     ) -> Self:
         """Draw the network.
 
@@ -220,8 +210,8 @@ GaussianBayesianNetwork
         ----------
         ax : matplotlib.axes.Axes, optional
             Where to draw; by default in a new figure of the size that the network takes, with
-            names in matplotlib's `font.size`. The colours suit the figure's background, dark or
-            light.
+            names in matplotlib's `font.size` and a legend below. The colours suit the figure's
+            background, dark or light.
         figsize : (width, height), optional
             Size of the new figure in inches. The network is scaled and stretched to fill it. With
             a height of None the figure is as high as the network takes at this width.
@@ -236,9 +226,6 @@ GaussianBayesianNetwork
             Groups of nodes that each have a band of the picture, in the order of the edges;
             `...` in place of a list stands for all nodes that are not named. "auto" takes those
             that the learner was given, and none with `pos`.
-        lanes : list of lists of nodes, optional
-            Only with tiers. Nodes of a list stand in one line across the tiers, the lists side by
-            side in this order. Each node is in one lane, which has no other node of its tier.
         node_color : colour, dict or Series of node to value, optional
             A colour for all nodes, or values of some nodes. Numbers are drawn by a colour map. If
             all values are colours of matplotlib by their full names, such as "tab:blue", "C0" or
@@ -254,33 +241,11 @@ GaussianBayesianNetwork
             60 edges.
         highlight : node, or list of nodes and edges, optional
             Nodes to mark, with the edges that they have, and edges as pairs (parent, child).
-            Everything else is drawn faintly.
-        markov_blanket : node, optional
-            Mark this node and its Markov blanket (parents, children and their other parents),
-            and draw everything else faintly. In a CPDAG, mark what is in its blanket in every
-            network of the class. Faint edges are equally faint, whatever their probability.
-        nodes : list of nodes, optional
-            Draw only these and the edges between them, such as a node and its Markov blanket.
-            Widths, colours and opacities are those in the whole network.
-        edges : list of (parent, child), optional
-            Draw only these edges. What this and the thresholds below leave out is counted below
-            the network.
-        min_weight : float, optional
-            Leave out edges whose standardised weight is smaller in size. Edges without one, such as
-            the edges of a category of three levels, are kept.
-        min_probability, min_support : float, optional
-            Leave out edges of a lower posterior probability, or bootstrap support; from 0 to 1. It
-            is that of the pair, in either direction, where this is known.
-        hide_isolated : bool, default=False
-            Whether to leave out the nodes that no edge joins to another node that is drawn.
-        labels : dict or Series of node to str, optional
-            Shorter names, or others, to write into the boxes of some nodes or all.
-        legend : bool or "auto", default="auto"
-            Whether to explain colours, widths and dashes below the network. "auto" does in a new
-            figure, and not on your own axes.
-        min_font_size : float, default=6.0
-            The smallest text that can be read, in points. A new figure without `figsize` is large
-            enough for it. Elsewhere, smaller text is drawn with a warning.
+            Everything else is drawn faintly, and equally so whatever its probability.
+        only : node, or list of nodes and edges, optional
+            The part to draw: nodes with the edges between them, or, if there are edges in the
+            list, only these with their ends. Widths, colours and opacities are those in the whole
+            network. A line below counts the edges that are left out between the nodes.
 
         Returns
         -------
@@ -298,7 +263,7 @@ GaussianBayesianNetwork
         Warns
         -----
         UserWarning
-            If text is smaller than `min_font_size`.
+            If text is smaller than 6 points. A new figure without `figsize` has larger text.
 
         Examples
         --------
@@ -314,16 +279,14 @@ GaussianBayesianNetwork
 
         check_axes(ax)
         size = plot_options.checked_size(figsize, ax)
-        own = {"orientation": orientation, "hide_isolated": hide_isolated, "legend": legend}
-        check_values("plot", _ALLOWED, {**own, "min_font_size": min_font_size})
+        check_values("plot", _ALLOWED, {"orientation": orientation})
         strengths = appearance.strengths_of(self.dag)
-        thresholds = min_weight, min_probability, min_support
-        left_out = plot_options.left_out_edges(self.dag, strengths.weights, edges, *thresholds)
-        shown = plot_options.shown_part(self.dag, nodes, hide_isolated, left_out)
+        shown = plot_options.shown_part(self.dag, only)
         texts = edge_texts(self.dag, edge_label, strengths)
         bands = self._bands(tiers, pos)
         places = plot_options.places_of(self.dag, pos, shown)
-        lanes_shown = plot_options.lanes_of(self.dag, lanes, bands, shown)
+        own = self._lanes if isinstance(tiers, str) and bands else {}
+        lanes = sorted({lane for node, lane in own.items() if node in shown})
         is_sideways = orientation == "left-right"
         if isinstance(places, NetworkPicture):
             bands, is_sideways = places.bands, places.is_sideways
@@ -334,16 +297,15 @@ GaussianBayesianNetwork
             strengths=strengths,
             confidence=appearance.confidence_in(self.dag),
             texts={edge: text for edge, text in texts.items() if edge in shown.edges},
-            labels=plot_options.names_of(self.dag, labels),
+            names_of_categories=plot_options.names_of_categories(self.dag),
             colours=node_colours(self.dag, node_color).of(shown),
-            emphasis=plot_options.emphasis_on(self.dag, shown, highlight, markov_blanket),
+            emphasis=plot_options.emphasis_on(self.dag, shown, highlight),
             places=places,
             bands=bands,
-            lanes=lanes_shown,
+            lanes={v: lanes.index(own[v]) for v in shown} if own else None,
             is_sideways=is_sideways,
-            has_legend=ax is None if legend == "auto" else bool(legend),
-            notes=plot_options.notes_of(self.dag, shown, left_out),
-            min_font_size=float(min_font_size),
+            has_legend=ax is None,
+            notes=plot_options.notes_of(self.dag, shown),
             # Made last, so that a wrong option leaves no empty figure behind.
             ax=pyplot.figure(layout="none").add_axes((0, 0, 1, 1)) if ax is None else ax,
         )

@@ -21,9 +21,7 @@ _SMALLEST = 0.75  # the least scale of a panel, at which labels can be read
 _NARROWEST = 130.0  # points of a panel, in which its title has room
 # Points: room above a panel, between panels, and for a legend below.
 _TITLE, _GAP, _LEGEND = 24.0, 12.0, 84.0
-# Options that say where nodes stand; the others are about single networks.
-_OF_NODES = ("nodes", "labels")
-_OF_PLACES = ("orientation", "pos", "tiers", "lanes", *_OF_NODES)
+_OF_PLACES = ("orientation", "pos", "tiers")  # options that say where nodes stand
 
 
 class NetworkGridDisplay(Display):
@@ -142,24 +140,23 @@ class NetworkGridDisplay(Display):
                 raise ValueError(f"{name} must be {n}, one for each network; got {given!r}.")
         check_values("plot", {"n_columns": [Interval(Integral, 1, None, closed="left")]}, locals())
         figsize = checked_size(options.pop("figsize", None), axes)
-        has_legend = options.pop("legend", True)
         base = NetworkDisplay(union(*(each.dag for each in self.displays)))
-        of_places: Any = {name: value for name, value in options.items() if name in _OF_PLACES}
-        base.plot(legend=False, min_font_size=0, **of_places)
+        of_places: Any = {k: v for k, v in options.items() if k in (*_OF_PLACES, "only")}
+        base.plot(**of_places)
         pyplot.close(base.figure_)
-        own: Any = {k: v for k, v in options.items() if k not in _OF_PLACES or k in _OF_NODES}
+        own: Any = {k: v for k, v in options.items() if k not in _OF_PLACES}
         size = 72 * base.figure_.get_size_inches()
         new = [] if axes is not None else _panels(n, min(n_columns, n), size, figsize)
         axes = np.ravel(new[:n] or axes)
         for each, ax, title in zip(self.displays, axes, titles or [""] * n, strict=True):
-            each.plot(ax=ax, pos=base, legend=False, **own)
+            each.plot(ax=ax, pos=base, **own)
             ax.set_title(str(title), color=style_for(ax).text)
         for ends in ("xlim", "ylim"):  # labels may need more room in some panels
             found = np.array([getattr(ax, f"get_{ends}")() for ax in axes])
             for ax in axes:
                 getattr(ax, f"set_{ends}")(found[:, 0].min(), found[:, 1].max())
         for below in new[n:]:
-            self._draw_legend(below) if has_legend else below.remove()
+            self._draw_legend(below)
         return self._drawn_on(axes=axes)
 
     def _draw_legend(self, ax: Any) -> None:

@@ -29,7 +29,15 @@ from skbn._displays.appearance import (
     text_on,
     width_for,
 )
-from skbn._displays.composition import Arranged, Composition, Contents, LegendRow, compose, size_of
+from skbn._displays.composition import (
+    LEAST_FONT,
+    Arranged,
+    Composition,
+    Contents,
+    LegendRow,
+    compose,
+    size_of,
+)
 from skbn._displays.labels import LINE_LENGTH, NodeNames
 from skbn._displays.layout.coordinates import CORNER, Point
 from skbn._displays.layout.layered import LayeredGraph, PlacedGraph, SharedPlaces
@@ -72,8 +80,7 @@ class NetworkPicture:
     strengths: Strengths
     confidence: Confidence  # both of the whole network
     texts: Mapping[Edge, str] = field(default_factory=dict)
-    # names that replace the nodes' own
-    labels: Mapping[Hashable, str] = field(default_factory=dict)
+    names_of_categories: Mapping[Hashable, str] = field(default_factory=dict)
     colours: NodeColours = field(default_factory=NodeColours)
     emphasis: Emphasis = field(default_factory=Emphasis)
     # None for layers; a picture that has been drawn for its own places
@@ -83,7 +90,6 @@ class NetworkPicture:
     is_sideways: bool = False
     has_legend: bool = False
     notes: Sequence[str] = ()  # lines below the picture, with or without a legend
-    min_font_size: float = 0.0
 
     def __post_init__(self) -> None:
         from matplotlib import rcParams
@@ -104,7 +110,6 @@ class NetworkPicture:
             rows,
             self.font_size,
             self.is_sideways,
-            min_font_size=self.min_font_size,
         )
 
     def legend_rows(self) -> list[LegendRow]:
@@ -184,7 +189,7 @@ class NetworkPicture:
         if figsize is None:
             composition = compose(self.arrange, self.contents)
             width, height = size_of(composition.layout)
-            scale = max(1.0, self.min_font_size / self.contents.smallest_font)
+            scale = max(1.0, LEAST_FONT / self.contents.smallest_font)
         else:
             room = 72 * figsize[0], 72 * (figsize[1] or np.inf)
             composition, scale = self.compose_in(room)
@@ -203,10 +208,10 @@ class NetworkPicture:
 
     def _named(self, line_length: int) -> NodeNames:
         """Break the names of nodes into lines, and give them boxes."""
-        if isinstance(self.places, NetworkPicture) and self.labels == self.places.labels:
+        if isinstance(self.places, NetworkPicture):
             lines, sizes = self.places.names
             return NodeNames({v: lines[v] for v in self.dag}, {v: sizes[v] for v in self.dag})
-        names = NodeNames.of(self.dag, self.font_size, line_length, self.labels)
+        names = NodeNames.of(self.dag, self.font_size, line_length, self.names_of_categories)
         if not self.is_sideways:
             return names
         n_edges = {v: max(self.dag.in_degree(v), self.dag.out_degree(v)) for v in self.dag}
@@ -253,11 +258,11 @@ class NetworkPicture:
         found: list[_InRoom] = []
         for names, small_text in tries:
             found.append(self._composed(room, names, small_text))
-            if found[-1].font_size >= self.min_font_size:
+            if found[-1].font_size >= LEAST_FONT:
                 break
         best = max(found, key=lambda each: each.font_size)
         self.names, self.contents = best.names, best.contents
-        if best.font_size < self.min_font_size:
+        if best.font_size < LEAST_FONT:
             self._warn_of_small_text(best)
         return best.composition, best.scale
 
@@ -274,14 +279,13 @@ class NetworkPicture:
 
     def _warn_of_small_text(self, drawn: _InRoom) -> None:
         width, height = size_of(drawn.composition.layout)
-        more = self.min_font_size / drawn.contents.smallest_font / 72
+        more = LEAST_FONT / drawn.contents.smallest_font / 72
         other = "top-bottom" if self.is_sideways else "left-right"
         warn(
             f"Names are drawn at {math.floor(10 * drawn.font_size) / 10:g} pt, less than "
-            f"min_font_size={self.min_font_size:g}. A figure of {_rounded_up(more * width)} x "
+            f"{LEAST_FONT:g}. A figure of {_rounded_up(more * width)} x "
             f"{_rounded_up(more * height)} inches has room for that size. You can also try "
-            f"orientation={other!r}, shorter names (labels=), fewer nodes (nodes=) or "
-            "legend=False, or lower min_font_size."
+            f"orientation={other!r}, or draw a part (only=)."
         )
 
     def _draw(self, composition: Composition) -> Canvas:
@@ -299,9 +303,9 @@ class NetworkPicture:
         width = _BORDER_HELD if node in self.strengths.held else _BORDER
         own = self.colours.faces.get(node)
         face, text = (style.box, style.text) if own is None else (own, text_on(own))
-        if node in emphasis.chosen or node in emphasis.blanket:
+        if node in emphasis.chosen or node in emphasis.beside:
             if own is None:
-                face = style.chosen if node in emphasis.chosen else style.blanket
+                face = style.chosen if node in emphasis.chosen else style.beside
             width = max(width, _BORDER_MARKED) if node in emphasis.chosen else width
             return NodeLook(lines, size, face, style.accent, text, width)
         if not emphasis.chosen:

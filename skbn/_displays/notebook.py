@@ -60,10 +60,8 @@ class PlotMixin:
             Whether to draw edges without an arrowhead if the data, and the constraints of `fit`,
             do not tell their direction.
         **options
-            Options of `NetworkDisplay.plot`: `figsize`, `orientation`, `pos`, `tiers`, `lanes`,
-            `node_color`, `edge_label`, `highlight`, `markov_blanket`, ``nodes``, `edges`,
-            `min_weight`, `min_probability`, `min_support`, `hide_isolated`, `labels`, `legend` and
-            `min_font_size`.
+            Options of `NetworkDisplay.plot`: `figsize`, `orientation`, `pos`, `tiers`,
+            `node_color`, `edge_label`, `highlight` and `only`.
 
         Returns
         -------
@@ -89,7 +87,7 @@ class PlotMixin:
         >>> from sklearn.datasets import load_wine
         >>> from skbn import GaussianBNLearner
         >>> learner = GaussianBNLearner().fit(load_wine(as_frame=True).data)
-        >>> display = learner.plot(markov_blanket="hue")
+        >>> display = learner.plot(highlight="hue")
         >>> slide = learner.plot(orientation="left-right", figsize=(13.33, 7.5))
         """
         from skbn._displays.network_display import NetworkDisplay
@@ -143,7 +141,7 @@ def _svg(graph: nx.DiGraph) -> bytes:
     from skbn._displays.appearance import confidence_in, strengths_of
     from skbn._displays.network_display import NetworkDisplay
     from skbn._displays.network_picture import NetworkPicture
-    from skbn._displays.plot_options import names_of
+    from skbn._displays.plot_options import names_of_categories
 
     figure = Figure(facecolor="white")  # which the colours suit; it is not saved
     figure.set_layout_engine("none")
@@ -153,7 +151,7 @@ def _svg(graph: nx.DiGraph) -> bytes:
         dag,
         strengths_of(dag),
         confidence_in(dag),
-        labels=names_of(dag, None),
+        names_of_categories=names_of_categories(dag),
         has_legend=True,
     ).draw_in_new_figure(None)
     svg = BytesIO()

@@ -1,8 +1,7 @@
 """Options of `NetworkDisplay.plot`, as users give them, checked and read; the colours of nodes."""
 
 import math
-from collections import Counter
-from collections.abc import Collection, Container, Hashable, Mapping, Set
+from collections.abc import Collection, Container, Hashable, Iterable, Mapping, Set
 from difflib import get_close_matches
 from numbers import Real
 from types import MappingProxyType
@@ -14,7 +13,7 @@ import numpy as np
 from skbn._core.arrays import finite_number
 from skbn._core.columns import by_label, column_number, is_labelled, is_missing
 from skbn._core.text import must_be, readable_name, readable_value
-from skbn._displays.appearance import Edge, shares_of
+from skbn._displays.appearance import Edge
 from skbn._displays.labels import printable
 from skbn._displays.layout.coordinates import Point
 
@@ -26,20 +25,10 @@ class PlotOptions(TypedDict, total=False):
     orientation: str
     pos: Any
     tiers: Any
-    lanes: Any
     node_color: Any
     edge_label: Any
     highlight: Any
-    markov_blanket: Any
-    nodes: Any
-    edges: Any
-    min_weight: float
-    min_probability: float
-    min_support: float
-    hide_isolated: bool
-    labels: Any
-    legend: bool | str
-    min_font_size: float
+    only: Any
 
 
 # Nodes and edges to show
@@ -57,26 +46,26 @@ def _no_such(dag: nx.DiGraph, parts: list[Any], ends: list[Any]) -> str:
     return f"there is no edge {names}; those of its nodes are {readable_value(near)}."
 
 
-def chosen_parts(
-    dag: nx.DiGraph, given: Any, option: str, kinds: str
-) -> tuple[set[Hashable], set[Edge]]:
+def require_nodes(dag: nx.DiGraph, given: Iterable[Any], option: str) -> None:
+    """Raise a ValueError unless a graph has these nodes."""
+    if unknown := [node for node in given if node not in dag]:
+        raise ValueError(f"{option}: {_no_such(dag, unknown, unknown)}")
+
+
+def chosen_parts(dag: nx.DiGraph, given: Any, option: str) -> tuple[set[Hashable], set[Edge]]:
     """Return the nodes and the edges of a list, or of one; raise a ValueError of unknown ones."""
     nodes, edges, unknown, ends = set[Hashable](), set[Edge](), list[Any](), list[Any]()
-    is_edge = kinds == "edges" and isinstance(given, tuple) and bool(_edges_between(dag, given))
     try:
-        is_one = is_edge or given in dag or isinstance(given, str | bytes)
+        is_one = given in dag or isinstance(given, str | bytes)
         named = [given] if is_one else list(given.tolist() if hasattr(given, "tolist") else given)
     except TypeError:  # nothing of the kind
         named = [given]
     for each in named:
-        is_pair = "edges" in kinds and isinstance(each, list | tuple) and len(each) == 2
-        pair = tuple(each) if is_pair else ()
-        if "nodes" in kinds and each in dag:
+        pair = tuple(each) if isinstance(each, list | tuple) and len(each) == 2 else ()
+        if each in dag:
             nodes.add(each)
         elif pair and (found := _edges_between(dag, pair)):
             edges |= {*found}
-        elif kinds == "edges" and not pair:
-            raise ValueError(f"{option} must be pairs (parent, child); got {readable_value(each)}.")
         else:
             unknown.append(each)
             ends += pair or (each,)
@@ -91,142 +80,62 @@ def _edges_between(dag: nx.DiGraph, pair: tuple[Any, ...]) -> list[Edge]:
     return [(a, b) for a, b, is_open in between if pair == (a, b) or (is_open and pair == (b, a))]
 
 
-def left_out_edges(
-    dag: nx.DiGraph, weights: Mapping[Edge, float], edges: Any, *thresholds: Any
-) -> dict[Edge, str]:
-    """Return the edges to leave out, each with the reason that the picture gives.
-
-    Edges without the number that a threshold is for, such as a category's edges, are kept.
-
-    `edges`: list of edges or None
-    `*thresholds`: float or None; the least weight, probability and support
-
-    Raises ValueError if there is no such edge; if a threshold is out of range, or no edge has what
-    it is for.
-
-    >>> dag = nx.DiGraph([("a", "b", {"support": 0.5}), ("b", "c", {"support": 1.0})])
-    >>> left_out_edges(dag, {}, None, None, None, 0.9)
-    {('a', 'b'): 'support below 0.9'}
-    """
-    left_out: dict[Edge, str] = {}
-    for measure, threshold in zip(("weight", "probability", "support"), thresholds, strict=True):
-        if threshold is None:
-            continue
-        option, is_weight = f"min_{measure}", measure == "weight"
-        least = finite_number(threshold, option)
-        if isinstance(threshold, bool | np.bool_) or not 0 <= least <= (np.inf if is_weight else 1):
-            span = "must be 0 or more" if is_weight else "must be from 0 to 1"
-            raise ValueError(f"{option} {span}; got {readable_value(threshold)}.")
-        name = "|standardised weight|" if is_weight else measure
-        values = weights if is_weight else shares_of(dag, measure)
-        if dag.edges and not values:
-            raise ValueError(f"{option}: no edge has a {name}. Leave {option} out.")
-        low = (edge for edge in dag.edges if abs(values.get(edge, np.inf)) < least)
-        left_out |= dict.fromkeys(low, f"{name} below {least:g}")
-    if edges is not None:
-        _, chosen = chosen_parts(dag, edges, "edges", "edges")
-        left_out |= dict.fromkeys((e for e in dag.edges if e not in chosen), "not chosen")
-    return left_out
-
-
-def notes_of(dag: nx.DiGraph, shown: nx.DiGraph, left_out: Mapping[Edge, str]) -> list[str]:
-    """Return what to write below a picture: how directions were found, and which edges it lacks."""
-    among = list(dag.subgraph(shown).edges)
-    reasons = Counter(left_out[edge] for edge in among if edge in left_out)
-    notes = [f"directions {dag.graph['directions']}"] if "directions" in dag.graph else []
-    return [*notes, *(f"{n} of {len(among)} edges not shown: {why}" for why, n in reasons.items())]
-
-
-def shown_part(
-    dag: nx.DiGraph, nodes: Any, hide_isolated: bool, left_out: Container[Edge] = ()
-) -> nx.DiGraph:
+def shown_part(dag: nx.DiGraph, only: Any) -> nx.DiGraph:
     """Return the part of a graph to show, with nodes and edges in their order.
 
-    Raises ValueError if there is no such node, or none is left.
-
-    >>> dag = nx.DiGraph([("a", "b"), ("b", "c")])
-    >>> list(shown_part(dag, ["c", "a", "b"], False)), list(shown_part(dag, ["a", "c"], False))
-    (['a', 'b', 'c'], ['a', 'c'])
+    >>> dag = nx.DiGraph(["ab", "bc", "ac"])
+    >>> list(shown_part(dag, ["c", "a"]).edges), list(shown_part(dag, [("a", "b"), "c"]).edges)
+    ([('a', 'c')], [('a', 'b')])
     """
-    chosen = {*dag} if nodes is None else chosen_parts(dag, nodes, "nodes", "nodes")[0]
-    if not chosen:
-        raise ValueError("nodes must have at least one node; leave it out to draw all.")
+    nodes, edges = ({*dag}, set()) if only is None else chosen_parts(dag, only, "only")
+    nodes |= {node for edge in edges for node in edge}
+    if not nodes:
+        raise ValueError("only must name a node or an edge; leave it out to draw all.")
     part = nx.DiGraph()
-    part.add_nodes_from((v, data) for v, data in dag.nodes(data=True) if v in chosen)
-    for a, b, data in dag.edges(data=True):
-        if a in part and b in part and (a, b) not in left_out:
-            part.add_edge(a, b, **data)
-    if hide_isolated:
-        part.remove_nodes_from([*nx.isolates(part)])
-        if not part:
-            raise ValueError(
-                "hide_isolated=True leaves nothing to draw: no edge joins the nodes. Leave it out."
-            )
+    part.add_nodes_from((v, data) for v, data in dag.nodes(data=True) if v in nodes)
+    kept = edges or dag.subgraph(nodes).edges
+    part.add_edges_from((a, b, data) for a, b, data in dag.edges(data=True) if (a, b) in kept)
     return part
+
+
+def notes_of(dag: nx.DiGraph, shown: nx.DiGraph) -> list[str]:
+    """Return what to write below a picture: how directions were found, and which edges it lacks."""
+    n = dag.subgraph(shown).number_of_edges()
+    n_left_out = n - shown.number_of_edges()
+    notes = [f"directions {dag.graph['directions']}"] if "directions" in dag.graph else []
+    return notes + [f"{n_left_out} of {n} edges not shown"] * (n_left_out > 0)
 
 
 class Emphasis(NamedTuple):
     """Which nodes and edges are drawn strong; if there are chosen nodes, all others are faint."""
 
-    chosen: Set[Hashable] = frozenset()  # the nodes to mark, and the other ends of strong edges
-    blanket: Set[Hashable] = frozenset()
+    chosen: Set[Hashable] = frozenset()  # the nodes to mark
+    beside: Set[Hashable] = frozenset()  # the other ends of strong edges
     edges: Set[Edge] = frozenset()
 
 
-def emphasis_on(dag: nx.DiGraph, shown: nx.DiGraph, highlight: Any, centre: Any) -> Emphasis:
-    """Return what to draw strong; raise a ValueError if there is no such node or edge.
-
-    The shown edges of highlighted nodes are strong too, except beside a Markov blanket.
-    """
-    given = [] if highlight is None else highlight
-    chosen, edges = chosen_parts(dag, given, "highlight", "nodes, edges")
+def emphasis_on(dag: nx.DiGraph, shown: nx.DiGraph, highlight: Any) -> Emphasis:
+    """Return what to draw strong: nodes with their shown edges, and edges with their ends."""
+    chosen, edges = chosen_parts(dag, [] if highlight is None else highlight, "highlight")
     ends = {node for edge in edges for node in edge}
-    if centre is None:
-        edges |= {(a, b) for a, b in shown.edges if a in chosen or b in chosen}
-    else:
-        chosen |= chosen_parts(dag, [centre], "markov_blanket", "nodes")[0]
-        edges |= {(a, b) for a, b in dag.edges if _makes_blanket(dag, a, b, centre)}
-    members = {node for edge in edges for node in edge}
-    return Emphasis(chosen | ends, members - chosen - ends, edges)
-
-
-def _makes_blanket(dag: nx.DiGraph, parent: Hashable, child: Hashable, centre: Hashable) -> bool:
-    """Whether an edge makes its ends members of a node's Markov blanket.
-
-    In a CPDAG only directed edges lead to a child's other parents. If these are not neighbours of
-    the node, all networks of the class share them.
-    """
-    if centre in (parent, child):
-        return True
-    return (
-        dag.has_edge(centre, child)
-        and not dag.edges[centre, child].get("undirected")
-        and not dag.edges[parent, child].get("undirected")
-    )
+    edges |= {(a, b) for a, b in shown.edges if a in chosen or b in chosen}
+    chosen |= ends
+    return Emphasis(chosen, {node for edge in edges for node in edge} - chosen, edges)
 
 
 # Names, sizes and places
 
 
-def names_of(dag: nx.DiGraph, labels: Any) -> dict[Hashable, str]:
-    """Return the labels of nodes that have one; a category's has the number of levels.
+def names_of_categories(dag: nx.DiGraph) -> dict[Hashable, str]:
+    """Return the names of categories with the number of their levels.
 
-    With two levels, the label begins with the level that the signs of its edges are for.
-
-    Raises TypeError if `labels` is not a mapping; ValueError if it names nodes that do not exist.
+    With two levels, the name begins with the level that the signs of its edges are for.
     """
-    of_categories = {
+    return {
         node: f"{data.get('level', readable_name(node))} ({data['levels']} levels)"
         for node, data in dag.nodes(data=True)
         if "levels" in data
     }
-    if labels is None:
-        return of_categories
-    if not is_labelled(labels):
-        raise TypeError(f"labels must be a dict of node to text; got {type(labels).__name__}.")
-    names = by_label(labels, "labels", "node")
-    chosen_parts(dag, [*names], "labels", "nodes")
-    return of_categories | {node: str(name) for node, name in names.items()}
 
 
 def checked_size(figsize: Any, ax: Any) -> tuple[float, float | None] | None:
@@ -259,7 +168,7 @@ def places_of(dag: nx.DiGraph, pos: Any, shown: Collection[Hashable]) -> Any:
     if not is_labelled(pos):
         raise TypeError(f"pos must be a dict of node to (x, y); got {type(pos).__name__}.")
     given = by_label(pos, "pos", "node")
-    chosen_parts(dag, [*given], "pos", "nodes")
+    require_nodes(dag, given, "pos")
     places: dict[Hashable, Point] = {}
     for node in shown:
         if node not in given:
@@ -280,7 +189,7 @@ def places_of(dag: nx.DiGraph, pos: Any, shown: Collection[Hashable]) -> Any:
     return places
 
 
-# Tiers and lanes
+# Tiers
 
 
 class Bands(NamedTuple):
@@ -320,7 +229,7 @@ def bands_of(dag: nx.DiGraph, tiers: Any) -> Bands:
     else:
         titles, groups = [f"tier {i + 1}" for i in range(len(tiers))], list(tiers)
     nodes = list(dag)
-    named = _numbers_of_named(nodes, groups, "tiers")
+    named = _numbers_of_named(nodes, groups)
     rest = next((number for number, group in enumerate(groups) if group is ...), None)
     missing = [node for node in nodes if node not in named]
     if missing and rest is None:
@@ -338,57 +247,18 @@ def bands_of(dag: nx.DiGraph, tiers: Any) -> Bands:
     return Bands(numbers, dict(enumerate(titles))).of(nodes)  # a tier may be empty
 
 
-def lanes_of(
-    dag: nx.DiGraph, lanes: Any, bands: Bands | None, shown: Container[Hashable]
-) -> dict[Hashable, int] | None:
-    """Return the lanes of the nodes that are shown, numbered from 0; None without lanes.
-
-    Raises TypeError if `lanes` is neither None nor a list of lists of nodes; ValueError if there
-    are no bands; if a node is unknown, in no lane or in two, or shares its lane with another of its
-    band.
-
-    >>> dag = nx.DiGraph([("a", "b"), ("c", "b")])
-    >>> lanes_of(dag, [["c"], ["a", "b"]], bands_of(dag, [["a", "c"], ["b"]]), dag)
-    {'a': 1, 'b': 1, 'c': 0}
-    """
-    if lanes is None:
-        return None
-    if isinstance(lanes, str | Mapping) or not isinstance(lanes, Collection):
-        raise TypeError(f"lanes must be a list of lists of nodes; got {readable_value(lanes)}.")
-    if bands is None:
-        raise ValueError("lanes need tiers, which they run across; give tiers, too.")
-    nodes = list(dag)
-    lane_of = _numbers_of_named(nodes, list(lanes), "lanes")
-    if missing := [node for node in nodes if node not in lane_of]:
-        raise ValueError(
-            f"lanes: the nodes {readable_value(missing)} are in no lane; add each to one."
-        )
-    first: dict[tuple[int, int], Hashable] = {}
-    for node in nodes:
-        place = lane_of[node], bands.band_of[node]
-        if place in first:
-            raise ValueError(
-                f"lanes: the nodes {readable_value(first[place])} and {readable_value(node)} are "
-                f"in one lane and in one tier, {bands.titles[place[1]]!r}. Give one of them a lane "
-                "of its own."
-            )
-        first[place] = node
-    used = sorted({lane_of[node] for node in nodes if node in shown})
-    return {node: used.index(lane_of[node]) for node in nodes if node in shown}
-
-
-def _numbers_of_named(nodes: list[Any], groups: list[Any], option: str) -> dict[Hashable, int]:
-    """Return the number of the group of each node that is named in one."""
+def _numbers_of_named(nodes: list[Any], groups: list[Any]) -> dict[Hashable, int]:
+    """Return the number of the tier of each node that is named in one."""
     named: dict[Hashable, int] = {}
     for number, group in enumerate(groups):
         if group is ...:
             continue
         if isinstance(group, str) or not isinstance(group, Collection):
-            raise TypeError(f"{option} must be lists of nodes; one is {readable_value(group)}.")
+            raise TypeError(f"tiers must be lists of nodes; one is {readable_value(group)}.")
         for each in group:
             node = each if each in nodes else nodes[column_number(nodes, each)]
             if node in named:
-                raise ValueError(f"{option}: the node {readable_value(node)} is given twice.")
+                raise ValueError(f"tiers: the node {readable_value(node)} is given twice.")
             named[node] = number
     return named
 
@@ -453,7 +323,7 @@ def node_colours(dag: nx.DiGraph, node_color: Any) -> NodeColours:
         )
     name = printable(str(getattr(node_color, "name", None) or ""))
     values = by_label(node_color, "node_color", "node")
-    chosen_parts(dag, [*values], "node_color", "nodes")
+    require_nodes(dag, values, "node_color")
     values = {node: value for node, value in values.items() if not is_missing(value)}
     if not values:
         return NodeColours()

@@ -126,8 +126,8 @@ BootstrapBNLearner or GaussianBayesianNetwork
             Whether to draw edges without an arrowhead if the data, and the constraints of `fit`,
             do not tell their direction.
         **options
-            Options of `NetworkDisplay.plot`. By default `tiers` are the lags, `lanes` the columns
-            of X, and `orientation` is "left-right".
+            Options of `NetworkDisplay.plot`. By default `tiers` are the lags, and `orientation` is
+            "left-right".
 
         Returns
         -------
@@ -164,13 +164,11 @@ BootstrapBNLearner or GaussianBayesianNetwork
         others = [v for v in nodes if v not in known]
         columns = zip(*(_of_lag(self.columns, lag) for lag in range(self.n_lags + 1)), strict=True)
         lanes = [[v for v in copies if v in known] for copies in columns]
-        by_lag: PlotOptions = {
-            "tiers": {"other": others, **tiers} if others else tiers,
-            "lanes": [*lanes, *([v] for v in others)],
-            "orientation": "left-right",
-            **options,
-        }
-        return NetworkDisplay.from_estimator(estimator, ax=ax, cpdag=cpdag, **by_lag)
+        display = NetworkDisplay._of(estimator, cpdag, options)
+        display._tiers = {"other": others, **tiers} if others else tiers
+        display._lanes = {v: i for i, own in enumerate([*lanes, *zip(others)]) for v in own}
+        sideways: PlotOptions = {"orientation": "left-right", **options}
+        return display.plot(ax=ax, **sideways)
 
     def next_row(self) -> Any:
         """Return the lagged copies in the row that follows the series.

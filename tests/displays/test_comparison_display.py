@@ -1,11 +1,11 @@
 import networkx as nx
 import numpy as np
-import pandas as pd
 import pytest
 from agreement import raises
 from drawn import texts, weighted
 from hypothesis import given
 from hypothesis import strategies as st
+from matplotlib import rc_context
 from matplotlib.colors import same_color
 from matplotlib.figure import Figure
 from matplotlib.patches import Polygon
@@ -112,8 +112,6 @@ def test_networks_and_learners_are_compared(small_wine):
 
 
 def test_given_axes_are_used():
-    from matplotlib.figure import Figure
-
     figure = Figure(layout="constrained")
     axes = figure.subplots(2, 1)
     display = NetworkComparisonDisplay.from_networks(EXPECTED, FOUND, axes=axes)
@@ -180,7 +178,7 @@ def test_a_large_network_is_readable_in_a_column_of_a_paper(n_edges):
 def test_part_has_the_looks_of_the_whole(learner):
     whole = learner.plot(edge_label="standardised_weight")
     members = ["hue", *learner.network_.markov_blanket("hue")]
-    part = learner.plot(edge_label="standardised_weight", nodes=members)
+    part = learner.plot(edge_label="standardised_weight", only=members)
     assert list(part.nodes_) == [node for node in learner.dag_ if node in members]
     assert list(part.edges_) == [edge for edge in learner.dag_.edges if {*edge} <= {*members}]
     for edge, line in part.edges_.items():
@@ -196,46 +194,30 @@ def test_options_of_hidden_nodes_are_kept_for_the_others():
     nx.set_edge_attributes(dag, {("a", "b"): 0.2, ("b", "c"): 0.95, ("c", "d"): 0.6}, "support")
     display = NetworkDisplay.from_graph(
         dag,
-        nodes=["b", "c"],
+        only=["b", "c"],
         node_color={"a": "gone", "b": "kept", "c": "kept"},
         edge_label={("a", "b"): "x", ("b", "c"): "y"},
         tiers={"first": ["a"], "second": ["b"], "third": ["c", "d"]},
-        markov_blanket="a",
-        labels={"a": "A", "c": "C"},
+        highlight="a",
     )
-    assert texts(display)[:5] == ["b", "C", "y", "second", "third"]
+    assert texts(display)[:5] == ["b", "c", "y", "second", "third"]
     assert "kept" in texts(display)
     assert "gone" not in texts(display)
-    marked = NetworkDisplay.from_graph(dag, markov_blanket="a")
+    marked = NetworkDisplay.from_graph(dag, highlight="a")
     for node, box in display.nodes_.items():
         assert box.get_linewidth() == marked.nodes_[node].get_linewidth()
-    firm = NetworkDisplay.from_graph(dag, nodes=["b", "c"])
+    firm = NetworkDisplay.from_graph(dag, only=["b", "c"])
     assert samples_of(firm) == ["bootstrap support", "0.9 to 1"]
-    placed = NetworkDisplay.from_graph(dag, nodes=["b", "c"], pos={"b": (0, 0), "c": (1, 0)})
+    placed = NetworkDisplay.from_graph(dag, only=["b", "c"], pos={"b": (0, 0), "c": (1, 0)})
     assert list(placed.nodes_) == ["b", "c"]
-
-
-def test_nodes_have_the_names_they_are_given():
-    dag = nx.DiGraph([("a", "b"), ("b", 3)])
-    for labels in ({"a": "first", 3: 4}, pd.Series({"a": "first", 3: 4})):
-        display = NetworkDisplay.from_graph(dag, labels=labels)
-        assert {node: text.get_text() for node, text in display.names_.items()} == {
-            "a": "first",
-            "b": "b",
-            3: "4",
-        }
 
 
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"labels": {"x": "y", "a": "z", 7: "w"}}, ValueError, "labels: .* no node 'x' or 7;"),
-        ({"labels": ["x"]}, TypeError, "labels must be a dict of node to text; got list"),
-        ({"nodes": ["a", "x"]}, ValueError, "nodes: there is no node 'x'; the nodes are"),
-        ({"nodes": []}, ValueError, "nodes must have at least one node"),
-        ({"nodes": "a", "hide_isolated": True}, ValueError, "hide_isolated=True leaves nothing"),
-        ({"hide_isolated": "yes"}, TypeError, "'hide_isolated' parameter of plot .* Got 'yes'"),
-        ({"pos": {"b": (0, 0)}, "nodes": ["a", "b"]}, ValueError, "no place for the node 'a'"),
+        ({"node_color": {"x": 1, "a": 2, 7: 3}}, ValueError, "color: .* no node 'x' or 7;"),
+        ({"only": ["a", "x"]}, ValueError, "only: there is no node 'x'; the nodes are"),
+        ({"pos": {"b": (0, 0)}, "only": ["a", "b"]}, ValueError, "no place for the node 'a'"),
         ({"label": {}}, TypeError, "label"),
     ],
 )
@@ -253,8 +235,9 @@ SIGNS = weighted("abcd", [("a", "b", 3.0), ("a", "c", -0.1), ("a", "d", 0.0)])
 
 @pytest.mark.parametrize("facecolor", ["white", "#102030"])
 def test_negative_edges_have_hollow_heads(facecolor):
-    ax = Figure(facecolor=facecolor).subplots()
-    display = NetworkDisplay.from_graph(SIGNS, ax=ax, legend=True, min_font_size=0)
+    with rc_context({"figure.facecolor": facecolor}):
+        display = NetworkDisplay.from_graph(SIGNS)
+    ax = display.ax_
     positive, negative, zero = display.heads_.values()
     for head, (edge, line) in zip(display.heads_.values(), display.edges_.items(), strict=True):
         inside = facecolor if edge == ("a", "c") else line.get_edgecolor()
@@ -281,7 +264,7 @@ def test_undirected_edges_have_dots_at_both_ends():
     from matplotlib.patches import Circle
 
     pattern = GaussianBayesianNetwork(nx.DiGraph([("a", "c"), ("b", "c"), ("b", "d")])).cpdag()
-    display = NetworkDisplay.from_graph(pattern, legend=False)
+    display = NetworkDisplay.from_graph(pattern, ax=Figure().subplots())
     dots = [patch.center for patch in display.ax_.patches if isinstance(patch, Circle)]
     line = display.edges_["b", "d"].get_path().vertices
     assert sorted(dots) == sorted(map(tuple, line[[0, -1]]))
@@ -341,8 +324,6 @@ def test_lists_that_are_shorter_are_drawn_whole(near):
 
 
 def test_grids_take_graphs_and_axes_and_refuse_others():
-    from matplotlib.figure import Figure
-
     axes = Figure().subplots(1, 2)
     display = NetworkGridDisplay.from_networks([EXPECTED, FOUND], axes=axes, titles=["x", "y"])
     assert [*display.axes_] == [*axes]
@@ -352,16 +333,13 @@ def test_grids_take_graphs_and_axes_and_refuse_others():
     raises("titles must be 1", NetworkGridDisplay([EXPECTED]).plot, titles=["x", "y"])
     raises("'n_columns' parameter of plot", NetworkGridDisplay([EXPECTED]).plot, n_columns=0)
     with pytest.warns(match="Names are drawn at"):
-        wide = NetworkGridDisplay([EXPECTED]).plot(legend=False, figsize=(1, None))
-    assert len(wide.figure_.axes) == 1
+        wide = NetworkGridDisplay([EXPECTED]).plot(figsize=(1, None))
     assert wide.figure_.get_figwidth() == 1
     raises("no networks", NetworkGridDisplay, [])
     raises("missing", NetworkGridDisplay, [EXPECTED, nx.DiGraph([("a", "b")])])
 
 
 def test_a_display_gives_another_its_places():
-    from matplotlib.figure import Figure
-
     left, right = Figure().subplots(1, 2)
     first = NetworkDisplay.from_graph(EXPECTED, ax=left, tiers={"one": ["a"], "two": ...})
     second = NetworkDisplay.from_graph(FOUND, ax=right, pos=first)
@@ -371,7 +349,7 @@ def test_a_display_gives_another_its_places():
     common, other = first.edges_["a", "b"].get_path(), second.edges_["a", "b"].get_path()
     np.testing.assert_array_equal(common.vertices, other.vertices)
     raises("plot first", NetworkDisplay(FOUND).plot, pos=NetworkDisplay(EXPECTED))
-    part = NetworkDisplay.from_graph(EXPECTED, nodes=["a", "b"])
+    part = NetworkDisplay.from_graph(EXPECTED, only=["a", "b"])
     raises("no node 'c'", NetworkDisplay(FOUND).plot, pos=part)
 
 

@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 from agreement import raises
 from drawn import faces, texts, weighted
+from matplotlib.figure import Figure
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -46,13 +47,14 @@ def test_picture_has_all_nodes_and_edges(learner, tmp_path):
     assert (tmp_path / "wine.png").stat().st_size > 10_000
 
 
+@pytest.mark.filterwarnings("ignore:Names are drawn at")
 def test_names_keep_to_their_boxes_on_small_and_on_large_axes(learner):
     from matplotlib.figure import Figure
 
     sizes = []
     for side in (3, 6, 40):
         ax = Figure(figsize=(side, side), layout="constrained").subplots()
-        display = learner.plot(ax=ax, min_font_size=0)
+        display = learner.plot(ax=ax)
         assert display.ax_ is ax
         display.figure_.draw_without_rendering()
         for node, text in display.names_.items():
@@ -141,18 +143,6 @@ def test_nodes_that_are_tuples_are_highlighted():
     assert faces(NetworkDisplay.from_graph(dag, highlight=[(0, 1)])) == marked
 
 
-def test_markov_blanket_stands_out_and_all_else_is_faint():
-    dag = nx.DiGraph([("a", "x"), ("x", "c"), ("s", "c"), ("s", "a"), ("c", "d"), ("e", "f")])
-    display = NetworkDisplay.from_graph(dag, markov_blanket="x")
-    colours = faces(display)
-    assert len({colours[node] for node in ("a", "c", "s")}) == 1
-    assert len({colours[node] for node in ("d", "e", "f")}) == 1
-    assert len({colours[node] for node in ("x", "a", "d")}) == 3
-    lines = edge_colours(display)
-    strong = {edge for edge, colour in lines.items() if colour == lines["a", "x"]}
-    assert strong == {("a", "x"), ("x", "c"), ("s", "c")}
-
-
 def test_highlighted_edges_are_strong_and_the_rest_is_faint():
     path = nx.path_graph("abcde", nx.DiGraph)
     for highlight, edges, marked in (
@@ -169,52 +159,39 @@ def test_highlighted_edges_are_strong_and_the_rest_is_faint():
 
 
 @pytest.mark.parametrize(
-    ("options", "edges", "notes"),
+    ("only", "nodes", "edges", "n_left_out"),
     [
-        ({"min_weight": 0.5}, {("a", "b"), ("b", "c")}, ["|standardised weight| below 0.5"]),
-        ({"min_weight": 0}, {("a", "b"), ("b", "c"), ("c", "d")}, []),
-        ({"min_support": 0.9}, {("a", "b"), ("c", "d")}, ["support below 0.9"]),
-        ({"edges": ("a", "b")}, {("a", "b")}, ["not chosen"]),
-        ({"edges": []}, set(), ["not chosen"]),
-        ({"edges": [["a", "b"]], "min_weight": 0.5}, {("a", "b")}, ["not chosen"]),
-        ({"min_weight": 0.5, "nodes": ["a", "b"]}, {("a", "b")}, []),
+        (None, "abcd", ["ab", "bc", "cd"], 0),
+        (["a", "c", "b"], "abc", ["ab", "bc"], 0),
+        ("b", "b", [], 0),
+        ([("a", "b")], "ab", ["ab"], 0),
+        ([["a", "b"], ["b", "c"]], "abc", ["ab", "bc"], 0),
+        (np.array([["a", "b"], ["c", "d"]]), "abcd", ["ab", "cd"], 1),
+        (["d", ("a", "b"), "c"], "abcd", ["ab"], 2),
     ],
 )
-@pytest.mark.parametrize("has_legend", [True, False])
-def test_pictures_say_which_edges_are_left_out(options, edges, notes, has_legend):
-    dag = weighted("abcd")
-    for edge, weight, support in (("ab", 1, 1.0), ("bc", -1, 0.8), ("cd", 0.1, 0.9)):
-        dag.add_edge(*edge, weight=weight, support=support)
-    display = NetworkDisplay.from_graph(dag, legend=has_legend, **options)
-    assert {*display.edges_} == edges
-    assert set(display.nodes_) == {*options.get("nodes", "abcd")}
-    found = [text for text in texts(display) if "not shown" in text]
-    assert found == [f"{3 - len(edges)} of 3 edges not shown: {note}" for note in notes]
+def test_a_part_of_a_network_is_drawn(only, nodes, edges, n_left_out):
+    dag = nx.DiGraph(["ab", "bc", "cd"])
+    for options in ({}, {"ax": Figure().subplots()}):
+        display = NetworkDisplay.from_graph(dag, only=only, **options)
+        assert list(display.nodes_) == list(nodes)
+        assert list(display.edges_) == [tuple(edge) for edge in edges]
+        n = len(edges) + n_left_out
+        notes = [f"{n_left_out} of {n} edges not shown"] if n_left_out else []
+        assert [text for text in texts(display) if "not shown" in text] == notes
 
 
 def test_highlighted_nodes_mark_the_ends_of_edges_that_are_drawn():
-    dag = nx.DiGraph([("a", "b", {"support": 1.0}), ("b", "c", {"support": 0.2})])
-    display = NetworkDisplay.from_graph(dag, min_support=0.5, highlight="b")
-    boxes = faces(display)
+    dag = nx.DiGraph(["ab", "bc"])
+    boxes = faces(NetworkDisplay.from_graph(dag, only=["c", ("a", "b")], highlight="b"))
     assert len({*boxes.values()}) == 3
     assert boxes["c"] == faces(NetworkDisplay.from_graph(dag, highlight="a"))["c"]
 
 
-def test_nodes_that_no_edges_join_can_be_left_out():
-    dag = nx.DiGraph([("a", "b", {"support": 1.0}), ("b", "c", {"support": 0.2})])
-    dag.add_node("d")
-    for options, nodes in (
-        ({}, "abcd"),
-        ({"hide_isolated": True}, "abc"),
-        ({"hide_isolated": True, "min_support": 0.5}, "ab"),
-    ):
-        assert list(NetworkDisplay.from_graph(dag, **options).nodes_) == [*nodes]
-
-
 def test_undirected_edges_are_chosen_either_way_round():
     dag = nx.DiGraph([("a", "b", {"undirected": True}), ("b", "c", {"undirected": False})])
-    assert [*NetworkDisplay.from_graph(dag, edges=[("b", "a")]).edges_] == [("a", "b")]
-    raises(r"there is no edge \('c', 'b'\)", NetworkDisplay.from_graph, dag, edges=[("c", "b")])
+    assert [*NetworkDisplay.from_graph(dag, only=[("b", "a")]).edges_] == [("a", "b")]
+    raises(r"there is no edge \('c', 'b'\)", NetworkDisplay.from_graph, dag, only=[("c", "b")])
 
 
 def labels(display):
@@ -284,7 +261,7 @@ def test_faint_edges_are_equally_faint_whatever_their_probability():
     dag = nx.DiGraph()
     edges = [("a", "b", 0.5), ("c", "d", 0.1), ("e", "f", 0.9)]
     dag.add_weighted_edges_from(edges, weight="probability")
-    display = NetworkDisplay.from_graph(dag, markov_blanket="a")
+    display = NetworkDisplay.from_graph(dag, highlight="a")
     assert [*opacities(display).values()] == pytest.approx([0.65, 1, 1])
     _, one, other = edge_colours(display).values()
     assert one == other
@@ -299,22 +276,10 @@ def test_figure_has_room_for_long_labels():
     assert figure.x0 < label.x0 < label.x1 < figure.x1
 
 
-def test_markov_blankets_in_a_class_do_not_depend_on_its_member():
-    chain = nx.DiGraph()
-    chain.add_edges_from([("a", "b"), ("c", "b")], undirected=True)  # a - b - c
-    marked = faces(NetworkDisplay.from_graph(chain, markov_blanket="a"))
-    assert len({*marked.values()}) == 3  # a itself, b, and c that is faint
-    triangle = GaussianBayesianNetwork(nx.DiGraph(["ab", "bc", "ac"])).cpdag()
-    for node in "abc":
-        lines = edge_colours(NetworkDisplay.from_graph(triangle, markov_blanket=node))
-        strong = lines[next(edge for edge in lines if node in edge)]
-        assert all((node in edge) == (colour == strong) for edge, colour in lines.items())
-
-
 def test_labels_of_faint_edges_are_faint():
     dag = nx.DiGraph([("a", "b"), ("c", "d")])
     display = NetworkDisplay.from_graph(
-        dag, markov_blanket="a", edge_label={("a", "b"): "x", ("c", "d"): "y"}
+        dag, highlight="a", edge_label={("a", "b"): "x", ("c", "d"): "y"}
     )
     strong, faint = (text.get_color() for text in display.labels_.values())
     assert strong != faint == display.names_["c"].get_color()
@@ -363,20 +328,14 @@ def test_ground_is_that_of_the_figure_or_the_subfigure():
         ({"highlight": ["a", "c"]}, "highlight: there is no node 'c'"),
         ({"highlight": [None]}, "highlight: there is no node None"),
         ({"highlight": [("b", "a")]}, r"no edge \('b', 'a'\); those .* are \[\('a', 'b'\)\]"),
-        ({"edges": [("a", "bb")]}, "edges: there is no node 'bb'; did you mean 'b'"),
-        ({"edges": "ab"}, r"edges must be pairs \(parent, child\); got 'ab'"),
+        ({"only": [("a", "bb")]}, "only: there is no node 'bb'; did you mean 'b'"),
+        ({"only": "ab"}, "only: there is no node 'ab'"),
+        ({"only": []}, "only must name a node or an edge; leave it out to draw all"),
         ({"highlight": ["x", ("a", "y")]}, "there is no node 'x' or 'y'; the nodes are"),
-        ({"edges": [("a", "b", 1)]}, "edges must be pairs"),
-        ({"min_weight": -0.1}, "min_weight must be 0 or more; got -0.1"),
-        ({"min_weight": np.nan}, "min_weight must be a finite number; got nan"),
-        ({"min_weight": True}, "min_weight must be 0 or more; got True"),
-        ({"min_support": 1.5}, "min_support must be from 0 to 1; got 1.5"),
-        ({"min_weight": 0}, "no edge has a .standardised weight.. Leave min_weight out"),
-        ({"min_probability": 0.5}, "no edge has a probability. Leave min_prob"),
+        ({"only": [("a", "b", 1)]}, r"only: there is no node \('a', 'b', 1\)"),
         ({"highlight": np.array("c")}, "highlight: there is no node"),
         ({"edge_label": {"ab": "x"}}, "edge_label: there is no edge 'ab'"),
         ({"edge_label": {7: "x"}}, "edge_label: there is no edge 7"),
-        ({"markov_blanket": "c"}, "markov_blanket: there is no node 'c'"),
         ({"edge_label": {("b", "a"): "x"}}, r"edge_label: there is no edge \('b', 'a'\)"),
         ({"edge_label": "weight"}, "no attribute weight. Fit a GaussianBayesianNetwork"),
         ({"edge_label": "standardised_weight"}, "no attribute standardised_weight. Fit a"),
@@ -386,12 +345,6 @@ def test_ground_is_that_of_the_figure_or_the_subfigure():
             {"orientation": "down"},
             "'orientation' parameter of plot must be .* Got 'down'",
         ),
-        ({"legend": "no"}, "'legend' parameter of plot must be .* Got 'no'"),
-        (
-            {"min_font_size": -1},
-            "'min_font_size' parameter of plot must be .* Got -1",
-        ),
-        ({"min_font_size": "6"}, "'min_font_size' parameter of plot must be .* Got '6'"),
         ({"figsize": 3}, r"figsize must be \(width, height\) in inches.* got 3"),
         ({"figsize": (3, 0)}, r"figsize must be positive; got \(3, 0\)"),
         ({"figsize": (None, 3)}, "width in figsize must be a finite number; got None"),
@@ -545,10 +498,6 @@ def test_pairs_have_an_arrowhead_where_one_way_is_likely():
     assert [*labels(display).values()] == ["0.79, either way", "0.95", "0.90, mostly back"]
     assert [*display.heads_] == [("a", "c")]
     assert opacities(display)["a", "b"] == pytest.approx(0.3 + 0.7 * 0.79)
-    assert [*NetworkDisplay.from_graph(dag, min_probability=0.85).edges_] == [
-        ("a", "c"),
-        ("a", "d"),
-    ]
     assert labels(NetworkDisplay.from_graph(dag, edge_label={})) == {}
     assert labels(NetworkDisplay.from_graph(dag, edge_label="probability"))["a", "b"] == "0.40"
 
