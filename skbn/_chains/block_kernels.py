@@ -36,7 +36,6 @@ def redraw_blocks(state, movable, related, shares_of_width, n_blocks, masks, is_
 
     `movable`, `related`, `shares_of_width`: as for `move_related`
     `masks`: (m,), the masks of each column's parents among its candidates
-    `is_parent`: (m, m), row x has the parents of x
     """
     columns = np.empty(shares_of_width.size, np.int64)
     below = np.empty((columns.size, masks.size), np.bool_)

@@ -44,10 +44,7 @@ Random = np.random.Generator | np.random.RandomState
 
 
 def finite_number(value: Any, name: str) -> float:
-    """Return a number, or an array of no dimensions that holds one, as a float.
-
-    Raises ValueError if it is not a finite number.
-    """
+    """Return a number, or an array of no dimensions that holds one, as a float."""
     if type(value) is np.ndarray and value.ndim == 0:
         value = value[()]
     try:
@@ -89,10 +86,7 @@ def is_listed(value: Any) -> bool:
 
 
 def as_integer(value: int, name: str, least: float = -math.inf) -> int:
-    """Return an integer of any type as an int.
-
-    Raises TypeError if it is no integer; ValueError if it is less than `least`.
-    """
+    """Return an integer of any type as an int."""
     try:
         number = operator.index(value)
     except TypeError:

@@ -21,8 +21,6 @@ _HOLES = "NoneType", "NAType", "MaskedConstant"
 def column_number(columns: list[str | int], column: Hashable) -> int:
     """Return the number of a column, given by its name or its number.
 
-    Raises ValueError if there is no such column; TypeError if it is neither a name nor a number.
-
     >>> column_number(["hue", "ash"], "ash"), column_number(["hue", "ash"], 0)
     (1, 0)
     """
@@ -68,8 +66,6 @@ def column_numbers(
 
 def numbers_by_column(columns: list[str | int], values: Any, parameter: str) -> list[float]:
     """Return the value of a dict or a Series for each column, in the columns' order.
-
-    Raises ValueError if a column is missing, unknown or named twice, or has no finite number.
 
     >>> numbers_by_column(["hue", "ash"], {"ash": 2, "hue": 1}, "nu")
     [1.0, 2.0]
@@ -174,8 +170,6 @@ def by_label(values: Any, parameter: str, kind: str) -> dict[Hashable, Any]:
 
     `values`: Mapping or Series
     `parameter`, `kind`: what errors call it, and what the labels name
-
-    Raises TypeError if it is neither; ValueError if a label comes twice.
     """
     if not is_labelled(values):
         row = f" Give one of its rows: {parameter}.iloc[0]." if hasattr(values, "iloc") else ""
@@ -197,8 +191,6 @@ def by_label(values: Any, parameter: str, kind: str) -> dict[Hashable, Any]:
 
 def named_nodes(value: Any, nodes: Names, parameter: str) -> tuple[list[Hashable], bool]:
     """Return the nodes that a node or a list of nodes names, and whether it was a single node.
-
-    Raises ValueError if one of them is not a node, or is named twice; if the list is empty.
 
     >>> named_nodes("b", ["a", "b"], "target"), named_nodes(["b"], ["a", "b"], "target")
     ((['b'], True), (['b'], False))

@@ -276,10 +276,7 @@ def _answering(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def random_generator(random_state: Any) -> Random:
-    """Return the generator to draw from, a new one for a seed, and NumPy's global one for None.
-
-    Raises ValueError if `random_state` is not a seed, a generator of NumPy's, or None.
-    """
+    """Return the generator to draw from, a new one for a seed, and NumPy's global one for None."""
     kind = _KINDS["random_state"]
     if not kind.allows(random_state):
         raise ValueError(f"random_state must be {kind}; got {readable_value(random_state)}.")

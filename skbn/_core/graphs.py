@@ -31,9 +31,6 @@ def check_dag(
 
     `name`, `expected`: what errors call it, and what they say it must be
     `may_be_undirected`: whether edges may be undirected, as in a CPDAG
-
-    Raises TypeError if it is not a networkx.DiGraph, or is a multigraph; ValueError if it has a
-    cycle, no nodes, or undirected edges.
     """
     if not isinstance(dag, nx.DiGraph) or dag.is_multigraph():
         raise TypeError(f"{name} must be {expected}; got {type(dag).__name__}.")
@@ -127,9 +124,6 @@ def _truth(value: Any, name: str) -> bool:
 def exogenous_nodes(dag: nx.DiGraph) -> list[Hashable]:
     """Return the nodes that have the attribute `exogenous`: they are causes, and not modelled.
 
-    Raises ValueError if the attribute is neither True nor False; if another node is a parent of
-    such a node.
-
     >>> import networkx as nx
     >>> dag = nx.DiGraph([("dose", "response")])
     >>> dag.nodes["dose"]["exogenous"] = True
@@ -183,8 +177,6 @@ def dag_of(nodes: Names, parents: list[int], fixed: list[int] | None = None) -> 
 
 def topological_order(parents: Sequence[int]) -> list[int]:
     """Return the columns, parents before their children; columns that follow a cycle are left out.
-
-    `parents`: the mask of each column's parents
 
     >>> topological_order([0b100, 0b1, 0])
     [2, 0, 1]
@@ -368,8 +360,6 @@ def parameter_graph(dag: nx.DiGraph) -> nx.DiGraph:
     """Return a copy of an acyclic graph with its parameters, `fixed` and `exogenous` alone.
 
     Its memory grows with the number of edges, while a LinearModel has a matrix.
-
-    Raises ValueError, as `LinearModel.from_dag`.
     """
     copy = dag_of(list(dag), parent_masks(dag), fixed_parent_masks(dag))
     copy.add_nodes_from(exogenous_nodes(dag), exogenous=True)

@@ -193,7 +193,6 @@ class Threads:
     that have not begun are dropped and the others awaited, so that no thread writes to memory that
     its owner has given up.
 
-    `n_jobs`: number of threads, by joblib's rules
     `n_columns`: with few columns everything is done in the calling thread
     """
 
@@ -363,8 +362,6 @@ def require_memory(n_bytes: int, purpose: str, remedy: str = "leave out columns"
     `n_bytes`: how much it needs
     `purpose`: what needs it: the subject of the error's sentence
     `remedy`: what the user can do
-
-    Raises ValueError if more is needed than available; the message has both amounts and the remedy.
     """
     if n_bytes <= _TRIFLE:
         return

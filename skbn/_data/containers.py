@@ -45,10 +45,7 @@ def is_dask_frame(values: Any) -> bool:
 
 
 def check_is_dask_table(X: Any) -> None:
-    """Check that an object of dask has rows and columns.
-
-    Raises ValueError if it does not have two dimensions, or does not know how many columns it has.
-    """
+    """Check that an object of dask has rows and columns."""
     if X.ndim != 2:
         raise ValueError(
             "X must have two dimensions, rows and columns; got a dask "

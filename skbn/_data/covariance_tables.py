@@ -30,8 +30,6 @@ def reject_covariance(columns: Sequence[Any], labels: list[Any], rows: Any, *, n
     `labels`: list of m hashables
     `rows`: pandas.Index or None; the labels of the rows; else the first column may have them
     `named`: whether the labels are strings
-
-    Raises ValueError if it is symmetric, or a triangle of such a matrix.
     """
     own = rows
     if len(columns[0]) == len(labels) - 1:

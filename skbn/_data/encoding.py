@@ -24,7 +24,6 @@ def learn_nodes(spec: Any, table: Table, *, may_miss: bool = False) -> Nodes | N
     """Return the nodes of a table that a user's parameter asks for; None if each column is one.
 
     `spec`: None, "auto", dict or sequence; as the parameter `nodes` of a learner
-    `may_miss`: whether values may be missing
 
     Raises ValueError or TypeError if `spec` does not go with the columns; if a category has one
     level, or lacks values that may not be missing.

@@ -24,9 +24,6 @@ def read_interventions(interventions: Any, sample: Sample, names: list[Any]) -> 
         1.
     `sample`: the rows
     `names`: list of m str or int
-
-    Raises ValueError or TypeError if they are not interventions on these nodes in these rows,
-    naming what is wrong.
     """
     if is_dask(interventions):
         raise TypeError(

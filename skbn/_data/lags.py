@@ -99,8 +99,6 @@ def beside_lags(values: Any, rows: Integers, names: Sequence[Sequence[str]] | No
     `names`: what to call the columns of each lag; None for an array
 
     Returns `table`: (k, (n_lags + 1) * m), with the row labels of lag 0.
-
-    Raises TypeError if it is another data frame.
     """
     if names is None:
         return np.hstack([values[each] for each in rows])

@@ -34,9 +34,6 @@ def in_order_of_rows(values: Any, labels: Any, n_rows: int, parameter: str) -> A
 
     `labels`: pandas.Index, ndarray or None; the labels of the rows
     `parameter`: what errors call the values
-
-    Raises ValueError if a Series has other labels than the rows. If the rows have no labels, and
-    those of the Series are the rows' numbers in another order.
     """
     if not is_series(values):
         return values
@@ -88,9 +85,6 @@ def read_sample_weight(sample_weight: Any, n_rows: int) -> Floats:
     `sample_weight`: array-like of shape (n_rows,)
 
     Returns `weight`: (n_rows,).
-
-    Raises ValueError or TypeError if they are not `n_rows` finite numbers, none of them negative,
-    naming the row; if their sum is out of range.
     """
     given = _as_array(sample_weight, "sample_weight")
     if given.shape != (n_rows,):
@@ -131,9 +125,6 @@ def read_row_groups(groups: Any, labels: Any, n_rows: int, name: str) -> tuple[I
         columns or levels, each combination is a group, named by a tuple.
     `labels`: pandas.Index, ndarray or None; the labels of the rows
     `name`: what errors call the groups
-
-    Raises ValueError if there is not one for each row, or one is missing, naming the row; TypeError
-    if they are a text, a dict or a masked array, or one is not hashable.
 
     >>> numbers, groups = read_row_groups(["b", "a", "b"], None, 3, "groups")
     >>> numbers.tolist(), groups

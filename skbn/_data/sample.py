@@ -44,9 +44,7 @@ class Sample:
         missing values.
     `weight`: (n,), how often each row counts; finite and not negative
     `labels`: pandas.Index or ndarray of length n; the labels of the table's rows, if it has any
-    `nodes`: which columns stand for each node; by default each is a node
     `is_set`: (n, n_nodes), which nodes an experimenter set in each row; by default none
-    `may_miss`: whether values may be missing
 
     `labels`: pandas.Index, ndarray or None
     `shape`: number of rows and of columns
@@ -214,10 +212,7 @@ class Sample:
 
     @property
     def rows(self) -> Floats:
-        """The rows, read-only.
-
-        Raises TypeError if they were not kept.
-        """
+        """The rows, read-only."""
         if self._rows is None:
             raise TypeError(
                 "These LocalScores were built from summaries and have no rows, so they cannot be "

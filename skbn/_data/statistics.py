@@ -82,7 +82,6 @@ class SampleStatistics:
     ) -> Iterator[least_squares.FamilyFactors]:
         """Yield the families of a network, with their triangular factors.
 
-        `is_parent`: (m, m), row x has column x's parents
         `children`: the children of the families; by default all
 
         Raises ValueError if the columns of a family are not linearly independent.
@@ -135,7 +134,6 @@ def sample_statistics(
         constant and dependent columns.
     `largest_family`: how many columns take part in a regression, the child included; by default all
     `sensitivity`: by how much a relative error of a residual changes a score; by default n
-    `nodes`: which columns stand for each node; by default each is one
     `remedy`: what an error about collinear columns advises, with braces for the columns
 
     Raises ValueError if a family has as many columns as there are rows; if a column is constant, or

@@ -81,8 +81,6 @@ def check_is_category(values: list[Any], label: Hashable) -> None:
 
     `values`: list of hashables; None where they are missing
 
-    Raises ValueError if there are many, and other cells, or numbers that are not whole.
-
     Warns skbn.exceptions.NumericTextWarning if there are many, and all cells are whole numbers,
     which may be codes.
     """
@@ -178,10 +176,6 @@ class Table:
     `names`: the labels if all of them are strings, as in scikit-learn
     `container`: the name of its type
     `is_frame`: whether it has labels
-
-    Raises TypeError if X is not a table, or holds no values yet; if some labels are strings and
-    others are not; ValueError if X has no columns, or not two dimensions; if a label is given
-    twice; if it is a matrix of correlations or covariances.
     """
 
     def __init__(self, X: Any) -> None:
@@ -229,8 +223,6 @@ class Table:
         """Raise if columns of text have more levels than half of their rows, which are looked at.
 
         Numbers that are text are left to others.
-
-        Raises ValueError, naming the first such column, with a remedy.
         """
         if not self.is_frame and self._values.dtype.kind != "O":
             return
@@ -252,8 +244,6 @@ class Table:
         """Check that labels that are not strings are the columns' positions, or the nodes.
 
         Nodes and constraints would take such columns by position, whatever their labels say.
-
-        Raises ValueError if they are neither.
         """
         labels, numbers = self.labels, list(range(len(self.labels)))
         if self.names is not None or not self.is_frame or {*labels} == {*nodes}:
@@ -285,7 +275,6 @@ class Table:
 
         `numbers`: the columns to read; by default all. Other columns are not checked.
         `names`: the columns' names in errors; by default their labels
-        `may_miss`: whether values may be missing
 
         Returns `rows`: (n, k), finite, or NaN where values are missing.
 
@@ -358,9 +347,6 @@ def numbers_of(table: Table, wanted: Names, columns: Names, remedy: str = REMEDY
     `wanted`: the columns to return, in this order
     `columns`: the nodes that the columns stand for if they have no names
     `remedy`: what an error advises if the table has more or fewer columns than that
-
-    Raises ValueError, naming the columns, if some are missing, or the labels are not strings,
-    positions or nodes.
     """
     names: list[Any] | None = table.names
     if names is None:

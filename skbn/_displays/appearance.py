@@ -256,8 +256,6 @@ def confidence_in(graph: nx.DiGraph) -> Confidence:
 
     Where it is known how surely pairs are joined, that is returned.
 
-    Raises ValueError if only some edges have it, or if it is not a number from 0 to 1.
-
     >>> confidence_in(nx.DiGraph([("a", "b", {"support": 0.5})]))
     Confidence(name='bootstrap support', values={('a', 'b'): 0.5})
     """
@@ -281,9 +279,6 @@ def probability_array(probabilities: Any, names: Names | None) -> tuple[Floats, 
     `probabilities`: array-like of shape (m, m) or data frame; a data frame names its columns, and
         its rows in any order
     `names`: None stands for the names in the data frame, or for 0 to m - 1
-
-    Raises ValueError if it is not square, or the names do not fit; if a value off the diagonal is
-    not a number from 0 to 1.
     """
     try:
         values = np.array(probabilities, dtype=np.float64)
@@ -329,8 +324,6 @@ def joined_probabilities(values: Floats, names: Names) -> Floats:
     """Return the probabilities that two nodes are joined by an edge of either direction.
 
     A network has no edges of both directions, so these are the sums.
-
-    Raises ValueError if one exceeds 1.
 
     >>> joined_probabilities(np.array([[np.nan, 0.25], [0.5, np.nan]]), ["a", "b"])
     array([[ nan, 0.75],

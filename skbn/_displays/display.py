@@ -169,11 +169,7 @@ def _network(step: Any) -> Any:
 
 
 def fitted_step(estimator: Any, attribute: str | tuple[str, ...], expected: str) -> Any:
-    """Return the last step or the best estimator that has an attribute, or one of several.
-
-    Raises sklearn.exceptions.NotFittedError if a pipeline or search around it is not fitted;
-    TypeError if no step has it.
-    """
+    """Return the last step or the best estimator that has an attribute, or one of several."""
     names = (attribute,) if isinstance(attribute, str) else attribute
     while not any(
         hasattr(type(estimator), name) or name in getattr(estimator, "__dict__", {})

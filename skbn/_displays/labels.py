@@ -132,9 +132,6 @@ def edge_texts(dag: nx.DiGraph, edge_label: Any, strengths: Strengths) -> dict[E
     """Return the texts of the edges that have one.
 
     Edges whose parent does not vary have no standardised weight, and get no text for it.
-
-    Raises ValueError if a dict names an edge that does not exist, or if no edge has an attribute;
-    TypeError if `edge_label` is something else.
     """
     if edge_label is None:
         return pair_texts(dag) if len(dag.edges) <= _MOST_LABELLED else {}

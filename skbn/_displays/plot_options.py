@@ -213,9 +213,6 @@ def bands_of(dag: nx.DiGraph, tiers: Any) -> Bands:
 
     Nodes are given by name or number, and `...` stands for all that are not named.
 
-    Raises TypeError if `tiers` is something else; ValueError if a node is unknown, in no tier or in
-    two, or an edge leads to an earlier tier.
-
     >>> dag = nx.DiGraph([("a", "b"), ("a", "c")])
     >>> bands_of(dag, {"before": ["a"], "after": ...})
     Bands(band_of={'a': 0, 'b': 1, 'c': 1}, titles={0: 'before', 1: 'after'})

@@ -91,9 +91,6 @@ def read_scores(
     """Return the local scores of a table, or those that a user gives in its place.
 
     The estimator learns the names of the columns.
-
-    Raises ValueError or TypeError, as `read_sample`; if scores were made with other settings than
-    the estimator asks for.
     """
     if not isinstance(X, BaseScores):
         needs_rows, may_miss = needs_rows or interventions is not None, takes_missing(estimator)
@@ -168,10 +165,6 @@ def read_sample(
     `sample_weight`: array-like of shape (n,)
     `needs_rows`: whether a summary is not enough. A table of dask is then refused.
     `is_chunk`: whether other rows will be added, so that all weights of a table of dask may be 0
-    `may_miss`: whether values may be missing
-
-    Raises ValueError or TypeError, as `Table`, and if the columns are not those of `fit`; if there
-    are too few columns or rows; if the weights do not match the rows.
     """
     if isinstance(X, BaseScores):
         kind = type(X).__name__
@@ -260,8 +253,6 @@ def check_columns(estimator: BaseEstimator, names: Sequence[str] | None, n_colum
     which depend on its version.
 
     Warns UserWarning if only one of the two has names.
-
-    Raises ValueError if the number of columns or their names differ.
     """
     estimator_name = type(estimator).__name__
     fitted = getattr(estimator, "feature_names_in_", None)
@@ -328,10 +319,7 @@ def constraints_of(estimator: BaseEstimator, scores: BaseScores) -> Constraints:
 
 
 def most_parents(max_parents: int | None, scores: BaseScores) -> int:
-    """Return the largest number of parents that a user and the scores allow.
-
-    Raises ValueError if the user allows more than the scores were made with.
-    """
+    """Return the largest number of parents that a user and the scores allow."""
     made_with = getattr(scores, "max_parents", None)
     most = len(scores.columns) - 1
     if max_parents is None:
@@ -483,7 +471,6 @@ def warn_about_network(solution: Solution, problem: Problem, observed: Any = Non
 def warn_about_proof(learner: BaseEstimator, n_unproven: int = 0) -> None:
     """Warn if an exact search did not prove its network, or starts of an order search disagree.
 
-    `learner`: fitted
     `n_unproven`: how many searches of folds did not prove theirs
     """
     if learner.search == "order":

@@ -459,9 +459,6 @@ def dynamics_of(
     `columns`: the columns of the series
     `lags`: the copies of the columns, from lag 1 on
     `like`: another network's, in whose order the columns are
-
-    Raises ValueError if an edge leads back in time; if a column of the series is a node of several
-    columns; if the other network models other columns.
     """
     place = {
         copy: (lag, column)

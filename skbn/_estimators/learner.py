@@ -493,7 +493,6 @@ SRMR 0.038
 def learner_summary(learner: Any, max_rows: int | None) -> str:
     """Return a few lines on a fitted learner, and the regressions of its network.
 
-    `learner`: fitted
     `max_rows`: the most regressions; by default, as many as fill a screen
     """
     criterion = "that of the scores"

@@ -358,9 +358,6 @@ def read_splits(splits: Iterable[Any], sample: Sample) -> list[Split]:
     """Return the splits as row numbers of a sample.
 
     A mask in a Series is matched to the rows by its labels.
-
-    Raises ValueError if there are no splits, or one is not a pair of row numbers or of masks; if a
-    mask does not have the labels of the rows.
     """
     pairs = []
     for split in splits:

@@ -198,10 +198,7 @@ def _with_target(X: Any, target: npt.NDArray[Any], labels: Any, name: Any) -> tu
 
 
 def _columns_of(network: GaussianBayesianNetwork, labels: list[Any]) -> dict[Hashable, list[int]]:
-    """Return the numbers of the columns that stand for each node.
-
-    Raises ValueError if the nodes are not the columns, nor made of them.
-    """
+    """Return the numbers of the columns that stand for each node."""
     blocks = network._blocks
     if not blocks.are_columns:
         return {

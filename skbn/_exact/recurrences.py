@@ -140,7 +140,6 @@ def exact_search(
     """Return a network with the highest score.
 
     `families`: the local scores of the plan's columns
-    `n_jobs`: number of threads, by joblib's rules. It does not change a bit of the result.
     `progress`: advanced by ``plan.work`` in all
     `tied`: the largest difference between scores that are called tied, in nats
 

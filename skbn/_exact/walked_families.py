@@ -56,7 +56,6 @@ class WalkedFamilies:
 
     `factor`: (n_columns, n_columns), the columns' triangular factor, not singular; the weights have
         each node's number of columns
-    `offsets`: (m,), what each node adds to the log-determinants of all sets that it is in
     `plan`: with `n_varying`
     `allowed`, `required`, `numbers`: as for `SearchColumns`
     """

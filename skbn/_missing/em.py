@@ -75,7 +75,6 @@ def estimate(
 ) -> Estimate:
     """Return the parameters of a network by EM.
 
-    `parents`: the masks of the columns' parents
     `begin`: EM begins with the parameters that make its expected rows most probable
     `tolerance`: in nats: EM ends with the first step that raises the log-likelihood by no more
     `prior`: how many rows of independent columns of variance 1 are added

@@ -477,7 +477,6 @@ def maximise_likelihood(rows, order, is_parent, prior, tolerance, before, most, 
     """Improve the mean and covariance of a network by EM until the likelihood hardly rises.
 
     `order`: (m,), the columns, parents before their children
-    `is_parent`: (m, m), row x has column x's parents
     `prior`: how many rows are added to the scatter, of independent columns of variance 1
     `tolerance`: in nats
     `before`: the penalised log-likelihood that the last step reached; -inf at first

@@ -53,7 +53,6 @@ def network_text(
     """Return a few lines: what the network consists of, and the regression of each node.
 
     `title`: what the object is
-    `dag`: acyclic
     `model`: its parameters; without them, nodes are listed with their parents
     `max_rows`: the most nodes that are listed; by default, as many as fill a screen
     `shares`: the R2 of some nodes, by number
@@ -139,8 +138,6 @@ def edge_columns(
 ) -> tuple[dict[str, Any], list[tuple[Hashable, Hashable]]]:
     """Return the columns of a table with a row for each coefficient, and the edge of each row.
 
-    `dag`: acyclic
-    `blocks`: which columns stand for each node
     `model`: the parameters of the columns. Without them, there is a row for each edge.
     `losses`: (m, m), how much the score loses without each edge, if that is known, as
         `score_losses` returns it
@@ -284,7 +281,6 @@ def standard_errors(groups: Groups, parents: list[int]) -> tuple[Floats, Floats]
     """Return the standard errors of a network's coefficients by ordinary least squares.
 
     `groups`: each column is a child in one of them. Without the rows of a prior.
-    `parents`: the masks of each column's parents
 
     Returns `std_err`: (m, m), ``std_err[i, j]`` is the standard error of the edge i -> j; NaN
     without an edge; `degrees_of_freedom`: (m,), for each child's regression, the number of rows, or

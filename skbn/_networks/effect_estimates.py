@@ -343,11 +343,7 @@ class Intervention(NamedTuple):
 
 
 def read_intervention(nodes: Nodes, cause: Any, outcome: Any) -> Intervention:
-    """Return what a user asks of an effect.
-
-    Raises ValueError or TypeError, as `change_and_reading`; if a dict of causes is empty, or a
-    change is no finite number.
-    """
+    """Return what a user asks of an effect."""
     are_named = isinstance(cause, Mapping)
     changes = [*cause.items()] if are_named else [(cause, 1.0)]
     if not changes:
@@ -658,10 +654,7 @@ def path_estimates(
     source: str,
     weights: Floats | None = None,
 ) -> PathEffects:
-    """Return the effects along the paths of all networks.
-
-    Raises ValueError, as `path_columns`.
-    """
+    """Return the effects along the paths of all networks."""
     paths: dict[tuple[Any, ...], Floats] = {}
     for i, model in enumerate(models):
         found = path_columns(model, nodes, cause, outcome)

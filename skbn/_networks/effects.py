@@ -247,10 +247,7 @@ def effect_columns(model: LinearGaussianModel, nodes: Nodes) -> dict[str, Any]:
 def path_columns(
     model: LinearGaussianModel, nodes: Nodes, cause: Any, outcome: Any
 ) -> dict[str, Any]:
-    """Return the columns of a table with a row for each directed path, the shortest first.
-
-    Raises ValueError if there are too many paths to list.
-    """
+    """Return the columns of a table with a row for each directed path, the shortest first."""
     change, reading = change_and_reading(nodes, cause, outcome)
     start, end, parents = change.node, reading.node, nodes.parents_of_nodes(model.parents)
     n_paths = _path_counts(parents)[start][end]
@@ -324,8 +321,6 @@ def class_members(
     """Return a member of the class for each choice of the causes' parents, as masks of nodes.
 
     With it comes how many members give the causes these parents, the most frequent choices first.
-
-    Raises ValueError, as `class_effect_columns`.
     """
     for node, variance in zip(model.nodes, model.noise_variance, strict=True):
         if variance == 0:
@@ -414,11 +409,7 @@ def counterfactual(
 def _values_of_rows(
     do: Mapping[Hashable, Any], nodes: Nodes, n_rows: int, labels: Any
 ) -> dict[int, float | Floats]:
-    """Return the values that columns are set to, by their numbers.
-
-    Raises TypeError or ValueError, as `named_values`; if there is not one finite value for each
-    row.
-    """
+    """Return the values that columns are set to, by their numbers."""
     values: dict[int, float | Floats] = {}
     for v, value in named_values(do, nodes.names, "do", lambda value, _: value).items():
         name = f"The value of node {nodes.names[v]!r} in do"

@@ -77,9 +77,6 @@ def extended(graph: nx.Graph) -> nx.DiGraph:
 
     `graph`: an edge is undirected if its attribute `undirected` is True, or its reverse is an edge
         too
-
-    Raises TypeError if it is not such a graph; ValueError if it has no nodes, an edge joins a node
-    to itself, or there is no such network; with the reason.
     """
     if not isinstance(graph, nx.Graph) or graph.is_multigraph():
         raise TypeError(must_be("cpdag", "a networkx.DiGraph or a networkx.Graph", type(graph)))

@@ -37,10 +37,7 @@ class GraphOfColumns(NamedTuple):
 def by_least_squares(
     sample: Sample, is_set: Booleans | None, graph: GraphOfColumns
 ) -> tuple[LinearGaussianModel, list[GroupStatistics]]:
-    """Return the parameters by regressions, and the statistics of the rows of each.
-
-    Raises ValueError if there are too few rows, or columns are constant or collinear.
-    """
+    """Return the parameters by regressions, and the statistics of the rows of each."""
     blocks, parents, fixed, exogenous = graph
     names, m = blocks.column_names, len(blocks.names)
     of_nodes = None if blocks.are_columns else blocks
@@ -84,12 +81,7 @@ def by_em(sample: Sample, is_set: Booleans | None, graph: GraphOfColumns) -> Lin
 def rows_with_holes(
     sample: Sample, graph: GraphOfColumns, is_set: Booleans | None = None
 ) -> IncompleteRows:
-    """Return the rows by their holes, if they tell the parameters of each family.
-
-    Raises ValueError if an exogenous column has holes, or a value that was set is missing, or a
-    column does not vary; if a column and one of its parents are observed together in too few rows
-    or, with interventions, two columns of a family.
-    """
+    """Return the rows by their holes, if they tell the parameters of each family."""
     blocks = graph.blocks
     names, labels = blocks.column_names, [blocks.labels[each.source] for each in blocks.columns]
     known = sample.rows if sample.weight is None else sample.rows[sample.weight > 0]

@@ -194,7 +194,6 @@ def fit_indices(
     """Return how well a network fits a table when its parameters have the highest likelihood.
 
     `statistics`: statistics of the columns, without the rows of a prior
-    `parents`: the masks of each column's parents
     `exogenous`: the columns that are not modelled: they may depend on each other in all models
 
     Raises ValueError if there are no more rows than columns, or the columns are collinear: the
@@ -229,10 +228,7 @@ def fit_indices(
 
 @one_blas_thread()
 def indices_of_rows(sample: Sample, is_set: Booleans | None, graph: GraphOfColumns) -> FitIndices:
-    """Return how well a network fits rows, of which values may be missing or have been set.
-
-    Raises ValueError, as `fit_indices`; if a group of rows with the same nodes set is too small.
-    """
+    """Return how well a network fits rows, of which values may be missing or have been set."""
     names = graph.blocks.column_names
     if is_set is not None or not sample.is_complete:
         return _by_groups(sample, is_set, graph)

@@ -45,14 +45,10 @@ def estimate_model(
     """Return the model of a network with parameters by least squares.
 
     `groups`: the statistics of the rows that count for each node; together they have all nodes
-    `parents`: the masks of each node's parents
     `fixed`: the masks of the parents whose edges are known to have this direction; by default none
     `divisors`: (m,), for each group: the variance of the noise of a child with l parents is its
         residual sum of squares divided by ``divisors[l]``. The default is n, which maximises the
         likelihood.
-
-    Raises ValueError if a coefficient, or the variance of a column's noise, is out of float64's
-    range.
     """
     m = len(parents)
     coef, intercept, noise_variance = np.zeros((m, m)), np.empty(m), np.empty(m)
@@ -177,9 +173,6 @@ class LinearGaussianModel(LinearModel):
 
         Returns `mean`: (k,); `factor`: (k, k), the product of rows of standard noise with it has
         the distribution about the mean.
-
-        Raises ValueError if the nodes given before it already determine a given node; if the result
-        is out of float64's range.
         """
         self.require_distribution(given)
         g = len(given)
@@ -236,9 +229,6 @@ class LinearGaussianModel(LinearModel):
 
         `is_set`: (n, m), where an experimenter set values: the density is then of the others
         `rows`: (n, m)
-
-        Raises ValueError if a node has no noise, or the value of an exogenous node is missing, or
-        one that was set.
         """
         outside = list(self.exogenous)
         is_missing = np.isnan(rows[:, outside])
@@ -371,10 +361,7 @@ class LinearGaussianModel(LinearModel):
 def have_density(
     sample: Sample, rows: Floats, outside: Sequence[int], is_set: Booleans | None
 ) -> Booleans:
-    """Return which rows count and have a value of a node that is not exogenous and was not set.
-
-    Raises ValueError if none has.
-    """
+    """Return which rows count and have a value of a node that is not exogenous and was not set."""
     counts = ~np.isnan(rows)
     counts[:, list(outside)] = False
     if is_set is not None:

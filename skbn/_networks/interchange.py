@@ -37,8 +37,6 @@ def to_data(model: LinearGaussianModel) -> dict[str, Any]:
     """Return a network as the objects of JSON.
 
     The nodes' means are kept beside the intercepts if they follow from these up to rounding only.
-
-    Raises ValueError if a node is neither a string nor an integer.
     """
     dag = model.to_dag()
     for node in dag:
@@ -108,10 +106,7 @@ def from_json(text_or_path: str | os.PathLike[str]) -> tuple[Any, str]:
 
 
 def from_data(data: Any, name: str) -> tuple[nx.DiGraph, Floats | None]:
-    """Return the graph of a network with its parameters, and the nodes' means if they are there.
-
-    Raises ValueError, naming the part that is missing or wrong.
-    """
+    """Return the graph of a network with its parameters, and the nodes' means if they are there."""
     _check_node_link_data(data, name)
     graph = nx.node_link_graph(data, edges="edges")
     check_dag(graph, f"the graph in {name}")
@@ -227,8 +222,6 @@ def from_block_data(contents: Any, name: str) -> tuple[Nodes, Any]:
 
     `contents`: what json reads of the file. Files of older versions have no digest.
     `name`: what errors call it
-
-    Raises ValueError if a part is missing or was changed.
     """
     parts: Any = contents.get("blocks") if isinstance(contents, dict) else None
     if not isinstance(parts, dict) or not isinstance(contents.get("network"), dict):
@@ -345,11 +338,7 @@ def _entities(node: Hashable) -> str:
 
 
 def to_modelstring(dag: nx.DiGraph) -> str:
-    """Return a graph as a model string of bnlearn, the nodes in topological generations.
-
-    Raises ValueError if a node's name has one of the characters that separate names there, or is
-    empty; if two nodes have the same text.
-    """
+    """Return a graph as a model string of bnlearn, the nodes in topological generations."""
     own_texts(dag, str)
     number = {node: v for v, node in enumerate(dag)}
     parts = []
@@ -366,11 +355,7 @@ def to_modelstring(dag: nx.DiGraph) -> str:
 
 
 def from_modelstring(text: str) -> nx.DiGraph:
-    """Read a graph from a model string of bnlearn.
-
-    Raises TypeError if it is not a string; ValueError if it is not a model string, a node comes
-    twice or is missing, or the edges have a cycle.
-    """
+    """Read a graph from a model string of bnlearn."""
     if not isinstance(text, str):
         raise TypeError(f"text must be a string; got {type(text).__name__}.")
     line = "".join(text.split("\n")).strip()

@@ -103,10 +103,7 @@ class WithinBounds(NamedTuple):
         return noise @ root.T, np.exp(logs - unit), unit
 
     def moments(self) -> tuple[Floats, Floats, Floats]:
-        """Return the means, the covariance, and the means' standard errors.
-
-        Raises ValueError if the intervals are beyond what float64 can tell from impossible.
-        """
+        """Return the means, the covariance, and the means' standard errors."""
         uniform = np.random.default_rng(0).uniform(size=(_DRAWS, len(self.bounds)))
         values, weights, _ = self._draws(self.bounds, uniform)
         if not weights.any():

@@ -57,7 +57,6 @@ class Grown(NamedTuple):
 class FamilyGrowth:
     """Grows the families of all columns, and lists them.
 
-    `least`: smaller differences of scores are rounding
     `local_score`: returns the score of a child and its parents by a regression of its own; raises
         ValueError if they are linearly dependent. It is for columns that the products cannot tell
         apart.

@@ -244,7 +244,6 @@ def climb(lists, state, limits, is_perturbed, most, random, i):
     make a loss look like a gain, and moves mark columns again: `most` ends that.
 
     `most`: the largest number of columns to try
-    `random`, `i`: generator i of `random` is used
 
     Returns `n_left`: how many more could have been tried; with 0, columns may still be marked.
     """

@@ -102,7 +102,6 @@ class OrderSearch:
 
     `growth`: what the lists may be extended by; None if they have all families
     `first`: the first columns, ``0``, ..., ``first - 1``, have no parents and precede all others
-    `least`: smaller differences of scores are rounding
     `deadline`: when to end, by ``time.monotonic()``
     `ends_on_interrupt`: whether Ctrl-C ends the search, as the deadline does, instead of raising
     `report`: called now and then with the best score so far, the number of perturbations, and the

@@ -37,7 +37,6 @@ class PlacementSearch:
     """Places columns greedily, climbs, and perturbs what it has found, from one start.
 
     `first`: the first columns, ``0``, ..., ``first - 1``, have no parents and precede all others
-    `least`: smaller differences of scores are rounding
     """
 
     def __init__(

@@ -42,7 +42,6 @@ def order_greedily(lists, state, first, missing, is_random, random, i):
     `first`: the columns before this position stay: they have families without parents
     `missing`: the score where no listed family fits
     `is_random`: whether losses are multiplied by random numbers
-    `random`, `i`: generator i of `random` draws these
     """
     m = state.order.size
     losses = np.empty(m)
@@ -91,7 +90,6 @@ def climb_and_perturb(lists, state, best, limits, n, most, random, i):
     `n`: how often to perturb
     `most`: the largest number of columns to try to insert, after which no more is perturbed. If it
         ends the first climb, columns are still marked.
-    `random`, `i`: generator i of `random` is used
     """
     for t in range(n + 1):
         if t > 0 and most == 0:

@@ -256,7 +256,6 @@ def place_and_perturb(fitting, placement, kept, n_waiting, begin, end, totals, n
     `n`: how often to perturb at most. It ends after the first better order.
     `most`: the largest number of columns to try to move. If it ends the first climb, columns are
         still marked.
-    `random`, `i`: generator i of `random` is used
 
     Returns `n_done`: how many perturbations there were.
     """

@@ -152,9 +152,6 @@ def scores_to_complete(scores: LocalScores, constraints: Constraints) -> LocalSc
 
     `scores`: scores of rows with holes
 
-    Raises ValueError if a weight is no whole number; if a value is missing that was set, or one of
-    an exogenous column; if a column does not vary, or two are never observed together.
-
     Warns skbn.exceptions.MissingValuesWarning if rows have no value.
     """
     problem = IncompleteProblem(scores._with_sample(_repeated(scores.sample)), constraints)

@@ -405,9 +405,6 @@ def scale_of_weights(ranges: list[tuple[float, float]]) -> tuple[WideFormat, Int
     """Return the format of weights, the bias of each child's, and the logarithm of their unit.
 
     `ranges`: each child's highest score, and one that some network with all least scores has
-
-    Raises ValueError if the scores differ by so much that extended floats would have too few
-    digits.
     """
     best = np.array([high for high, _ in ranges])
     log_range = sum(high - low for high, low in ranges if high > -math.inf)

@@ -345,7 +345,6 @@ def network_posterior(
 
     `problem`: a problem with a table
     `resources`: the plan is announced before the sums begin
-    `log_odds`: (m, m), at [i, j], the logarithm of the prior odds of the edge i -> j; finite
     `sum_only`: whether only `log_sum` is asked for: the probabilities of edges and paths are NaN
         then
     `instead`: what the caller can do if the sums do not fit in memory, for the error

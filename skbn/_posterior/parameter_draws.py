@@ -175,8 +175,6 @@ def draw_parameters(networks: SampledNetworks, rng: Random) -> list[NetworkParam
     `networks`: networks of columns
 
     Returns `parameters`: one draw for each network.
-
-    Raises ValueError, as `family_posteriors` does.
     """
     drawn, groups = draw_coefficients(networks, rng), networks.groups
     first = groups[0].statistics.mean
@@ -229,10 +227,7 @@ def with_predictive_parameters(
 
 
 def draw_coefficients(networks: SampledNetworks, rng: Random) -> CoefficientDraws:
-    """Draw the coefficients of each network; the arguments are those of `draw_parameters`.
-
-    Raises ValueError, as `family_posteriors` does.
-    """
+    """Draw the coefficients of each network; the arguments are those of `draw_parameters`."""
     groups, criterion, masks = networks
     n_dags, m = masks.shape
     n_parents = parents_of_masks(masks).sum(axis=-1)
@@ -276,10 +271,7 @@ def _distinct_families(children: Integers, masks: Integers) -> tuple[Integers, l
 def residual_freedom(
     statistics: SampleStatistics, criterion: Criterion, n_parents: npt.NDArray[np.integer]
 ) -> Floats:
-    """Return the degrees of freedom of the noise's variance by the number of parents.
-
-    Raises ValueError if they are not positive; if the criterion has a prior other than BGe's.
-    """
+    """Return the degrees of freedom of the noise's variance by the number of parents."""
     n, m = statistics.n_samples, len(statistics.mean)
     if isinstance(criterion, BGe):
         return criterion.noise_divisors(n, m)[n_parents]

@@ -145,8 +145,6 @@ def plan_posterior(
 
     `names`: what errors call the columns
     `instead`: what the caller can do without these sums
-
-    Raises ValueError if the tables do not fit in memory: what they need, and what can be done.
     """
     n_bytes, limit = resources.beside(shape.n_bytes)
     n_threads = resources.n_threads

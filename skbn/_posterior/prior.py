@@ -24,7 +24,6 @@ def log_prior_sum(
     None is returned if the columns have different constraints, edges different odds, or the
     criterion rules numbers of parents out, so that there is no closed form.
 
-    `log_odds`: (m, m), the logarithm of the prior odds of each edge
     `constant`: (m,), the criterion's table c, which is -inf for numbers of parents that are ruled
         out
 
@@ -72,9 +71,6 @@ def read_edge_prior(
 
     Returns `log_odds`: (m, m), at [i, j] that of the edge i -> j; 0 for forbidden edges and on the
     diagonal; `forbidden`: the parent and the child of the edges whose odds are 0.
-
-    Raises ValueError if there are not m rows and columns, labels do not name the columns, or a
-    number is negative, infinite or NaN.
     """
     m = len(columns)
     if isinstance(edge_prior, Real):
@@ -99,10 +95,7 @@ def read_edge_prior(
 def with_edge_prior(
     constraints: Constraints, edge_prior: Any, columns: list[str | int]
 ) -> tuple[Constraints, Floats | None]:
-    """Return constraints that forbid the edges of odds 0, and the log odds of edges.
-
-    Raises ValueError, as `read_edge_prior`; if a required edge has odds of 0.
-    """
+    """Return constraints that forbid the edges of odds 0, and the log odds of edges."""
     if edge_prior is None:
         return constraints, None
     log_odds, forbidden = read_edge_prior(edge_prior, columns)

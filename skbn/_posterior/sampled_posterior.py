@@ -254,7 +254,6 @@ def sampled_posterior(
     `problem`: a problem with a table
     `resources`: with a time limit, the chains run for that long, otherwise until they have kept
         enough states. Ctrl-C ends them with the states so far, once there are a few batches.
-    `log_odds`: (m, m), at [i, j], the logarithm of the prior odds of the edge i -> j; finite
 
     Raises ValueError if the tables do not fit in memory.
     """

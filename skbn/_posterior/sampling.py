@@ -64,8 +64,6 @@ def sample_networks(
 ) -> Integers:
     """Draw networks with the probabilities of their posterior.
 
-    `n_jobs`: number of threads, by joblib's rules. It does not change the samples.
-
     Returns `networks`: (n_samples, m), the mask of each column's parents; Python's integers for
     more than 62 columns.
 

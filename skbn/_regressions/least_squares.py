@@ -197,7 +197,6 @@ def families_of(
     """Yield a network's families, those with the most parents first.
 
     `factor`: (m, m), the triangular factor of all columns
-    `is_parent`: (m, m), row x has column x's parents
     `children`: the children of the families; by default all
     """
     factor = without_zeros(factor)

@@ -62,9 +62,7 @@ def log_determinants(
     """Return the log-determinants of all subsets of nodes.
 
     `factor`: (n_columns, n_columns), upper triangular and not singular, of at least one column
-    `n_jobs`: number of threads, by joblib's rules. It does not change a bit of the result.
     `progress`: advanced by ``log_determinants_work(m)`` in all
-    `offsets`: (m,), what each node adds to the log-determinants of all sets that it is in
     `widths`: how many columns each node has, which stand together in the factor; by default one
 
     Returns `log_det`: (2**m,), ``log_det[S]`` is that of the nodes whose bits are set in S; 0 for
@@ -157,7 +155,6 @@ class SubsetWalk:
     """The walk through all subsets of some nodes, a part at a time.
 
     `factor`: (n_columns, n_columns), upper triangular and not singular; of at least 3 nodes
-    `offsets`: (m,), what each node adds to the log-determinants of all sets that it is in
     `weights`: what local scores are differences of; by default the log-determinants are left as
         they are
     `widths`: (m,), how many columns each node has; by default one

@@ -38,8 +38,6 @@ def small_log_determinants(
     `factor`: (n_columns, n_columns), upper triangular, with rows of zeros if there are fewer rows
         than columns
     `subsets`: sets of m nodes, with at least one node each
-    `offsets`: (m,), what each node adds to the log-determinants of all sets that it is in
-    `n_jobs`: number of threads, by joblib's rules. It does not change a bit of the result.
     `progress`: advanced by ``WORK_OF_SMALL_SET * subsets.n_sets`` in all
     `widths`: how many columns each node has; by default one
 

@@ -374,8 +374,6 @@ class BaseScores(ABC):
 
         The last row has the term that all scores of a child share, which cancels in comparisons.
 
-        `parents`: the masks of each column's parents
-
         Returns `terms`: (k, m).
         """
 

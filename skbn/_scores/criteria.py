@@ -44,10 +44,7 @@ _LARGEST_MEAN = 1e150
 
 
 def read_penalty(penalty: Any) -> float:
-    """Return a penalty as a number.
-
-    Raises ValueError if it is no finite number, or negative.
-    """
+    """Return a penalty as a number."""
     is_number = isinstance(penalty, Real) and not isinstance(penalty, bool | np.bool_)
     if not (is_number and 0 <= penalty <= LARGEST_PENALTY):
         raise ValueError(must_be("A penalty", f"a number from 0 to {LARGEST_PENALTY:g}", penalty))
@@ -91,11 +88,7 @@ def check_prior_mean(nu: Any, m: int) -> Floats:
 
 
 def check_prior(prior: Any, what: str, m: int) -> Prior | None:
-    """Return a criterion's prior for m columns with arrays of its own.
-
-    Raises TypeError if it is no `Prior`; ValueError if its arrays do not hold finite numbers for
-    the columns.
-    """
+    """Return a criterion's prior for m columns with arrays of its own."""
     if prior is None:
         return None
     if not isinstance(prior, Prior):
@@ -108,11 +101,7 @@ def check_prior(prior: Any, what: str, m: int) -> Prior | None:
 
 
 def check_tables(tables: Any, name: str, n_samples: float, m: int, max_parents: int) -> Floats:
-    """Return the tables of the criterion of this name with -inf in c beyond `max_parents`.
-
-    Raises ValueError if they have another shape or hold NaN; if float64 cannot tell families apart
-    to `SCORE_ACCURACY`.
-    """
+    """Return the tables of the criterion of this name with -inf in c beyond `max_parents`."""
     what = f"{name}.tables({n_samples:.10g}, {m})"
     tables = check_numbers(tables, (3, m), what)
     tables[0, max_parents + 1 :] = -np.inf

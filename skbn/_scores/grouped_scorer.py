@@ -54,7 +54,6 @@ class GroupedScorer(FamilyScorer):
 
     `groups`: with one criterion; each node is in one or more. If it is in several, the criterion is
         score-equivalent.
-    `targets`: the masks of the nodes that an experimenter set together, each once
     `sample`: all rows, unless they are of several tables
     """
 

@@ -32,11 +32,7 @@ _NAME = re.compile(r"[^\s\x00-\x1f\x7f-\x9f\ud800-\udfff]+")
 def write_jkl(
     path: str | os.PathLike[str], columns: list[str | int], families: Iterable[ScoredParentSets]
 ) -> None:
-    """Write the families of each column; the file appears when it is complete.
-
-    Raises ValueError if a column's name is empty or contains white space or control characters; if
-    a score is beyond `LARGEST_SCORE`.
-    """
+    """Write the families of each column; the file appears when it is complete."""
     names = [str(column) for column in columns]
     for name in names:
         if not _NAME.fullmatch(name):

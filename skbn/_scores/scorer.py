@@ -51,7 +51,6 @@ class FamilyScorer:
 
     `criterion`: the criterion for these columns, with its labelled parameters in their order
     `families`: how the families are numbered, and in what order the log-determinants are
-    `targets`: the masks of the nodes that an experimenter set together, each once
     """
 
     # Whether the scores of several tables are added up.
@@ -450,7 +449,6 @@ class FamilyScorer:
     ) -> Floats:
         """Return the terms of each column's local score and, last, `score_offsets`.
 
-        `parents`: the masks of each column's parents
         `children`: the columns whose terms to compute; by default all. Those of others are
             arbitrary.
 
@@ -471,7 +469,6 @@ class FamilyScorer:
     def neighbours(self, is_parent: Booleans, children: Integers) -> ScoredNeighbours:
         """Yield the families that differ from a network's by one parent, and their terms.
 
-        `is_parent`: (m, m), row x has node x's parents
         `children`: the children whose families to yield
 
         Yields `neighbours`: for k children, with their units; `terms`: (3, k, m).

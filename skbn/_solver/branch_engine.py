@@ -63,8 +63,6 @@ class BranchFamilies(NamedTuple):
         """Return the families without those that cost much, and more than the whole network.
 
         No better network has them, and next to large numbers small ones lose their digits.
-
-        Raises ValueError if the largest cost that is left has too few digits for any proof.
         """
         families = self.families
         below = families.cost - families.cost[families.start[:-1]][families.child]

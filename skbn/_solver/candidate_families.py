@@ -23,10 +23,7 @@ from skbn._solver.constraints import Constraints
 
 
 class CandidateScores:
-    """Scores sets of parents, with the prior odds of their edges.
-
-    `log_odds`: (m, m), at [i, j], the logarithm of the prior odds of the edge i -> j
-    """
+    """Scores sets of parents, with the prior odds of their edges."""
 
     def __init__(
         self, scorer: FamilyScorer, constraints: Constraints, log_odds: Floats | None
@@ -83,8 +80,6 @@ class CandidateScores:
 
     def gains(self, is_parent: Booleans) -> Floats:
         """Return how much each family of a network gains by one more parent, or one less.
-
-        `is_parent`: (m, m), row x has the parents of x
 
         Returns (m, m), at [x, z], in nats, what z adds to the score of x as another parent, or what
         it adds if it is one no longer; -inf for what constraints rule out.

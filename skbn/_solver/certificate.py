@@ -76,7 +76,6 @@ def certify_network(
 ) -> Floats:
     """Raise unless a network is the best of its neighbours, and fits the rows themselves.
 
-    `parents`: the mask of each column's parents
     `coefs`: for each of the tables whose scores these are, the weights of the edges between
         columns, (n_columns, n_columns), ``coef[i, j]`` that of i -> j
     `is_settled`: whether a search had the time to make each change of a single edge that betters

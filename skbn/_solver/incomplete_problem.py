@@ -49,8 +49,6 @@ class IncompleteProblem(TableProblem):
     expects them.
 
     `scores`: scores of rows with holes
-
-    Raises ValueError if a value is missing that was set, or one of an exogenous column.
     """
 
     def __init__(self, scores: LocalScores, constraints: Constraints) -> None:
@@ -214,11 +212,7 @@ class IncompleteProblem(TableProblem):
 
     @cached_property
     def rows(self) -> IncompleteRows:
-        """The rows of these columns.
-
-        Raises ValueError if a column has no two values, or two columns are seen together in too few
-        rows.
-        """
+        """The rows of these columns."""
         known, is_given = self._known, self._is_given[self._counts]
         always = self._all_nodes.columns_of(
             [

@@ -47,7 +47,6 @@ def best_directions(
         those that were kept before it.
     `shares`: (m, m), how probable, or how frequent, the edge i -> j is. It decides between equal
         scores.
-    `log_odds`: (m, m), the logarithms of the prior odds of edges
 
     Returns `parents`; `is_best`: whether no network of these pairs scores higher; otherwise a local
     search found it.

@@ -254,8 +254,6 @@ def _products(scorer: FamilyScorer, nodes: list[int]) -> tuple[Floats, Floats, f
     Errors of norm d change a residual sum of squares by the share d / s at most, where s is the
     smallest eigenvalue of the products. The sensitivity is by how many nats relative errors of 1
     of all products would put the cost of a family off.
-
-    Raises ValueError if the columns are so nearly collinear that float64 cannot tell.
     """
     from skbn._branch_and_cut.pricing_checker import smallest_eigenvalue
     from skbn._branch_and_cut.pricing_problem import diagonal_below

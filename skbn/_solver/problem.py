@@ -365,8 +365,6 @@ class Problem(ABC):
         """Raise if rounding may have hidden a better network than the one found.
 
         `uncertainty`: how far rounding may put the score of the network off, in nats
-
-        Raises ValueError, saying by how much the score may be off, and what would make it smaller.
         """
         if uncertainty > SCORE_ACCURACY:
             raise ValueError(
