@@ -25,23 +25,16 @@ from skbn._data.covariance_tables import CovarianceTable, reject_covariance
 from skbn._data.sample import TableMixin
 from skbn.exceptions import NumericTextWarning
 
-_FORMS = {  # the first that matches, of a text without spaces around it, nor a currency
-    "code": r"0\d+",
-    "whole": r"[-+]?\d+(\.0*)?",
-    "plain": r"[-+]?(\d+\.\d*|\d*\.\d+|\d+(?=[eE]))([eE][-+]?\d+)?",
-    "thousands": r"[-+]?[1-9]\d{0,2}([,\s'\u2019]\d{3})+(\.\d*)?",
-    "comma": r"[-+]?(\d*|\d{1,3}([.\s'\u2019]\d{3})+),\d+",
-}
-_SIGNS = {  # what is said of a form, and the option of pandas.read_csv that reads it
-    "comma": (" with a decimal comma", 'decimal=","'),
-    "thousands": (" with separators of thousands", 'thousands=","'),
-}
+# Numbers without spaces around them, nor a currency: whole ones, and others, of which the last two
+# lines have separators of thousands, and a decimal comma.
+_WHOLE = r"[-+]?\d+(\.0*)?"
+_OTHER = (
+    r"[-+]?((\d+\.\d*|\d*\.\d+|\d+(?=[eE]))([eE][-+]?\d+)?"
+    r"|[1-9]\d{0,2}([,\s'\u2019]\d{3})+(\.\d*)?"
+    r"|(\d*|\d{1,3}([.\s'\u2019]\d{3})+),\d+)"
+)
 _CURRENCY = r"[\s$€£¥]*"
 _UNIT = re.compile(rf"{_CURRENCY}(.*?\d)\s*((?!(?:st|nd|rd|th)\b)[^\d\s.,][^\d]*)?")
-_CLEAN = (
-    "write each like '-1234.5', with a decimal point and without units or separators of thousands, "
-    "and "
-)
 # How else a negative number is written: (3.5) by accountants, -$3.5, and with a typeset minus.
 _MINUS = r"^\s*(-[\s$€£¥]+|[(\u2212][\s$€£¥]*)"
 # Texts of at most this many different numbers are categories without a word: whole numbers, such as
@@ -59,21 +52,24 @@ _DATE = re.compile(
 )
 
 
-def _read(value: Any) -> tuple[str, str]:
-    """Return how a number is written, "" if it is none, and its unit."""
+def _form(value: Any) -> str:
+    """Return "whole", "code" or "other", as a number is written, and "" if it is none."""
     if type(value) is not bool and isinstance(value, Real | Decimal):
-        return "whole" if value == value and value % 1 == 0 else "plain", ""
+        return "whole" if value == value and value % 1 == 0 else "other"
     text: Any = value.decode(errors="replace") if isinstance(value, bytes) else value
     if isinstance(text, str) and re.match(_MINUS, text):
         text = re.sub(_MINUS, "-", text).rstrip(") ")
     found = _UNIT.fullmatch(text.strip()) if isinstance(text, str) else None
     if found is None:
-        return "", ""
-    number, unit = found[1], (found[2] or "").strip()
-    if number != text.strip():  # an exponent would be cut off with a unit
-        unit = unit or "currency"
-        number = "" if "e" in number.lower() else number
-    return next((form for form in _FORMS if re.fullmatch(_FORMS[form], number)), ""), unit
+        return ""
+    number, has_unit = found[1], found[1] != text.strip()
+    if has_unit and "e" in number.lower():  # an exponent would be cut off
+        return ""
+    if re.fullmatch(r"0\d+", number):
+        return "code"
+    if re.fullmatch(_WHOLE, number):
+        return "other" if has_unit else "whole"
+    return "other" if re.fullmatch(_OTHER, number) else ""
 
 
 def check_is_category(values: list[Any], label: Hashable) -> None:
@@ -87,10 +83,10 @@ def check_is_category(values: list[Any], label: Hashable) -> None:
     counts = Counter(value for value in values if value is not None)
     if len(counts) <= _MOST_OTHERS / 2:
         return
-    numbers = [cell for cell in map(_read, counts) if cell[0]]
-    is_whole = {*numbers} == {("whole", "")}
+    numbers = [form for form in map(_form, counts) if form]
+    is_whole = {*numbers} == {"whole"}
     most = (_MOST_WHOLE if is_whole else _MOST_OTHERS) // (1 + (2 * len(counts) > counts.total()))
-    if len(numbers) <= max(most, len(counts) / 2) or any(form == "code" for form, _ in numbers):
+    if len(numbers) <= max(most, len(counts) / 2) or "code" in numbers:
         return
     message = numeric_text(values, label)
     if not is_whole or len(numbers) < len(counts):
@@ -100,40 +96,22 @@ def check_is_category(values: list[Any], label: Hashable) -> None:
 
 def numeric_text(values: list[Any], label: Hashable) -> str:
     """Return what is said of a column with text if most of its cells are numbers, else ""."""
-    cells = {row: _read(value) for row, value in enumerate(values) if value is not None}
-    n, n_odd = len(cells), sum(not form for form, _ in cells.values())
-    texts = [row for row in cells if isinstance(values[row], str | bytes)]
-    if not texts or 2 * n_odd > n:
+    is_number = {row: bool(_form(value)) for row, value in enumerate(values) if value is not None}
+    n, n_odd = len(is_number), sum(not each for each in is_number.values())
+    if not any(isinstance(value, str | bytes) for value in values) or 2 * n_odd > n:
         return ""
-    found = [_SIGNS[sign] for sign in _SIGNS if sign in {form for form, _ in cells.values()}]
-    how, option = found[0] if found else ("", "")
-    units = sorted({unit for form, unit in cells.values() if form and unit})
-    one = ", which must be the same" if len(units) > 1 else ""
-    of_units = f" in {', '.join(units)}{one}" if units else ""
-    row = next(row for row, (form, _) in cells.items() if bool(form) != (n_odd > 0))
+    row = next(row for row, each in is_number.items() if each != (n_odd > 0))
     do_not = "does not" if n_odd == 1 else "do not, the first"
-    what = f"; {n_odd} {do_not}: " if n_odd else ", such as "
-    is_plain = all(_is_plain(values[row]) for row in texts if cells[row][0])
-    clean = "" if is_plain else _CLEAN
+    such = f"; {n_odd} {do_not}: " if n_odd else ", such as "
     node = label if isinstance(label, str) else f"x{label}"
-    has_holes = n_odd > 0 or n < len(values)
-    holes = ', which leaves holes for GaussianBNLearner(missing="em")' if has_holes else ""
-    read = f" (or read the file with pandas.read_csv(file, {option}))" if option else ""
     return (
-        f"Column {label!r} holds text, and {n - n_odd} of its {n} values read as numbers"
-        f"{how}{of_units}{what}{readable_value(values[row])} in row {row}. If they are numbers, "
-        f'{clean}call pandas.to_numeric(column, errors="coerce"){holes}{read}. If they are '
-        f"categories, name the column in nodes={{{node!r}: [{label!r}]}} of a learner."
+        f"Column {label!r} holds text, and {n - n_odd} of its {n} values read as numbers{such}"
+        f"{readable_value(values[row])} in row {row}. If they are numbers, write each like "
+        "'-1234.5', with a decimal point and without units or separators of thousands, and call "
+        'pandas.to_numeric(column, errors="coerce"), which leaves a hole for any other text, for '
+        'GaussianBNLearner(missing="em"). If they are categories, name the column in '
+        f"nodes={{{node!r}: [{label!r}]}} of a learner."
     )
-
-
-def _is_plain(text: Any) -> bool:
-    """Whether pandas.to_numeric reads a number as it is."""
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return isinstance(text, str) and text.isascii()
 
 
 def _identifiers(label: Hashable, n_levels: int, texts: list[Any]) -> str:
@@ -236,7 +214,7 @@ class Table:
                 continue
             texts = [value for value in values.tolist() if isinstance(value, str | bytes)]
             n_levels, n_read = len({*texts}), len(texts[:_N_READ])
-            n_numbers = sum(bool(_read(text)[0]) for text in texts[:_N_READ])
+            n_numbers = sum(bool(_form(text)) for text in texts[:_N_READ])
             if n_levels > max(MOST_LEVELS, len(texts) / 2) and 2 * n_numbers < n_read:
                 raise ValueError(_identifiers(label, n_levels, texts))
 

@@ -223,8 +223,6 @@ def _check_blocks(sample: Sample, block_length: int, replace: bool, stratify: An
 
 # The share of rows that an error proposes to draw without replacement.
 _LARGE_FRACTION = 0.9
-# A resample of many may draw none of so few rows.
-_FEW_ROWS = 10
 # With fewer, an interrupted bootstrap has no result.
 _FEWEST_NETWORKS = 2
 _EXPECTED = "a learner with a network_ or a dag_ after fit, or a pipeline or a search of one"
@@ -388,34 +386,22 @@ class Resamples:
             return (
                 f"Resample {number + 1} of {len(self.draws.seeds)}, which has "
                 f"{np.count_nonzero(weight)} of the {len(weight)} rows, cannot be fitted. {error} "
-                f"All rows together can be fitted{self._remedy(weight)}"
+                f"All rows together can be fitted{self._remedy()}"
             )
 
         return explained(lambda: self.refit.network(weight, progress), explain)
 
-    def _remedy(self, weight: Floats) -> str:
+    def _remedy(self) -> str:
         """Say what may let all resamples be fitted that has not been done yet."""
-        draws, rows, nodes = self.draws, self.sample.rows, self.sample.nodes
-        single_rows = draws.block_length == 1 and draws.groups is None
-        drawn = rows[weight > 0]
-        is_constant = np.fmin.reduce(drawn) == np.fmax.reduce(drawn)
-        if is_constant.any():  # also name columns that are constant in other resamples
-            others = ((rows != np.nanmedian(rows, axis=0)) & ~np.isnan(rows)).sum(axis=0)
-            is_constant |= others <= min(_FEW_ROWS, len(rows) // 4)
-        if nodes is not None:
-            is_constant = np.logical_or.reduceat(is_constant, nodes.starts[:-1])
-        columns = [self.columns[x] for x in np.flatnonzero(is_constant)]
-        remedies = []
-        if columns and single_rows:
-            is_simple = self.sample.is_complete and len(draws.strata) == 1
-            call = f", such as X[{columns!r}] of a data frame," if is_simple else ""
-            names = ", ".join(map(repr, columns))
-            remedies.append(f"labels in stratify for the values of {names}{call} draw rows of each")
-        elif single_rows and (draws.replace or draws.fraction < _LARGE_FRACTION):
-            remedies.append(
-                "resamples with more of the rows, such as those of replace=False and "
-                f"sample_fraction={_LARGE_FRACTION}, fail less often"
-            )
+        draws, remedies = self.draws, []
+        if draws.block_length == 1 and draws.groups is None:
+            if len(draws.strata) == 1:
+                remedies.append("labels in stratify for rare values draw rows of each")
+            if draws.replace or draws.fraction < _LARGE_FRACTION:
+                remedies.append(
+                    "resamples with more of the rows, such as those of replace=False and "
+                    f"sample_fraction={_LARGE_FRACTION}, fail less often"
+                )
         scorer = self.refit.problem.scorer if isinstance(self.refit, _Search) else None
         if scorer and self.sample.is_complete and not isinstance(scorer.criterion, BGe):
             remedies.append('criterion="bge" fits such resamples')
