@@ -18,7 +18,7 @@ import pandas as pd
 from sklearn.datasets import load_breast_cancer
 
 from skbn import (
-    EdgeWeightsDisplay,
+    EdgeHeatMapDisplay,
     GaussianBayesianNetwork,
     GaussianBNLearner,
     LocalScoreTransformer,
@@ -65,8 +65,8 @@ assert np.allclose(network.coef_, GaussianBayesianNetwork(dag).fit(table).coef_,
 # standard deviation of 1. Each row is a parent and each column a child.
 
 figure, ax = plt.subplots(figsize=(10, 9.3), layout="constrained")
-display = EdgeWeightsDisplay.from_estimator(network, ax=ax)
-matrix = pd.DataFrame(display.weights, index=display.nodes, columns=display.nodes)
+display = EdgeHeatMapDisplay.from_estimator(network, ax=ax)
+matrix = pd.DataFrame(display.values, index=display.nodes, columns=display.nodes)
 weights = pd.Series({edge: matrix.loc[edge] for edge in dag.edges})
 print(weights.sort_values(key=abs, ascending=False).head(6).round(2).to_string())
 

@@ -6,8 +6,7 @@ from ._core.show_versions import show_versions as show_versions
 from ._data.covariance_tables import CovarianceTable as CovarianceTable
 from ._data.covariance_tables import from_covariance as from_covariance
 from ._displays.forest_display import ForestDisplay as ForestDisplay
-from ._displays.heat_maps import EdgeProbabilitiesDisplay as EdgeProbabilitiesDisplay
-from ._displays.heat_maps import EdgeWeightsDisplay as EdgeWeightsDisplay
+from ._displays.heat_maps import EdgeHeatMapDisplay as EdgeHeatMapDisplay
 from ._displays.network_display import NetworkComparisonDisplay as NetworkComparisonDisplay
 from ._displays.network_display import NetworkDisplay as NetworkDisplay
 from ._displays.network_grid import NetworkGridDisplay as NetworkGridDisplay

@@ -273,33 +273,33 @@ def confidence_in(graph: nx.DiGraph) -> Confidence:
     return Confidence("", {})
 
 
-def probability_array(probabilities: Any, names: Names | None) -> tuple[Floats, list[Any]]:
-    """Return the probabilities of the edges i -> j, with NaN on the diagonal, and the names.
+def square_array(array: Any, names: Names | None) -> tuple[Floats, list[Any]]:
+    """Return an array of numbers for edges i -> j, with NaN on the diagonal, and the names.
 
-    `probabilities`: array-like of shape (m, m) or data frame; a data frame names its columns, and
-        its rows in any order
+    `array`: array-like of shape (m, m) or data frame, which names its columns, and its rows in any
+        order
     `names`: None stands for the names in the data frame, or for 0 to m - 1
     """
     try:
-        values = np.array(probabilities, dtype=np.float64)
+        values = np.array(array, dtype=np.float64)
     except (TypeError, ValueError):
         raise ValueError(
-            f"probabilities must be numbers; got {readable_value(probabilities)}. Give the "
-            "probability of the edge i -> j at [i, j]."
+            f"values must be numbers; got {readable_value(array)}. Give that of the edge i -> j at "
+            "[i, j]."
         ) from None
     m = len(values) if values.ndim else 0
     if m == 0 or values.shape != (m, m):
         raise ValueError(
-            f"probabilities must have shape (m, m), a row and a column for each node; got shape "
+            f"values must have shape (m, m), a row and a column for each node; got shape "
             f"{values.shape}."
         )
-    columns = getattr(probabilities, "columns", None)
+    columns = getattr(array, "columns", None)
     if columns is not None:
-        rows = [*getattr(probabilities, "index", columns)]
+        rows = [*getattr(array, "index", columns)]
         columns = [*columns]
         if len({*columns}) < m or {*rows} != {*columns}:
             raise ValueError(
-                "The rows and columns of probabilities must have the same names, each once; got "
+                "The rows and columns of values must have the same names, each once; got "
                 f"{readable_value(rows)} and {readable_value(columns)}."
             )
         values = values[[rows.index(name) for name in columns]]
@@ -311,13 +311,17 @@ def probability_array(probabilities: Any, names: Names | None) -> tuple[Floats, 
             f"names must have a different name for each of the {m} columns; got "
             f"{readable_value(names)}."
         )
-    np.fill_diagonal(values, 0.0)
-    wrong = ~((values >= -_ROUNDING) & (values <= 1 + _ROUNDING))
-    for i, j in np.argwhere(wrong):
-        _probability(values[i, j], (names[i], names[j]))  # raises
-    values = values.clip(0.0, 1.0)
     np.fill_diagonal(values, np.nan)
     return values, names
+
+
+def checked_probabilities(values: Floats, names: Names) -> Floats:
+    """Return probabilities without rounding errors; raise unless all are from 0 to 1."""
+    wrong = ~((values >= -_ROUNDING) & (values <= 1 + _ROUNDING))
+    np.fill_diagonal(wrong, False)
+    for i, j in np.argwhere(wrong):
+        _probability(values[i, j], (names[i], names[j]))  # raises
+    return values.clip(0.0, 1.0)
 
 
 def joined_probabilities(values: Floats, names: Names) -> Floats:

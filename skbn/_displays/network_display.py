@@ -90,8 +90,7 @@ class NetworkDisplay(Display):
     --------
     NetworkComparisonDisplay : Two networks side by side.
     NetworkGridDisplay : Several networks, with the nodes at the same places.
-    EdgeWeightsDisplay : The weights as a heat map.
-    EdgeProbabilitiesDisplay : The probabilities of all edges as a heat map.
+    EdgeHeatMapDisplay : The weights, or the probabilities of all edges, as a heat map.
 
     Examples
     --------

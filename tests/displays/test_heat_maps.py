@@ -12,10 +12,8 @@ from sklearn.preprocessing import StandardScaler
 from skbn import (
     BGe,
     BootstrapBNLearner,
-    EdgeProbabilitiesDisplay,
-    EdgeWeightsDisplay,
+    EdgeHeatMapDisplay,
     GaussianBayesianNetwork,
-    GaussianBNLearner,
     GaussianBNPosterior,
     NetworkComparisonDisplay,
     NetworkDisplay,
@@ -45,7 +43,7 @@ def texts(display):
 
 
 def test_parents_stand_in_rows_and_children_in_columns():
-    display = EdgeProbabilitiesDisplay.from_probabilities(CHAIN, ["a", "b", "c"], order="given")
+    display = EdgeHeatMapDisplay(CHAIN, ["a", "b", "c"], order="given").plot()
     assert display.nodes == ["a", "b", "c"]
     assert texts(display) == {
         ("a", "b"): "0.10",
@@ -56,16 +54,16 @@ def test_parents_stand_in_rows_and_children_in_columns():
     assert (display.ax_.get_ylabel(), display.ax_.get_xlabel()) == ("parent", "child")
     assert [text.get_text() for text in display.ax_.get_yticklabels()] == ["a", "b", "c"]
     off_diagonal = ~np.eye(3, dtype=bool)
-    assert (display.probabilities[off_diagonal] == CHAIN[off_diagonal]).all()
-    assert np.isnan(display.probabilities.diagonal()).all()
+    assert (display.values[off_diagonal] == CHAIN[off_diagonal]).all()
+    assert np.isnan(display.values.diagonal()).all()
     assert display.im_.get_clim() == (0, 1)
     display.figure_.draw_without_rendering()
 
 
 def test_probable_parents_come_first():
-    display = EdgeProbabilitiesDisplay(CHAIN, "abc")
+    display = EdgeHeatMapDisplay(CHAIN, "abc")
     assert display.nodes == ["c", "b", "a"]
-    assert display.probabilities[0, 1] == 0.6
+    assert display.values[0, 1] == 0.6
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -73,47 +71,47 @@ def test_parents_first_is_a_topological_order_of_a_graph(seed):
     rng = np.random.default_rng(seed)
     hidden = rng.permutation(8)
     edges = np.triu(rng.random((8, 8)) * (rng.random((8, 8)) < 0.4), 1)[np.ix_(hidden, hidden)]
-    nodes = EdgeProbabilitiesDisplay(edges).nodes
+    nodes = EdgeHeatMapDisplay(edges).nodes
     place = np.argsort(nodes)
     assert all(place[i] < place[j] for i, j in np.argwhere(edges))
 
 
 def test_a_list_orders_and_chooses_columns():
-    display = EdgeProbabilitiesDisplay(CHAIN, ["a", "b", "c"], order=["b", "a"])
+    display = EdgeHeatMapDisplay(CHAIN, ["a", "b", "c"], order=["b", "a"])
     assert display.nodes == ["b", "a"]
-    assert display.probabilities[0, 1] == 0.8
-    assert display.probabilities[1, 0] == 0.1
+    assert display.values[0, 1] == 0.8
+    assert display.values[1, 0] == 0.1
 
 
 def test_data_frames_name_rows_in_any_order():
     frame = pd.DataFrame(CHAIN, index=[*"abc"], columns=[*"abc"])
-    expected = EdgeProbabilitiesDisplay(CHAIN, "abc", order="given")
+    expected = EdgeHeatMapDisplay(CHAIN, "abc", order="given")
     for shuffled in (frame, frame.loc[[*"cab"]], frame.to_numpy(dtype=object)):
-        display = EdgeProbabilitiesDisplay(shuffled, "abc", order="given")
-        np.testing.assert_array_equal(display.probabilities, expected.probabilities)
-    assert EdgeProbabilitiesDisplay(frame, order="given").nodes == ["a", "b", "c"]
-    assert EdgeProbabilitiesDisplay(frame[[*"cba"]], order="given").nodes == ["c", "b", "a"]
-    assert EdgeProbabilitiesDisplay(CHAIN, order="given").nodes == [0, 1, 2]
+        display = EdgeHeatMapDisplay(shuffled, "abc", order="given")
+        np.testing.assert_array_equal(display.values, expected.values)
+    assert EdgeHeatMapDisplay(frame, order="given").nodes == ["a", "b", "c"]
+    assert EdgeHeatMapDisplay(frame[[*"cba"]], order="given").nodes == ["c", "b", "a"]
+    assert EdgeHeatMapDisplay(CHAIN, order="given").nodes == [0, 1, 2]
 
 
 def test_either_way_sums_both_directions():
-    display = EdgeProbabilitiesDisplay(CHAIN, "abc").plot(either_way=True)
+    display = EdgeHeatMapDisplay(CHAIN, "abc").plot(either_way=True)
     assert texts(display) == dict.fromkeys([("a", "b"), ("b", "a"), ("b", "c"), ("c", "b")], "0.90")
     assert (display.ax_.get_ylabel(), display.ax_.get_xlabel()) == ("", "")
-    both = EdgeProbabilitiesDisplay([[0, 0.75], [0.5, 0]], ["a", "b"]).plot()
+    both = EdgeHeatMapDisplay([[0, 0.75], [0.5, 0]], ["a", "b"]).plot()
     raises(r"'a' -> 'b' and 'b' -> 'a' exceed 1 in sum: 0\.75 and", both.plot, either_way=True)
 
 
 def test_numbers_are_written_for_few_columns():
     few, many = (np.full((m, m), 0.01) for m in (20, 21))
-    assert len(EdgeProbabilitiesDisplay(few).plot().ax_.texts) == 20 * 19
-    assert len(EdgeProbabilitiesDisplay(few).plot(numbers=False).ax_.texts) == 0
-    assert len(EdgeProbabilitiesDisplay(many).plot().ax_.texts) == 0
-    assert len(EdgeProbabilitiesDisplay(many).plot(numbers=True).ax_.texts) == 21 * 20
+    assert len(EdgeHeatMapDisplay(few).plot().ax_.texts) == 20 * 19
+    assert len(EdgeHeatMapDisplay(few).plot(numbers=False).ax_.texts) == 0
+    assert len(EdgeHeatMapDisplay(many).plot().ax_.texts) == 0
+    assert len(EdgeHeatMapDisplay(many).plot(numbers=True).ax_.texts) == 21 * 20
 
 
 def test_cells_that_would_read_zero_have_no_number():
-    display = EdgeProbabilitiesDisplay([[0, 0.004], [0.996, 0]], "ab").plot()
+    display = EdgeHeatMapDisplay([[0, 0.004], [0.996, 0]], "ab").plot()
     assert texts(display) == {("b", "a"): "1.00"}
 
 
@@ -121,11 +119,11 @@ def test_given_axes_are_used():
     from matplotlib.figure import Figure
 
     ax = Figure().subplots()
-    display = EdgeProbabilitiesDisplay.from_probabilities(CHAIN, ax=ax)
+    display = EdgeHeatMapDisplay(CHAIN).plot(ax=ax)
     assert display.ax_ is ax
     assert display.figure_ is ax.figure
     with pytest.raises(TypeError, match=r"ax must be one matplotlib.axes.Axes"):
-        EdgeProbabilitiesDisplay.from_probabilities(CHAIN, ax=7)
+        EdgeHeatMapDisplay(CHAIN).plot(ax=7)
 
 
 @pytest.mark.parametrize(
@@ -134,7 +132,7 @@ def test_given_axes_are_used():
         ([[0, 1.5], [0, 0]], {"names": "ab"}, r"edge 'a' -> 'b' must be from 0 to 1; got 1\.5"),
         ([[0, 0], [-0.1, 0]], {}, r"edge 1 -> 0 must be from 0 to 1; got -0\.1"),
         ([[0, np.nan], [0, 0]], {}, "edge 0 -> 1 must be a finite number; got nan"),
-        ([["", "x"], ["", ""]], {}, "probabilities must be numbers"),
+        ([["", "x"], ["", ""]], {}, "values must be numbers"),
         (np.zeros((2, 3)), {}, r"must have shape \(m, m\), .* got shape \(2, 3\)"),
         (np.zeros((0, 0)), {}, r"must have shape \(m, m\)"),
         (0.5, {}, r"must have shape \(m, m\), .* got shape \(\)"),
@@ -148,41 +146,44 @@ def test_given_axes_are_used():
     ],
 )
 def test_bad_input_is_named(probabilities, options, message):
-    raises(message, EdgeProbabilitiesDisplay, probabilities, **options)
+    raises(message, EdgeHeatMapDisplay, probabilities, **options)
 
 
 def test_rounding_errors_are_no_errors():
-    display = EdgeProbabilitiesDisplay([[0, 1 + 1e-12], [-1e-12, 0]], order="given")
-    assert display.probabilities[0, 1] == 1
-    assert display.probabilities[1, 0] == 0
+    display = EdgeHeatMapDisplay([[0, 1 + 1e-12], [-1e-12, 0]], order="given")
+    assert display.values[0, 1] == 1
+    assert display.values[1, 0] == 0
 
 
 # Posteriors
 
 
 def test_probabilities_of_a_posterior(posterior):
-    display = EdgeProbabilitiesDisplay.from_estimator(posterior, order="given", numbers=False)
+    display = EdgeHeatMapDisplay.from_estimator(posterior, order="given", numbers=False)
     assert display.nodes == ["alcohol", "proline", "hue", "ash"]
     off_diagonal = ~np.eye(4, dtype=bool)
     expected = posterior.edge_probabilities_[off_diagonal]
-    assert (display.probabilities[off_diagonal] == expected).all()
+    assert (display.values[off_diagonal] == expected).all()
     assert not display.ax_.texts
 
 
 def test_support_of_a_bootstrap(scaled):
     bootstrap = BootstrapBNLearner(n_resamples=5, random_state=0)
     with pytest.raises(NotFittedError):
-        EdgeProbabilitiesDisplay.from_estimator(bootstrap)
+        EdgeHeatMapDisplay.from_estimator(bootstrap)
     bootstrap.fit(scaled)
     for estimator in (bootstrap, make_pipeline(StandardScaler(), bootstrap)):
-        display = EdgeProbabilitiesDisplay.from_estimator(estimator, order="given", numbers=False)
+        display = EdgeHeatMapDisplay.from_estimator(estimator, order="given", numbers=False)
         assert display.nodes == list(scaled)
         off_diagonal = ~np.eye(4, dtype=bool)
-        assert (display.probabilities == bootstrap.edge_support_)[off_diagonal].all()
+        assert (display.values == bootstrap.edge_support_)[off_diagonal].all()
         assert display.im_.colorbar.ax.get_ylabel() == "support of the edge"
-    both = EdgeProbabilitiesDisplay.from_estimator(bootstrap, either_way=True)
+    both = EdgeHeatMapDisplay.from_estimator(bootstrap, either_way=True)
     assert both.im_.colorbar.ax.get_ylabel() == "support of either direction"
-    raises("be 'probability' or 'support'; got 'p'", EdgeProbabilitiesDisplay, CHAIN, measure="p")
+    raises("be 'probability', .* got 'p'", EdgeHeatMapDisplay, CHAIN, measure="p")
+    draw = EdgeHeatMapDisplay.from_estimator
+    raises("BootstrapBNLearner has no probability of", draw, bootstrap, measure="probability")
+    raises("either_way sums", draw, bootstrap, measure="weight", either_way=True)
 
 
 def test_pictures_of_a_posterior_show_its_median_network(posterior, scaled):
@@ -191,7 +192,7 @@ def test_pictures_of_a_posterior_show_its_median_network(posterior, scaled):
     assert display.edges_.keys() == set(edges)
     written = [text.get_text() for text in display.labels_.values()]
     assert written == [f"{posterior.dag_.edges[edge]['probability']:.2f}" for edge in edges]
-    weights = EdgeWeightsDisplay.from_estimator(posterior).weights
+    weights = EdgeHeatMapDisplay.from_estimator(posterior, measure="weight").values
     assert np.isfinite(weights).sum() == len(edges)
     residuals = ResidualsDisplay.from_estimator(posterior, scaled)
     expected = posterior.median_network_.residuals(scaled)["hue"]
@@ -213,20 +214,19 @@ def test_posteriors_at_the_end_of_pipelines_and_searches(scaled):
         make_pipeline(StandardScaler(), GridSearchCV(posterior(), criteria, cv=2)),
     ):
         with pytest.raises(NotFittedError):
-            EdgeProbabilitiesDisplay.from_estimator(estimator)
+            EdgeHeatMapDisplay.from_estimator(estimator)
         estimator.fit(scaled)
-        display = EdgeProbabilitiesDisplay.from_estimator(estimator)
-        assert display.probabilities.shape == (4, 4)
+        display = EdgeHeatMapDisplay.from_estimator(estimator)
+        assert display.values.shape == (4, 4)
         network = NetworkDisplay.from_estimator(estimator, edge_label="probability")
         assert nx.get_edge_attributes(network.dag, "probability").keys() == network.edges_.keys()
         assert ResidualsDisplay.from_estimator(estimator, scaled).residuals.shape == scaled.shape
 
 
 def test_other_estimators_are_named(scaled):
-    learner = GaussianBNLearner()
-    for estimator in (learner, make_pipeline(StandardScaler(), learner)):
-        with pytest.raises(TypeError, match=r"must be a GaussianBNPosterior.* got GaussianBNLear"):
-            EdgeProbabilitiesDisplay.from_estimator(estimator.fit(scaled))
+    for estimator in (StandardScaler(), make_pipeline(StandardScaler(), StandardScaler())):
+        with pytest.raises(TypeError, match=r"must be a posterior, .* got StandardScaler"):
+            EdgeHeatMapDisplay.from_estimator(estimator.fit(scaled))
 
 
 # Weights of edges
@@ -234,15 +234,16 @@ def test_other_estimators_are_named(scaled):
 
 def test_parents_come_before_children():
     dag = weighted("abcd", [("d", "a", 1.0), ("c", "b", -1.0)])
-    display = EdgeWeightsDisplay.from_graph(dag)
+    display = EdgeHeatMapDisplay.from_estimator(GaussianBayesianNetwork(dag))
     assert display.nodes == ["c", "b", "d", "a"]
-    assert np.isnan(np.tril(display.weights)[np.tril_indices(4)]).all()
-    assert display.weights[0, 1] == pytest.approx(-np.sqrt(0.5))
-    assert display.weights[2, 3] == pytest.approx(np.sqrt(0.5))
+    assert np.isnan(np.tril(display.values)[np.tril_indices(4)]).all()
+    assert display.values[0, 1] == pytest.approx(-np.sqrt(0.5))
+    assert display.values[2, 3] == pytest.approx(np.sqrt(0.5))
 
 
 def test_picture_has_names_and_numbers():
-    display = EdgeWeightsDisplay(weighted(["$a_b$", "c"], [("$a_b$", "c", 2.0)])).plot()
+    dag = weighted(["$a_b$", "c"], [("$a_b$", "c", 2.0)])
+    display = EdgeHeatMapDisplay.from_estimator(GaussianBayesianNetwork(dag))
     assert [text.get_text() for text in display.ax_.get_xticklabels()] == ["$a_b$", "c"]
     assert [text.get_text() for text in display.ax_.get_yticklabels()] == ["$a_b$", "c"]
     assert [text.get_text() for text in display.ax_.texts] == ["0.89"]
@@ -257,7 +258,7 @@ def test_picture_does_not_depend_on_styles_for_other_plots():
     dag = weighted(["a\0", "b" * 60], [("a\0", "b" * 60, 2.0)])
     style = {"axes.grid": True, "image.origin": "lower", "axes.facecolor": "black"}
     with matplotlib.rc_context(style):
-        display = EdgeWeightsDisplay.from_graph(dag)
+        display = EdgeHeatMapDisplay.from_estimator(GaussianBayesianNetwork(dag))
         display.figure_.draw_without_rendering()
     bottom, top = display.ax_.get_ylim()
     assert bottom > top  # the first row stands above
@@ -268,10 +269,9 @@ def test_picture_does_not_depend_on_styles_for_other_plots():
 
 def test_weights_out_of_nodes_that_are_held_are_not_known():
     held = GaussianBayesianNetwork(weighted("ab", [("a", "b", 2.0)])).do({"a": 1.0})
-    assert np.isnan(EdgeWeightsDisplay.from_estimator(held).weights).all()
+    assert np.isnan(EdgeHeatMapDisplay.from_estimator(held).values).all()
 
 
 def test_graphs_without_weights_are_refused():
-    with pytest.raises(ValueError, match=r"no parameters.*Fit a GaussianBayesianNetwork"):
-        EdgeWeightsDisplay.from_graph(nx.DiGraph([("a", "b")]))
-    raises(r"must be a networkx\.DiGraph", EdgeWeightsDisplay.from_graph, np.eye(2), kind=TypeError)
+    network = GaussianBayesianNetwork(nx.DiGraph([("a", "b")]))
+    raises("no parameters, so its edges", EdgeHeatMapDisplay.from_estimator, network)

@@ -22,7 +22,7 @@ from statsmodels.regression import linear_model
 
 from skbn import (
     BootstrapBNLearner,
-    EdgeWeightsDisplay,
+    EdgeHeatMapDisplay,
     GaussianBayesianNetwork,
     GaussianBNLearner,
     GaussianBNLearnerCV,
@@ -249,12 +249,12 @@ def test_edges_between_blocks_have_standard_errors_and_a_test(learner):
 
 def test_displays_of_weights_and_residuals_show_columns(learner):
     network, X = learner.network_, table()
-    display = EdgeWeightsDisplay.from_estimator(learner)
+    display = EdgeHeatMapDisplay.from_estimator(learner)
     drawn = {
-        (a, b): display.weights[i, j]
+        (a, b): display.values[i, j]
         for i, a in enumerate(display.nodes)
         for j, b in enumerate(display.nodes)
-        if not np.isnan(display.weights[i, j])
+        if not np.isnan(display.values[i, j])
     }
     frame = network.to_frame().set_index(["parent", "child"])["standardised_weight"]
     assert drawn == frame.to_dict()
@@ -266,7 +266,6 @@ def test_displays_of_weights_and_residuals_show_columns(learner):
     assert_allclose(residuals.residuals[:, 4], expected)
     assert_allclose(residuals.fitted[:, 4] + network.residuals(X)["y"], X["y"])
     raises("'site' is a category", ResidualsDisplay, network, X, columns=["y", "site"])
-    raises("Pass the network to from_estimator", EdgeWeightsDisplay, learner.dag_)
 
 
 def test_graph_files_have_what_is_of_edges(learner):
