@@ -37,6 +37,7 @@ from ._networks.equivalence import NetworkComparison as NetworkComparison
 from ._networks.fit_indices import FitIndices as FitIndices
 from ._networks.inference import GaussianDistribution as GaussianDistribution
 from ._networks.network import GaussianBayesianNetwork as GaussianBayesianNetwork
+from ._networks.targets import Targets as Targets
 from ._posterior.answers import EstimatedProbability as EstimatedProbability
 from ._posterior.effects import EffectPosterior as EffectPosterior
 from ._posterior.effects import TotalEffects as TotalEffects

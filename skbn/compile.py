@@ -48,6 +48,7 @@ _MODULES = (
     "skbn._chains.candidate_kernels",
     "skbn._chains.family_kernels",
     "skbn._regressions.givens",
+    "skbn._scores.target_kernels",
 )
 
 

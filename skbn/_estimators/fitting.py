@@ -25,7 +25,7 @@ from skbn._data.table import Table
 from skbn._displays.notebook import frame_of
 from skbn._networks.diagnostics import warn_about_data, warn_about_limit
 from skbn._networks.network import GaussianBayesianNetwork
-from skbn._scores import criteria
+from skbn._scores import criteria, environment_scores
 from skbn._scores.base import BaseScores
 from skbn._scores.local_scores import LocalScores
 from skbn._solver.constraints import Constraints, read_constraints
@@ -43,6 +43,14 @@ _LESS_TO_PROVE = (
     "Raise time_limit, lower max_parents, or raise tol to what differences in score do not matter."
 )
 _MOST_SHOWN = 5
+
+TARGET_CONSTRAINTS: dict[str, list[Any]] = {
+    "targets": [StrOptions({"soft", "hard"}), None],
+    "target_cost": [
+        Interval(Real, -criteria.LARGEST_PENALTY, criteria.LARGEST_PENALTY, closed="both")
+    ],
+}
+"""What is allowed of the parameters of estimators that find targets."""
 
 PARAMETER_CONSTRAINTS: dict[str, list[Any]] = {
     "criterion": [StrOptions(set(criteria.CRITERIA)), criteria.Criterion],
@@ -110,6 +118,28 @@ def read_scores(
     scores = X.with_sample_weight(sample_weight).with_interventions(interventions)
     _check_settings(estimator, X)
     return scores
+
+
+def with_environments(
+    estimator: BaseEstimator, scores: BaseScores, environments: Any
+) -> BaseScores:
+    """Return the scores of rows from environments, if an estimator's `targets` are to be found.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If only one of `targets` and the environments is given, or they do not suit the scores.
+    """
+    kind = estimator.targets
+    if kind is None and environments is None:
+        return scores
+    if kind is None or environments is None:
+        one, other = "environments were given to fit", 'set targets="soft" or "hard"'
+        if kind is not None:
+            one, other = f"targets={kind!r} was set", "give fit the environments of the rows"
+        raise ValueError(f"{one}, which is half of what is needed: {other}, or leave both at None.")
+    settings = kind, estimator.reference, float(estimator.target_cost)
+    return environment_scores.with_environments(scores, environments, *settings)
 
 
 def takes_missing(estimator: BaseEstimator) -> bool:
@@ -405,7 +435,7 @@ def keep_solution(
         n_nodes_=solution.n_nodes,
         start_scores_=None if losses is None else solution.score - np.array(losses),
         criterion_=solution.criterion,
-        targets_=targets_of(problem),
+        targets_=targets_of(problem) if solution.targets is None else solution.targets,
         _searched_=problem.without_rows(),
         _is_finished_=solution.is_finished,
         _is_full_=solution.is_full,
@@ -427,6 +457,8 @@ def keep_search(
     if not isinstance(solution, EMSolution):
         keep_solution(learner, solution, problem, **learned)
         warn_about_proof(learner, n_unproven)
+        if solution.targets is not None:
+            problem = problem.known(solution.parents)
         warn_about_network(solution, problem)
         return
     assert isinstance(problem, IncompleteProblem)

@@ -29,6 +29,7 @@ from skbn._estimators.near_optimal_networks import NearOptimalNetworks
 from skbn._exact.cluster import current_cluster
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._networks.state import sets_in
+from skbn._networks.targets import Targets
 from skbn._scores.base import BaseScores
 from skbn._scores.criteria import Criterion
 from skbn._solver.incomplete_problem import Expectation
@@ -499,11 +500,14 @@ def learner_summary(learner: Any, max_rows: int | None) -> str:
     if learner.criterion_ is not None:
         penalty = learner._searched_.scores.penalty
         criterion = f"{learner.criterion_}{f', penalty {penalty:g}' if penalty != 1 else ''}"
-    names = {name: None for target in learner.targets_ for name in target}
+    targets = learner.targets_
+    has_environments = isinstance(targets, Targets)
+    names = {name: None for target in targets if not has_environments for name in target}
     caption, _, regressions = learner.network_._text(max_rows).partition("\n")
     lines = [
         ("table", _table(learner)),
         *([("set", f"{first_few(names)} in some rows")] if names else []),
+        *(targets._lines() if has_environments else []),
         ("criterion", criterion),
         ("score", f"{learner.network_score_:.4f} nats"),
         ("proof", _proof(learner)),
@@ -642,6 +646,15 @@ None, default=None
         does not change a bit of the result. If dynamic programming does not fit at all, branch
         and cut takes its place. None means the memory that is available, less a little for other
         programs.
+    targets : {"soft", "hard"} or None, default=None
+        For rows from several environments, of which it is not known what each changed: `fit` takes
+        `environments`, and finds the network and the targets with the highest score together. A
+        *soft* target has a regression of its own on the same parents; a *hard* one has no parents,
+        but a mean and a variance of its own.
+    reference : hashable or None, default=None
+        The environment that the others are compared with. None means that of the first row.
+    target_cost : float, default=0.0
+        What each target costs besides its parameters, in nats. It may be negative.
     scratch : str, path or None, default=None
         A folder for the best scores of dynamic programming, ``8 * 2**m`` bytes for m columns. It is
         used if these and the log-determinants do not both fit in memory, unless the search is
@@ -698,9 +711,10 @@ None, default=None
         values, the best first. Its columns are `observed_score`; `searched_score`, by which the
         class was listed, for `n_effective_` rows (NaN if it was found in another way);
         `list`, in which list it was first; and `n_edges`. The scores are in nats.
-    targets_ : list of tuple
+    targets_ : list of tuple, or Targets
         The columns that interventions set together in some row, each combination once; empty
-        without interventions. `cpdag` and distances between networks take it.
+        without interventions. With `targets`, the `Targets` of each environment. `cpdag` and
+        distances between networks take either.
     network_ : GaussianBayesianNetwork
         The network as an object with densities, samples, conditional distributions,
         interventions, equivalence and interchange formats. Its `to_frame` is a table of the edges,
@@ -775,6 +789,7 @@ None, default=None
 
     _allowed_values: ClassVar[dict[str, Any]] = {
         **NetworkLearner._allowed_values,
+        **fitting.TARGET_CONSTRAINTS,
         "scratch": [str, os.PathLike, None],
         "scheduler": [estimator.StrOptions({"dask"}), None],
     }
@@ -782,12 +797,21 @@ None, default=None
     criterion: str | Criterion | None = None
     _: KW_ONLY
     penalty: float | None = None
+    targets: str | None = None
+    reference: Any = None
+    target_cost: float = 0.0
     scratch: str | os.PathLike[str] | None = None
     scheduler: str | None = None
 
     @estimator.fit_method
     def fit(
-        self, X: Any, y: Any = None, sample_weight: Any = None, interventions: Any = None
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        interventions: Any = None,
+        *,
+        environments: Any = None,
     ) -> Self:
         """Find the best network and estimate its parameters.
 
@@ -813,6 +837,9 @@ sequence of length n_samples, optional
             tuple of columns or None for each row. The family of a column is scored by the rows in
             which it was not set, and the penalty counts these. Edges that such experiments direct
             are fixed.
+        environments : array-like of shape (n_samples,), optional
+            With `targets`: the name of the environment that each row comes from. Those of a pandas
+            Series go to the rows of the same labels.
 
         Returns
         -------
@@ -861,6 +888,7 @@ sequence of length n_samples, optional
         """
         self._folder()  # refused before the table is read
         scores = fitting.read_scores(self, X, sample_weight, interventions)
+        scores = fitting.with_environments(self, scores, environments)
         problem = problem_of(scores, fitting.constraints_of(self, scores))
         resources = replace(self._resources(), ends_on_interrupt=True)
         (solution,) = solve(problem, resources, fitting.search_settings(self))

@@ -50,10 +50,12 @@ def directed_by(targets: Any, dag: nx.DiGraph) -> list[int]:
     """Return the masks of each node's parents whose edges interventions direct.
 
     `targets`: collection of nodes or collections of nodes, or None; what was set together in each
-        intervention; nothing in an empty one
+        intervention; nothing in an empty one. Of a mapping, its values
 
     Raises ValueError if one of them is not a node; TypeError if the targets are no collection.
     """
+    if isinstance(targets, Mapping):
+        targets = [*targets.values()]
     if isinstance(targets, str) or not isinstance(targets, Collection | None):
         raise TypeError(
             "targets must be a list that has a node, or a tuple of nodes, for each intervention; "

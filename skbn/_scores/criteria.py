@@ -418,15 +418,23 @@ class InformationCriterion(Criterion):
 
 
 def tables_of_columns(
-    criterion: InformationCriterion, n_samples: float, m: int, penalty: float
+    criterion: InformationCriterion,
+    n_samples: float,
+    m: int,
+    penalty: float,
+    n_all: float | None = None,
 ) -> Floats:
-    """Return a criterion's tables for m columns without what it charges for edges."""
+    """Return a criterion's tables for m columns without what it charges for edges.
+
+    Its complexity counts `n_all` rows; by default those of the likelihood.
+    """
+    n_counted = n_samples if n_all is None else n_all
     check_parameters(criterion)
     half_n = n_samples / 2
     name = type(criterion).__name__
     divisors = check_noise_divisors(criterion.noise_divisors(n_samples, m), name, n_samples, m)
     cost = check_numbers(
-        criterion.complexity(n_samples, m), (m,), f"{name}.complexity({n_samples:.10g}, {m})"
+        criterion.complexity(n_counted, m), (m,), f"{name}.complexity({n_counted:.10g}, {m})"
     )
     # A divisor of 0: as many coefficients as rows leave no noise to estimate.
     log_divisors = np.log(divisors, where=divisors > 0, out=np.full(m, -np.inf))

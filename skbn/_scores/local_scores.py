@@ -672,6 +672,10 @@ class SummedScores(LocalScores):
 
 def _require_summand(first: Any, other: Any) -> None:
     """Raise unless two tables' scores may be added up."""
+    if type(other) is not LocalScores:
+        raise TypeError(
+            f"{type(other).__name__} cannot be added up. Add the LocalScores of whole tables."
+        )
     if other.columns != first.columns or other._nodes != first._nodes:
         raise ValueError(
             "LocalScores that are added up must have the same columns, in one order, and the same "

@@ -101,18 +101,24 @@ def certify_network(
         own = changes if is_one else EdgeChanges(table.scorer, constraints, parents, keeps)
         for nodes, scorer in of_table:
             _check_determinants(scorer, own, nodes)
-    better = changes.best() if is_settled else None
+    if is_settled:
+        require_best(changes, scores)
+    for table, of_table, coef in zip(tables, groups, coefs, strict=True):
+        _check_rows_of(table, of_table, constraints, parents, coef)
+    losses, at = np.full(changes.gains.shape, np.nan), np.nonzero(bits_of(parents, len(parents)))
+    losses.T[at] = -changes.gains[at]
+    return losses
+
+
+def require_best(changes: EdgeChanges, scores: LocalScores) -> None:
+    """Raise if a network with one edge added, deleted or reversed scores higher."""
+    better = changes.best()
     if better is not None:
         child, parent, what, gain = better
         raise internal_error(
             f"with the edge {scores.columns[parent]!r} -> {scores.columns[child]!r} {what} the "
             f"network found scores higher by {gain:g} nats and more"
         )
-    for table, of_table, coef in zip(tables, groups, coefs, strict=True):
-        _check_rows_of(table, of_table, constraints, parents, coef)
-    losses, at = np.full(changes.gains.shape, np.nan), np.nonzero(bits_of(parents, len(parents)))
-    losses.T[at] = -changes.gains[at]
-    return losses
 
 
 def _check_rows_of(

@@ -48,6 +48,11 @@ def near_optimal(
     Raises ValueError if the search or the list does not fit in memory, or takes longer than the
     time limit; RuntimeError if independent regressions do not confirm the first and the last score.
     """
+    if equivalence_classes and not problem.has_classes:
+        raise ValueError(
+            "With unknown targets, each network says itself which edges its targets direct. Give "
+            "equivalence_classes=False, to list networks one by one."
+        )
     plan = plan_searches(problem.read(), resources, SearchSettings(lists_networks=True))
     if resources.announce is not None:
         resources.announce(str(plan))

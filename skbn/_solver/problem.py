@@ -25,6 +25,7 @@ from skbn._data.statistics import GroupStatistics
 from skbn._networks.equivalence import canonical_member, told_apart
 from skbn._networks.gaussian import LinearGaussianModel, estimate_model
 from skbn._networks.network import GaussianBayesianNetwork
+from skbn._networks.targets import Targets
 from skbn._regressions.set_function import SCORE_ACCURACY
 from skbn._scores.base import BaseScores
 from skbn._scores.criteria import Criterion, is_score_equivalent
@@ -76,6 +77,7 @@ class Solution:
     exogenous: tuple[str | int, ...] = ()
     # what the parameters were estimated from, if it is observed rows of a table
     statistics: list[GroupStatistics] | None = None
+    targets: Targets | None = None  # what environments changed, if that was unknown
 
 
 class Shape(NamedTuple):
@@ -116,6 +118,12 @@ class Problem(ABC):
     targets: Sequence[int] = ()
     # networks whose scores differ by no more may be taken for equally good, in nats
     tie: float = 0.0
+    # whether it is known before the search which networks are equivalent
+    has_classes: bool = True
+
+    def known(self, parents: Sequence[int]) -> Problem:
+        """Return the problem whose rows count for each column in a network: this one."""
+        return self
 
     @property
     def names(self) -> list[str | int]:

@@ -15,6 +15,7 @@ from skbn._core.exact_sums import upper_sum
 from skbn._core.resources import Resources, duration, one_blas_thread
 from skbn._core.subsets import members_of
 from skbn._scores.base import BaseScores
+from skbn._scores.environment_scores import EnvironmentScores
 from skbn._scores.local_scores import LocalScores
 from skbn._scores.parent_set_scores import ParentSetScores
 from skbn._solver.certificate import certify_constraints
@@ -25,6 +26,7 @@ from skbn._solver.listed_problem import ListedProblem
 from skbn._solver.planner import LONG, Plan, expected_seconds, plan_searches
 from skbn._solver.problem import Problem, Solution, TableProblem
 from skbn._solver.structural_em import structural_em, work_of_em
+from skbn._solver.target_problem import TargetProblem
 
 # What a search tells of itself.
 _TOLD = "is_finished", "is_full", "n_iter", "n_nodes", "start_losses"
@@ -50,6 +52,7 @@ def _of_table(scores: LocalScores, constraints: Constraints) -> Problem:
 
 
 problem_of.register(ParentSetScores, ListedProblem)
+problem_of.register(EnvironmentScores, TargetProblem)
 
 
 def solve(

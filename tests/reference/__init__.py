@@ -9,3 +9,4 @@ from reference.posterior import *
 from reference.regressions import *
 from reference.scores import *
 from reference.searches import *
+from reference.targets import *

@@ -1,0 +1,39 @@
+"""Kernels of scores with unknown targets: they are compiled only when these are used."""
+
+import math
+
+import numpy as np
+from numba import float64, int64
+
+from skbn._core.compile import inner_kernel, kernel
+
+BEGIN, MAXIMUM, SUM = range(3)
+# Beyond this difference, in nats, the smaller of two likelihoods does not change their sum.
+_NEGLIGIBLE = 40.0
+
+
+@inner_kernel
+def _joined(a, b, how):
+    if how == BEGIN:
+        return b
+    high, low = max(a, b), min(a, b)
+    if how == SUM and high - low < _NEGLIGIBLE:
+        high += math.log1p(math.exp(low - high))
+    return high
+
+
+@kernel(float64[::1], float64[::1], int64, float64, int64, float64[::1])
+def join_scores(of_family, of_parents, child, shift, how, scores):
+    """Join a child's local scores for one set of changed environments with those of others.
+
+    `how`: `BEGIN` stores the scores, `MAXIMUM` keeps the larger ones, `SUM` adds their exponentials
+    `scores`: (2**m,), joined in place, at the sets with the child; others are not touched
+    """
+    bit = np.int64(1) << child
+    for high in range(0, scores.size, 2 * bit):
+        for parents in range(high, high + bit):
+            score = of_family[parents + bit] - of_parents[parents] + shift
+            scores[parents + bit] = _joined(scores[parents + bit], score, how)
+
+
+TARGET_KERNELS = (join_scores,)

@@ -1,0 +1,446 @@
+"""TargetScorer: local scores where environments changed mechanisms, and nobody knows which.
+
+The rows come from environments. For a child with its parents, each environment but the reference
+either shares the pooled regression or has one of its own: it is a *target* of that environment.
+With T the environments of which the child is a target, the local score is the maximum over all T of
+the score of the pooled rows outside T, plus what the rows of each environment in T score on their
+own, less a cost for each. This is a function of the child and its parents only, so that all
+searches take it. In a posterior, the exponentials are added up instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NoReturn, Self
+
+import numpy as np
+from sklearn.base import clone
+
+from skbn._core.arrays import Booleans, Floats, Integers
+from skbn._core.compile import compile_kernels
+from skbn._core.resources import Progress, Resources, explained, read_only
+from skbn._core.subsets import members_of
+from skbn._data.nodes import Nodes
+from skbn._data.sample import RowSummary, Sample
+from skbn._data.statistics import GroupStatistics
+from skbn._regressions.least_squares import Neighbours
+from skbn._regressions.log_determinants import log_determinants_work, set_functions
+from skbn._regressions.set_function import SetFunctions, local_score_terms
+from skbn._scores import criteria
+from skbn._scores.families import Limits, SetValues, SmallFamilies
+from skbn._scores.grouped_scorer import GroupedScorer, TableGroup
+from skbn._scores.scorer import FamilyScorer, ScoredGroup, ScoredNeighbours
+from skbn._scores.target_kernels import BEGIN, MAXIMUM, SUM, TARGET_KERNELS, join_scores
+
+# Each further environment doubles the walks through all sets of columns.
+MOST_ENVIRONMENTS = 13
+
+
+@dataclass(frozen=True)
+class Environments:
+    """The environments that rows come from, and what one may change."""
+
+    names: list[Hashable]  # the reference first
+    summaries: list[RowSummary]  # of the rows of each
+    number: Integers | None  # (n,): that of each row's environment; None if rows were not kept
+    # "soft" if a target has its own regression on the same parents, "hard" if it has none any more
+    kind: str
+    cost: float = 0.0  # what each target costs besides its parameters, in nats
+    is_sum: bool = False  # whether all sets of environments are added up, as likelihoods
+
+    @property
+    def is_hard(self) -> bool:
+        """Whether a target is cut off from its parents."""
+        return self.kind == "hard"
+
+    @property
+    def n_walks(self) -> int:
+        """How many sets of environments may have changed a mechanism."""
+        return 1 << len(self.names) - 1
+
+    def changed(self, mask: int) -> list[int]:
+        """Return the numbers of the environments of a mask, in which the reference has no bit."""
+        return [e + 1 for e in members_of(mask)]
+
+
+class _PartScorer(FamilyScorer):
+    """Scores the rows of some environments; what a criterion charges counts all rows."""
+
+    def __init__(self, sample: Sample, n_all: float, has_edges: bool, *settings: Any) -> None:
+        super().__init__(sample, *settings)
+        self._n_all, self._has_edges = n_all, has_edges
+
+    def _penalised_tables(self, criterion: Any, n: float, m: int) -> Floats:
+        tables = criteria.tables_of_columns(criterion, n, m, self.penalty, self._n_all)
+        if self._has_edges:
+            tables[0] -= self.penalty * criteria.edge_costs(criterion, m)
+        return tables
+
+
+class TargetScorer(GroupedScorer):
+    """Scores each family by the environments that are best taken to have changed its child.
+
+    Each node is a column. `pooled` has the scorer of the rows outside each set of environments, by
+    its mask, and `own` that of each environment but the reference.
+    """
+
+    why_listed = "with unknown targets"
+
+    def __init__(
+        self,
+        environments: Environments,
+        sample: Sample,
+        nodes: Nodes,
+        criterion: criteria.Criterion,
+        penalty: float,
+        max_parents: int | None,
+        n_jobs: int | None,
+    ) -> None:
+        self.environments = environments
+        names, summaries = environments.names, environments.summaries
+        settings = nodes, _with_one_mean(criterion, sample.summary), penalty
+        n_all = sample.summary.n_samples
+        # By the mask of the environments that are left out: the last has the reference only.
+        of_rest = {environments.n_walks - 1: summaries[0]}
+        for mask in range(environments.n_walks - 2, -1, -1):
+            first = members_of(~mask & environments.n_walks - 1)[0]
+            of_rest[mask] = of_rest[mask | 1 << first].merge(summaries[first + 1])
+        self.pooled = [
+            _PartScorer(
+                Sample.of_summary(of_rest[mask]), n_all, True, *settings, max_parents, n_jobs
+            )
+            for mask in range(environments.n_walks)
+        ]
+        largest = 0 if environments.is_hard else max_parents
+        self.own = [
+            _PartScorer(Sample.of_summary(each), n_all, False, *settings, largest, n_jobs)
+            for each in summaries[1:]
+        ]
+        whole, every = self.pooled[0], [*range(len(nodes.names))]
+        super().__init__([TableGroup(every, whole, whole)], [], sample)
+        self._names = names
+        self.is_sum = True  # no one regression scores a family
+
+    def with_penalty(self, penalty: float) -> Self:
+        other = copy(self)
+        other.pooled = [each.with_penalty(penalty) for each in self.pooled]
+        other.own = [each.with_penalty(penalty) for each in self.own]
+        other._whole, other.penalty, other._sums = other.pooled[0], penalty, {}
+        other.groups = [TableGroup(self.groups[0].nodes, other._whole, other._whole)]
+        for name in ("tables", "_shifts", "_tables_of_all"):
+            vars(other).pop(name, None)
+        return other
+
+    def with_sums(self) -> TargetScorer:
+        """Return what adds up the likelihoods of all sets of environments."""
+        other = copy(self)
+        other.environments, other._sums = replace(self.environments, is_sum=True), {}
+        return other
+
+    def with_sample(self, sample: Sample) -> TargetScorer:
+        """Return the scorer of the same rows, kept in another way."""
+        other = copy(self)
+        other.sample, other._sums = sample, {}
+        if not sample.has_rows:
+            other.environments = replace(self.environments, number=None)
+        return other
+
+    # The rows
+
+    def read(self) -> list[ScoredGroup]:
+        """Compute the statistics of all rows; an error names the environment."""
+        reference, *others = self._names
+
+        def explain(error: ValueError, name: Hashable) -> str:
+            what = "the reference environment" if name == reference else "environment"
+            return f"In the rows of {what} {name!r}: {error} Or merge environments."
+
+        def read(scorer: FamilyScorer, name: Hashable) -> None:
+            explained(lambda: scorer.statistics, lambda error: explain(error, name))
+
+        read(self.pooled[-1], reference)
+        for scorer, name in zip(self.own, others, strict=True):
+            read(scorer, name)
+        for scorer in self.pooled:
+            _ = scorer.statistics
+        return [ScoredGroup(self.groups[0].nodes, each) for each in self._regressed]
+
+    @property
+    def _regressed(self) -> list[_PartScorer]:
+        """The scorers whose families have parents."""
+        return self.pooled if self.environments.is_hard else [*self.pooled, *self.own]
+
+    def scorers_of(self, child: int) -> list[FamilyScorer]:
+        """Return the scorer of all rows, by which parents are ranked."""
+        return [self._whole]
+
+    def require_independence(self, nodes: Sequence[int]) -> None:
+        for each in self._regressed:
+            each.require_independence(nodes)
+
+    def _require_one_table(self) -> NoReturn:
+        raise ValueError(
+            "With unknown targets each environment may have regressions of its own. See targets_ "
+            "of a learner, whose network(environment) has them, or ask local_score."
+        )
+
+    def given(self, targets: Sequence[int]) -> GroupedScorer:
+        """Return the scorer of the pooled rows, given which environments changed each column."""
+        number, groups = self.environments.number, []
+        for mask in dict.fromkeys(targets):
+            scorer = self.pooled[mask]
+            if number is not None:
+                scorer = copy(scorer)
+                scorer.sample = self.sample[~np.isin(number, self.environments.changed(mask))]
+            own = [x for x, each in enumerate(targets) if each == mask]
+            groups.append(TableGroup(own, scorer, scorer))
+        return GroupedScorer(groups, self.masks_of(targets), self.sample)
+
+    def of_environment(
+        self, e: int, targets: Sequence[int]
+    ) -> tuple[list[GroupStatistics], list[Floats]]:
+        """Return what each column is regressed by in an environment, and its noise's divisors."""
+        chosen = [
+            self.own[e - 1] if e and mask >> e - 1 & 1 else self.pooled[mask] for mask in targets
+        ]
+        groups = [GroupStatistics([x], each.statistics) for x, each in enumerate(chosen)]
+        return groups, [each.noise_divisors for each in chosen]
+
+    def masks_of(self, targets: Sequence[int]) -> list[int]:
+        """Return the masks of the targets of each environment that has some, each once."""
+        of_each = [
+            sum(1 << x for x, mask in enumerate(targets) if mask >> e & 1)
+            for e in range(len(self._names) - 1)
+        ]
+        return sorted({*of_each} - {0})
+
+    # The criterion
+
+    @property
+    def score_offsets(self) -> Floats:
+        return self._whole.score_offsets
+
+    def _offset(self, child: int) -> float:
+        return float(self.score_offsets[child])
+
+    @property
+    def column_tables(self) -> None:  # type: ignore[override]
+        return None
+
+    @cached_property
+    def _shifts(self) -> Floats:
+        """What the scores of each set of environments and each child have beside regressions."""
+        m = self.families.m
+        of_own = [
+            each.network_terms([0] * m).sum(axis=0)
+            if self.environments.is_hard
+            else each.score_offsets
+            for each in self.own
+        ]
+        shifts = np.array([each.score_offsets - self.score_offsets for each in self.pooled])
+        for mask, shift in enumerate(shifts):
+            for e in members_of(mask):
+                shift += of_own[e] - self.environments.cost
+        return read_only(shifts)
+
+    # Families
+
+    def by_targets(self, child: int, parents: Sequence[int]) -> Floats:
+        """Return the scores of a family for each set of environments, without the offset."""
+        scores = self._regression_scores(child, [*parents])
+        of_own = scores[len(self.pooled) :]  # empty if targets are hard
+        return scores[: len(self.pooled)] + self._sums_over_targets(of_own) + self._shifts[:, child]
+
+    def _regression_scores(self, child: int, parents: list[int]) -> Floats:
+        """Return the scores of a family by each of the regressed scorers."""
+        if not all(each.statistics.is_checked for each in self._regressed):
+            return np.array([sum(each.terms(child, parents)) for each in self._regressed])
+        columns, n = [*parents, child], len(parents)
+        triangles = np.linalg.qr(self._factors[:, :, columns], mode="r")
+        logs = 2 * np.log(np.abs(np.diagonal(triangles, axis1=1, axis2=2)))
+        if self._offsets is not None:
+            logs += self._offsets[:, columns]
+        of_parents, tables = logs[:, :n].sum(axis=1), self._tables_of_all[:, :, n].T
+        c, of_parents, of_family = local_score_terms(
+            tables[:, np.newaxis], 0, of_parents, of_parents + logs[:, n]
+        )
+        return np.asarray(c + of_parents + of_family)
+
+    @cached_property
+    def _factors(self) -> Floats:
+        return read_only(np.stack([each.statistics.factor for each in self._regressed]))
+
+    @cached_property
+    def _offsets(self) -> Floats | None:
+        offsets = [each.offsets for each in self._regressed]
+        return None if any(each is None for each in offsets) else np.array(offsets)
+
+    @cached_property
+    def _tables_of_all(self) -> Floats:
+        return read_only(np.stack([each.tables for each in self._regressed]))
+
+    def _sums_over_targets(self, of_own: Any) -> Any:
+        """Return the sum of what environments score on their own, for each set of them."""
+        sums: list[Any] = [np.zeros(np.shape(of_own[0]))] if len(of_own) else [0.0]
+        for each in of_own:
+            sums += [every + each for every in sums]
+        return np.array(sums)
+
+    def _joined(self, by_targets: Floats) -> Floats:
+        """Return the maximum, or the sum of likelihoods, over the first axis."""
+        if self.environments.is_sum:
+            return np.asarray(np.logaddexp.reduce(by_targets, axis=0))
+        return np.asarray(by_targets.max(axis=0))
+
+    def local_score(self, child: int, parents: Sequence[int]) -> float:
+        return float(self._joined(self.by_targets(child, parents))) + self._offset(child)
+
+    def terms(self, child: int, parents: list[int]) -> tuple[float, float, float]:
+        return float(self._joined(self.by_targets(child, parents))), 0.0, 0.0
+
+    def largest_term(self, child: int, parents: list[int]) -> float:
+        return max(each.largest_term(child, parents) for each in self._regressed)
+
+    def network_terms(
+        self, parents: Sequence[int], children: Sequence[int] | None = None
+    ) -> Floats:
+        scores, every = np.zeros(len(parents)), range(len(parents))
+        for x in every if children is None else children:
+            scores[x] = self._joined(self.by_targets(x, members_of(parents[x])))
+        return np.stack([scores, self.score_offsets])
+
+    def neighbours(self, is_parent: Booleans, children: Integers) -> ScoredNeighbours:
+        children, m = np.asarray(children), len(is_parent)
+        place = np.zeros(m, dtype=np.int64)
+        place[children] = np.arange(len(children))
+
+        def scores(scorer: FamilyScorer) -> Floats:
+            of_all = np.empty((len(children), m))
+            for found, terms in scorer.neighbours(is_parent, children):
+                with np.errstate(invalid="ignore"):
+                    of_all[place[found.children]] = terms.sum(axis=0)
+            return of_all
+
+        of_own = [np.zeros((len(children), m))] * len(self.own)
+        if not self.environments.is_hard:
+            of_own = [scores(each) for each in self.own]
+        by_targets = np.array([scores(each) for each in self.pooled])
+        by_targets += self._sums_over_targets(of_own) + self._shifts[:, children, np.newaxis]
+        unknown, nothing = np.full((len(children), m), np.nan), np.zeros((len(children), m))
+        terms = np.stack([self._joined(by_targets), nothing, nothing])
+        yield Neighbours(children, unknown, unknown), terms
+
+    def functions_by_child(
+        self, columns: list[int], children: list[int], max_parents: int, resources: Resources
+    ) -> list[SetFunctions]:
+        scores = np.zeros((len(children), 1 << len(columns)))
+        work = log_determinants_work(len(columns)) / len(self.pooled)
+        for mask, functions in self.walks(columns, max_parents, resources.n_jobs):
+            how = BEGIN if mask == 0 else SUM if self.environments.is_sum else MAXIMUM
+            with resources.threads(len(columns)) as threads:
+                tasks = [
+                    (*functions, place, self._shifts[mask, x], how, scores[place])
+                    for place, x in enumerate(children)
+                ]
+                for _ in threads.map(join_scores, tasks):
+                    pass
+            resources.progress.advance(work)
+        of_children = [SetFunctions(each, each) for each in scores]
+        return of_children + of_children[:1] * (len(columns) - len(children))
+
+    def walks(
+        self, columns: list[int], max_parents: int, n_jobs: int | None
+    ) -> Iterator[tuple[int, SetFunctions]]:
+        """Yield each set of environments, and what its scores are differences of.
+
+        They lack what `_shifts` adds.
+        """
+        compile_kernels(TARGET_KERNELS)
+
+        def functions_of(scorer: FamilyScorer) -> SetFunctions:
+            if not scorer.statistics.is_checked:  # look at each family
+                scorer.small_sets(columns, max_parents, Resources(0, n_jobs=n_jobs))
+            factor, offsets = scorer.factor_of(columns)
+            weights = scorer.weights_of(columns, max_parents)
+            of_family, of_parents = set_functions(factor, weights, n_jobs, None, offsets)
+            return SetFunctions(of_family, of_family if weights.is_one else of_parents)
+
+        of_own = [] if self.environments.is_hard else [functions_of(each) for each in self.own]
+        are_one = all(each.of_family is each.of_parents for each in of_own)
+        for mask, scorer in enumerate(self.pooled):
+            of_family, of_parents = functions_of(scorer)
+            if of_family is of_parents and not are_one:
+                of_parents = of_parents.copy()
+            for own in [of_own[e] for e in members_of(mask)] if of_own else []:
+                of_family += own.of_family
+                if of_parents is not of_family:
+                    of_parents += own.of_parents
+            yield mask, SetFunctions(of_family, of_parents)
+
+    def small_sets_by_child(
+        self, columns: list[int], children: list[int], max_parents: int, resources: Resources
+    ) -> list[tuple[SmallFamilies, Floats]]:
+        silent = resources.reporting(Progress())
+        place = [columns.index(child) for child in children]
+        every = range(len(columns))
+        limits = [Limits(at, [], [x for x in every if x != at]) for at in place]
+
+        def scores(scorer: FamilyScorer) -> list[Floats]:
+            families, log_det = scorer.small_sets(columns, max_parents, silent)
+            of_sets = SetValues(log_det, scorer.tables[:, : len(columns)])
+            most = families.max_parents
+            return [families.scores_in_order(each, most, of_sets) for each in limits]
+
+        of_own = [scores(each) for each in self.own] if not self.environments.is_hard else []
+        joined: list[Floats] = []
+        for mask, scorer in enumerate(self.pooled):
+            own = [of_own[e] for e in members_of(mask)] if of_own else []
+            for i, values in enumerate(scores(scorer)):
+                total = values + sum(each[i] for each in own) + self._shifts[mask, children[i]]
+                if mask == 0:
+                    joined.append(total)
+                else:
+                    joined[i] = self._joined(np.stack([joined[i], total]))
+        families = SmallFamilies(len(columns), max_parents)
+        resources.progress.advance(families.work)
+        # The scores as differences: a set without the child has 0.
+        number = np.arange(float(families.n_subsets))
+        number_of = SetValues(number, np.outer([0.0, 0.0, 1.0], np.ones(len(columns))))
+        found = []
+        for each, values in zip(limits, joined, strict=True):
+            of_sets = np.zeros(families.n_subsets)
+            at = families.scores_in_order(each, families.max_parents, number_of)
+            of_sets[at.astype(np.int64)] = values
+            found.append((families, of_sets))
+        return found
+
+    def _values_of(self, child: int) -> SetValues:
+        if (child,) not in self._sums:
+            every, most = [*range(self.families.m)], self.families.max_parents
+            resources = Resources(0, n_jobs=self._whole._n_jobs)
+            if self.families.are_listed:
+                of_all = self.small_sets_by_child(every, every, most, resources)
+                found = [values for _, values in of_all]
+            else:
+                of_each = self.functions_by_child(every, every, most, resources)
+                found = [each.of_family for each in of_each]
+            self._sums = {(x,): values for x, values in enumerate(found)}
+        return SetValues(self._sums[child,], self.tables)
+
+    def prepare(self, progress: Progress) -> None:
+        self._values_of(0)
+        progress.advance(self.families.work)
+
+    @property
+    def n_bytes(self) -> int:
+        return sum(each.nbytes for each in self._sums.values())
+
+
+def _with_one_mean(criterion: criteria.Criterion, summary: RowSummary) -> criteria.Criterion:
+    """Return a criterion with one prior mean for all environments: that of all rows."""
+    if isinstance(criterion, criteria.BGe) and criterion.nu is None:
+        return clone(criterion).set_params(nu=summary.column_means)
+    return criterion

@@ -1,0 +1,139 @@
+"""TargetProblem: scores of rows from environments, each of which may have changed mechanisms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+from typing import Any
+
+import numpy as np
+
+from skbn._core.arrays import Floats
+from skbn._core.exact_sums import upper_sum
+from skbn._core.subsets import bits_of, members_of
+from skbn._networks.equivalence import told_apart
+from skbn._networks.gaussian import estimate_model
+from skbn._networks.network import GaussianBayesianNetwork
+from skbn._networks.targets import Targets
+from skbn._scores.environment_scores import EnvironmentScores
+from skbn._scores.target_scorer import TargetScorer
+from skbn._solver.certificate import EdgeChanges, certify_network, certify_score, require_best
+from skbn._solver.problem import Shape, Solution, TableProblem
+
+
+class TargetProblem(TableProblem):
+    """The scores of environments, and constraints.
+
+    The best targets follow from a network: each column has those that its parents make best.
+    """
+
+    scores: EnvironmentScores
+    scorer: TargetScorer
+    has_classes = False
+    # A network and its scores by targets, which several steps of a certificate ask for.
+    _last: tuple[list[int], Floats] | None = None
+
+    def read(self) -> Shape:
+        shape = super().read()
+        # Each column has a function of its own; those of a walk are beside them.
+        n = len(self.names) + len(self.scorer.environments.names) + 1
+        return shape._replace(n_row_groups=n, n_functions=1, tables=None)
+
+    @property
+    def any_member(self) -> bool:
+        return False
+
+    def by_targets(self, parents: Sequence[int]) -> Floats:
+        """Return each column's scores in a network for each set of environments, the last axis."""
+        if self._last is None or self._last[0] != [*parents]:
+            scores = np.full((len(parents), len(self.scorer.pooled)), -np.inf)
+            scores[:, 0] = 0.0
+            for x in self.constraints.modelled:
+                scores[x] = self.scorer.by_targets(x, members_of(parents[x]))
+            self._last = [*parents], scores
+        return self._last[1]
+
+    def targets_given(self, parents: Sequence[int]) -> list[int]:
+        """Return the mask of the environments that changed each column, given its parents."""
+        return [int(mask) for mask in self.by_targets(parents).argmax(axis=1)]
+
+    def known(self, parents: Sequence[int]) -> TableProblem:
+        """Return the problem in which the best targets of a network are known.
+
+        Each column has the rows that share its regression.
+        """
+        scores = copy(self.scores)
+        known: Any = self.scorer.given(self.targets_given(parents))
+        scores.scorer = known
+        return TableProblem(scores, self.constraints)
+
+    def irreversible(self, parents: list[int]) -> list[int]:
+        apart = self._apart(parents)
+        known = self.constraints.irreversible(parents)
+        return [a | b & c for a, b, c in zip(known, parents, apart, strict=True)]
+
+    def allowed_in_class(self, parents: Sequence[int]) -> list[int]:
+        return self.known(parents).allowed_in_class(parents)
+
+    def _apart(self, parents: Sequence[int]) -> list[int]:
+        masks = self.scorer.masks_of(self.targets_given(parents))
+        return told_apart(masks, len(parents))
+
+    def network(self, parents: list[int], is_observed: bool = True) -> GaussianBayesianNetwork:
+        return self.known(parents).network(parents, is_observed)
+
+    def certified(
+        self, parents: list[int], searched: float, gap: float, is_settled: bool = True
+    ) -> Solution:
+        score = certify_score(self.network_terms(parents), searched)
+        climbed, self._climbed = self._climbed, None
+        if climbed is None or not climbed.is_of(parents, self.constraints):
+            climbed = EdgeChanges(self.scorer, self.constraints, parents)
+        if is_settled:
+            require_best(climbed, self.scores)
+        known = self.known(parents)
+        model = known.model(parents)
+        certify_network(known.scores, self.constraints, parents, [model.coef], is_settled=False)
+        m = len(parents)
+        losses, at = np.full((m, m), np.nan), np.nonzero(bits_of(parents, m))
+        losses.T[at] = -climbed.gains[at]
+        return Solution(
+            self.names,
+            parents,
+            known.irreversible(parents),
+            score,
+            upper_sum([score, gap]) if gap else score,
+            losses,
+            criterion=self.scores.criterion,
+            model=model,
+            nodes=self.scorer.nodes,
+            exogenous=self._exogenous,
+            statistics=known.scorer.group_statistics,
+            targets=self._targets(parents, known.irreversible(parents)),
+        )
+
+    def _targets(self, parents: list[int], fixed: list[int]) -> Targets:
+        """Return the targets of each environment, and what the score loses without each."""
+        scorer, of_column = self.scorer, self.targets_given(parents)
+        names, m = scorer.environments.names, len(parents)
+        losses = np.full((len(names) - 1, m), np.nan)
+        masks = np.arange(len(scorer.pooled))
+        for x in self.constraints.modelled:
+            scores = self.by_targets(parents)[x]
+            for e in members_of(of_column[x]):
+                losses[e, x] = scores.max() - scores[masks >> e & 1 == 0].max()
+        networks = []
+        for e in range(len(names)):
+            is_cut = [scorer.environments.is_hard and e and mask >> e - 1 & 1 for mask in of_column]
+            own = [0 if cut else mask for cut, mask in zip(is_cut, parents, strict=True)]
+            directed = [a & b for a, b in zip(fixed, own, strict=True)]
+            groups, divisors = scorer.of_environment(e, of_column)
+            exogenous = members_of(self.constraints.exogenous)
+            model = estimate_model(
+                *(groups, own, self.names),
+                fixed=directed,
+                exogenous=exogenous,
+                divisors=divisors,
+            )
+            networks.append(GaussianBayesianNetwork._from_model(model, scorer.nodes))
+        return Targets._of(names, self.names, scorer.environments.kind, losses, networks)

@@ -1,0 +1,361 @@
+"""Networks and unknown targets together, against an enumeration and published results."""
+
+import json
+from functools import cache
+from itertools import product
+from math import log
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import reference
+from enumerated_networks import parents_of, ranking
+from numpy.testing import assert_allclose
+
+from skbn import BIC, GaussianBNLearner, LocalScoreTransformer, ParentSetScores, Targets
+
+# The first two data sets of 10 columns of the repository AtomXT/micodag-intervenion (graph1), as
+# triangular factors of each environment's rows.
+_MICODAG = Path(__file__).with_name("micodag_environments.json")
+# The least values of its authors' objective, by an exhaustive program that shares no code with the
+# library: the negative log-likelihood per row without constants, plus .01 for each edge and target.
+_LEAST_OBJECTIVES = [21.2367884358234, 21.232793922353963]
+
+
+@cache
+def environments(seed=0, m=4, n=(30, 20, 25), shift=1.0):
+    """Rows of a random network, and of environments that changed one column each."""
+    rng = np.random.default_rng(seed)
+    coef = np.triu(rng.normal(size=(m, m)), 1)
+    tables = []
+    for e, size in enumerate(n):
+        own, x = coef.copy(), rng.integers(m)
+        rows = rng.normal(size=(size, m))
+        if e:
+            own[:, x] *= -1
+            rows[:, x] += shift
+        for v in range(m):
+            rows[:, v] += rows @ own[:, v]
+        tables.append(rows)
+    order = rng.permutation(m)
+    return [t[:, order] for t in tables]
+
+
+def stacked(tables):
+    return np.vstack(tables), np.repeat(np.arange(len(tables)), [len(t) for t in tables])
+
+
+def fit(tables, kind, criterion="bic", **settings):
+    rows, labels = stacked(tables)
+    return GaussianBNLearner(criterion, targets=kind, **settings).fit(rows, environments=labels)
+
+
+def best_targets(scores):
+    """The best score of each family, and the targets that have it."""
+    best = {}
+    for (child, parents, changed), score in scores.items():
+        key = child, parents
+        if key not in best or score > best[key][0]:
+            best[key] = score, changed
+    return best
+
+
+def check(learner, scores, **settings):
+    """Raise unless a learner's network and targets are the best of all that settings allow."""
+    best = best_targets(scores)
+    m = len(learner.dag_)
+    (score, _), *_ = ranking({key: own for key, (own, _) in best.items()}, m, **settings)
+    assert_allclose(learner.network_score_, score, rtol=1e-9)
+    parents = parents_of(learner.network_)
+    assert_allclose(sum(best[x, p][0] for x, p in enumerate(parents)), score, rtol=1e-9)
+    changed = [best[x, p][1] for x, p in enumerate(parents)]
+    assert dict(learner.targets_) == {
+        e: tuple(x for x, own in enumerate(changed) if e in own)
+        for e in range(1, 1 + len(learner.targets_))
+    }
+
+
+@pytest.mark.parametrize("kind", ["hard", "soft"])
+@pytest.mark.parametrize("seed", range(3))
+def test_best_of_all_networks_and_all_targets(kind, seed):
+    tables = environments(seed)
+    scores = reference.target_scores(tables, kind)
+    sets = reference.subsets(range(1, len(tables)))
+    best = -np.inf
+    for parents in reference.all_dags(4):  # 543 of them, with 256 assignments of targets each
+        own = [[scores[x, p, changed] for changed in sets] for x, p in enumerate(parents)]
+        total = own[0]
+        for each in own[1:]:
+            total = np.add.outer(total, each)
+        best = max(best, total.max())
+    learner = fit(tables, kind)
+    assert_allclose(learner.network_score_, best, rtol=1e-10)
+    check(learner, scores)
+    assert learner.is_optimal_
+
+
+@pytest.mark.parametrize("kind", ["hard", "soft"])
+@pytest.mark.parametrize("m", [2, 3, 5])
+def test_few_and_more_columns(kind, m):
+    tables = environments(12, m=m)
+    check(fit(tables, kind), reference.target_scores(tables, kind))
+
+
+@pytest.mark.parametrize("kind", ["hard", "soft"])
+def test_scores_that_are_not_score_equivalent(kind):
+    rows, labels = stacked(environments(13))
+    learner = GaussianBNLearner(BIC(unbiased_variance=True), targets=kind)
+    learner.fit(rows, environments=labels)
+    scores = learner._searched_.scores
+    local = {(x, p): scores.local_score(x, p) for x, p in reference.families(4)}
+    assert_allclose(learner.network_score_, ranking(local, 4)[0][0], rtol=1e-10)
+    assert_allclose(scores.to_array().max(), max(local.values()), rtol=1e-10)
+
+
+CASES = {
+    "max_parents": {"max_parents": 1},
+    "tiers": {"tiers": [[2], ...]},
+    "required": {"required_edges": [(3, 0)], "forbidden_edges": [(0, 1)]},
+    "cost": {"target_cost": 2.5},
+    "order": {"search": "order", "random_state": 0},
+}
+
+
+@pytest.mark.filterwarnings("ignore::skbn.exceptions.MaxParentsWarning")
+@pytest.mark.parametrize("kind", ["hard", "soft"])
+@pytest.mark.parametrize("case", CASES)
+def test_settings_of_a_search(kind, case):
+    settings, tables = CASES[case], environments(7)
+    known = {k: v for k, v in settings.items() if k not in ("target_cost", "search")}
+    known.pop("random_state", None)
+    scores = reference.target_scores(tables, kind, cost=settings.get("target_cost", 0.0))
+    check(fit(tables, kind, **settings), scores, **known)
+
+
+@pytest.mark.parametrize("kind", ["hard", "soft"])
+def test_bge_has_one_prior_mean_for_all_environments(kind):
+    tables = environments(2, n=(8, 3, 4))
+    check(fit(tables, kind, "bge"), reference.target_scores(tables, kind, "bge"))
+
+
+@pytest.mark.parametrize("kind", ["hard", "soft"])
+def test_local_scores_are_the_reference(kind):
+    rows, labels = stacked(environments(3))
+    learner = GaussianBNLearner(targets=kind).fit(rows, environments=labels)
+    scores = learner._searched_.scores
+    expected = best_targets(reference.target_scores(environments(3), kind))
+    for (x, parents), (score, _) in expected.items():
+        assert_allclose(scores.local_score(x, parents), score, rtol=1e-10)
+        assert_allclose(scores.to_array()[scores.family_index(x, parents)], score, rtol=1e-10)
+
+
+@pytest.mark.parametrize("kind", ["hard", "soft"])
+def test_near_optimal_lists_networks_one_by_one(kind):
+    tables = environments(1)
+    best = best_targets(reference.target_scores(tables, kind))
+    expected = ranking({key: score for key, (score, _) in best.items()}, 4)[:30]
+    learner = fit(tables, kind)
+    near = learner.near_optimal(30, equivalence_classes=False)
+    assert_allclose(near.scores, [score for score, _ in expected], rtol=1e-10)
+    assert parents_of(near[5])
+    with pytest.raises(ValueError, match="equivalence_classes=False"):
+        learner.near_optimal(3)
+
+
+@pytest.mark.parametrize("kind", ["hard", "soft"])
+def test_one_environment_is_the_plain_fit(kind):
+    rows, _ = stacked(environments(4))
+    plain = GaussianBNLearner().fit(rows)
+    one = GaussianBNLearner(targets=kind).fit(rows, environments=["all"] * len(rows))
+    assert one.network_score_ == plain.network_score_
+    assert_allclose(one.network_.coef_, plain.network_.coef_, rtol=0, atol=0)
+    assert list(one.dag_.edges(data="fixed")) == list(plain.dag_.edges(data="fixed"))
+    assert dict(one.targets_) == {}
+
+
+@pytest.mark.parametrize("kind", ["hard", "soft"])
+def test_orders_of_rows_columns_and_environments_change_nothing(kind):
+    tables, rng = environments(5), np.random.default_rng(0)
+    rows, labels = stacked(tables)
+    names = np.array(["x", "y", "z"])[labels]
+    table = pd.DataFrame(rows, columns=list("abcd"))
+    learner = GaussianBNLearner(targets=kind).fit(table, environments=names)
+    at, columns = rng.permutation(len(rows)), rng.permutation(4)
+    mixed = table.iloc[at, columns]
+    again = GaussianBNLearner(targets=kind, reference="x").fit(
+        mixed, environments=pd.Series(names, table.index)
+    )
+    assert_allclose(again.network_score_, learner.network_score_, rtol=1e-12)
+    assert {*again.dag_.edges} == {*learner.dag_.edges}
+    assert {e: {*own} for e, own in again.targets_.items()} == {
+        e: {*own} for e, own in learner.targets_.items()
+    }
+
+
+@pytest.mark.filterwarnings("ignore::skbn.exceptions.RepeatedRowsWarning")
+@pytest.mark.parametrize("kind", ["hard", "soft"])
+def test_weights_count_rows(kind):
+    rows, labels = stacked(environments(6))
+    weight = np.random.default_rng(0).integers(0, 4, size=len(rows))
+    repeated = np.repeat(np.arange(len(rows)), weight)
+    learner = GaussianBNLearner(targets=kind, reference=0)
+    weighed = learner.fit(rows, sample_weight=weight, environments=labels)
+    score, targets = weighed.network_score_, dict(weighed.targets_)
+    again = learner.fit(rows[repeated], environments=labels[repeated])
+    assert_allclose(again.network_score_, score, rtol=1e-12)
+    assert dict(again.targets_) == targets
+
+
+@pytest.mark.parametrize("kind", ["hard", "soft"])
+def test_exogenous_columns_are_no_targets(kind):
+    tables = environments(8)
+    scores = {
+        key: 0.0 if key[0] == 2 else score
+        for key, score in reference.target_scores(tables, kind).items()
+        if key[0] != 2 or key[1:] == ((), ())
+    }
+    check(fit(tables, kind, exogenous=[2]), scores)
+
+
+def test_hard_targets_are_interventions_once_they_are_known():
+    tables = environments(9, n=(200, 150, 150), shift=6.0)
+    rows, labels = stacked(tables)
+    learner = fit(tables, "hard")
+    assert any(learner.targets_.values())
+    is_set = np.zeros(rows.shape, dtype=bool)
+    for e, own in learner.targets_.items():
+        is_set[np.ix_(labels == e, own)] = True
+    known = LocalScoreTransformer("loglik").fit_transform(rows).with_interventions(is_set)
+    network = GaussianBNLearner("loglik", required_edges=[*learner.dag_.edges], max_parents=3).fit(
+        rows, interventions=is_set
+    )
+    for x in range(4):
+        parents = [*learner.dag_.predecessors(x)]
+        intercept, coefficients = known.coef(x, parents)
+        assert_allclose(learner.network_.intercept_[x], intercept, rtol=1e-9)
+        assert_allclose(learner.network_.coef_[parents, x], coefficients, rtol=1e-9)
+    assert {*learner.targets_.values()} - {()} == {*network.targets_}
+
+
+@pytest.mark.parametrize("kind", ["hard", "soft"])
+def test_targets_tell_of_themselves(kind):
+    tables = environments(10, n=(80, 60, 60), shift=3.0)
+    learner, scores = fit(tables, kind), reference.target_scores(tables, kind)
+    targets, parents = learner.targets_, parents_of(learner.network_)
+    assert isinstance(targets, Targets)
+    assert targets.reference == 0
+    frame = targets.to_frame()
+    assert len(frame) == sum(map(len, targets.values())) > 0
+    for e, x, loss in frame.itertuples(index=False):
+        own = {key[2]: s for key, s in scores.items() if key[:2] == (x, parents[x])}
+        without = max(score for changed, score in own.items() if e not in changed)
+        assert_allclose(loss, max(own.values()) - without, rtol=1e-7)
+        given = () if kind == "hard" else parents[x]
+        intercept, coefficients, left = reference.regression(tables[e], x, given)
+        network = targets.network(e)
+        assert_allclose(network.intercept_[x], intercept, rtol=1e-8)
+        assert_allclose(network.coef_[list(given), x], coefficients, rtol=1e-8)
+        assert_allclose(network.noise_variance_[x], left / len(tables[e]), rtol=1e-8)
+        assert set(network.dag.predecessors(x)) == {*given}
+    text = learner.summary()
+    assert "targets" in text
+    assert "environments" in text
+    assert repr(targets).startswith("Targets of 2 environments beside 0")
+    with pytest.raises(KeyError, match="no environment 7"):
+        targets.network(7)
+    class_ = learner.network_.cpdag(targets=targets)
+    for a, b, undirected in class_.edges(data="undirected"):
+        if any((a in own) != (b in own) for own in targets.values()):
+            assert not undirected
+
+
+def micodag(number):
+    """Rows, weights and environments with the products of a published table, and its rows.
+
+    micodag does not centre: each row is there with its negative.
+    """
+    rows, weights, labels = [], [], []
+    for e, table in enumerate(json.loads(_MICODAG.read_text(encoding="utf-8"))[number]):
+        weight = table["n"] // 10
+        factor = np.zeros((10, 10))
+        factor[np.triu_indices(10)] = np.concatenate(table["factor"])
+        rows += [factor / np.sqrt(weight), -factor / np.sqrt(weight)]
+        weights.append(np.full(20, weight))
+        labels.append(np.full(20, e))
+    return np.vstack(rows), np.concatenate(weights), np.concatenate(labels)
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_least_objectives_of_micodag_are_reached(number):
+    rows, weights, labels = micodag(number)
+    n, m = weights.sum() / 2, 10
+    price = 0.01 * n  # of an edge and of a target, in nats
+    learner = GaussianBNLearner(
+        penalty=price / (log(2 * n) / 2), targets="hard", target_cost=-price
+    ).fit(rows, sample_weight=weights, environments=labels)
+    likelihood = learner.network_score_ + 2 * m * price
+    objective = -likelihood / n - m * log(2 * np.pi)
+    assert_allclose(objective, _LEAST_OBJECTIVES[number], rtol=1e-10)
+    assert learner.is_optimal_
+
+
+REFUSED = {
+    "nothing to do": ({}, {}, "set targets="),
+    "missing": ({"targets": "hard", "missing": "em"}, {"hole": True}, "missing values"),
+    "nodes": ({"targets": "soft", "nodes": {"ab": [0, 1]}}, {}, "nodes of several columns"),
+    "interventions": ({"targets": "soft"}, {"interventions": [None] * 74 + [1]}, "interventions"),
+    "reference": ({"targets": "soft", "reference": "x"}, {}, "none of the environments"),
+    "labels": ({"targets": "soft"}, {"environments": [0, 1]}, "a value for each of the 75 rows"),
+    "few rows": ({"targets": "soft"}, {"environments": [0] * 71 + [1] * 4}, "environment 1: .*row"),
+    "many": ({"targets": "soft"}, {"environments": np.arange(75) // 5}, "Merge environments"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_does_not_work_is_refused_by_name(case):
+    settings, given, message = REFUSED[case]
+    rows, labels = stacked(environments(0))
+    given = {"environments": labels, **given}
+    if given.pop("hole", False):
+        rows = rows.copy()
+        rows[3, 1] = np.nan
+    with pytest.raises(ValueError, match=message):
+        GaussianBNLearner(**settings).fit(rows, **given)
+
+
+def test_scores_with_environments_are_not_changed():
+    rows, labels = stacked(environments(0))
+    scores = fit(environments(0), "soft")._searched_.scores
+    plain = LocalScoreTransformer().fit_transform(rows)
+    for change in (
+        lambda: scores + scores,
+        lambda: plain + scores,
+        lambda: scores + plain,
+        lambda: scores[:10],
+        lambda: GaussianBNLearner(targets="soft").fit(scores, environments=labels),
+        lambda: GaussianBNLearner(targets="soft").fit(plain + plain, environments=labels),
+    ):
+        with pytest.raises((TypeError, ValueError)):
+            change()
+    listed = ParentSetScores(
+        ["a", "b"],
+        [(np.array([[-1], [1]]), [0.0, 1.0])] * 1 + [(np.array([[-1], [0]]), [0.0, 1.0])],
+    )
+    with pytest.raises(TypeError, match="ParentSetScores"):
+        GaussianBNLearner(targets="soft").fit(listed, environments=labels)
+    of_scores = GaussianBNLearner(targets="soft").fit(plain, environments=labels)
+    assert dict(of_scores.targets_) == dict(fit(environments(0), "soft").targets_)
+
+
+def test_every_assignment_of_a_family_is_scored():
+    tables = environments(11, n=(30, 20, 25, 18))
+    scores = reference.target_scores(tables, "soft")
+    scorer = fit(tables, "soft")._searched_.scorer
+    for child, parents in product([0, 2], [(), (1,), (1, 3)]):
+        found = scorer.by_targets(child, parents) + scorer.score_offsets[child]
+        expected = [
+            scores[child, parents, tuple(e + 1 for e in range(3) if mask >> e & 1)]
+            for mask in range(8)
+        ]
+        assert_allclose(found, expected, rtol=1e-10)
