@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.datasets import load_wine
 from sklearn.model_selection import GridSearchCV, KFold
 
-from skbn import GaussianBNLearner, GaussianBNLearnerCV, NetworkComparisonDisplay, PenaltyDisplay
+from skbn import GaussianBNLearner, GaussianBNLearnerCV, NetworkComparisonDisplay
 
 wine = load_wine(as_frame=True).data
 penalties = np.geomspace(0.25, 16, 7)
@@ -33,7 +33,10 @@ for rule, i in {"best mean": best, "one standard error": chosen}.items():
     n_edges = f"{results['mean_n_edges'][i]:.1f} edges on average"
     print(f"{rule:>18}: penalty {penalties[i]:5.2f}, {score}, {n_edges}")
 
-PenaltyDisplay.from_estimator(learner)
+figure, ax = plt.subplots()
+ax.errorbar(penalties, results["mean_test_score"], results["se_test_score"], marker="o", capsize=3)
+ax.axvline(learner.penalty_, color="gold", linewidth=4, zorder=0)
+ax.set(xscale="log", xlabel="penalty", ylabel="mean log-likelihood of a held-out row, nats")
 
 # %%
 # What does the larger penalty leave out? Here are the networks of all wines with either

@@ -10,7 +10,6 @@ from ._displays.heat_maps import EdgeHeatMapDisplay as EdgeHeatMapDisplay
 from ._displays.network_display import NetworkComparisonDisplay as NetworkComparisonDisplay
 from ._displays.network_display import NetworkDisplay as NetworkDisplay
 from ._displays.network_grid import NetworkGridDisplay as NetworkGridDisplay
-from ._displays.penalty_display import PenaltyDisplay as PenaltyDisplay
 from ._displays.residuals_display import ResidualsDisplay as ResidualsDisplay
 from ._estimators.bootstrap import BootstrapBNLearner as BootstrapBNLearner
 from ._estimators.forecasts import Forecast as Forecast

@@ -103,8 +103,7 @@ network = learner.network_
 learner.predict(), learner.score(wine), network.sample(3), network.condition({"ash": 2.0})
 learner.plot(), NetworkDisplay.from_graph(network.cpdag())
 learner._repr_html_(), network._repr_html_()
-cross_validated = GaussianBNLearnerCV(penalties=[1, 2, 8, 64], cv=2, n_jobs=2).fit(wine)
-PenaltyDisplay.from_estimator(cross_validated)
+GaussianBNLearnerCV(penalties=[1, 2, 8, 64], cv=2, n_jobs=2).fit(wine)
 with joblib.parallel_config("loky"):  # processes, which talk through pipes
     cross_val_score(learner, wine, cv=2, n_jobs=2)
 scores = LocalScoreTransformer().fit_transform(wine)
