@@ -116,12 +116,6 @@ class DiscreteChildWarning(DataWarning):
     The noise of such a column cannot be Gaussian. Make the column exogenous, so that it can still
     be a parent, or leave it out. The message has the code that adds it to the learner's `exogenous`
     columns.
-
-    Examples
-    --------
-    >>> import warnings
-    >>> import skbn
-    >>> warnings.filterwarnings("ignore", category=skbn.exceptions.DiscreteChildWarning)
     """
 
 
@@ -133,12 +127,6 @@ class SkewedResidualsWarning(DataWarning):
     the learner. If it is not skewed, a parent's effect is probably not linear, or a few rows are
     outliers. `ResidualsDisplay` may show which; also plot the column's
     `GaussianBayesianNetwork.residuals` against each parent.
-
-    Examples
-    --------
-    >>> import warnings
-    >>> import skbn
-    >>> warnings.filterwarnings("ignore", category=skbn.exceptions.SkewedResidualsWarning)
     """
 
 
@@ -148,12 +136,6 @@ class DummyEdgeWarning(DataWarning):
     Dummies are columns of two values; in each row at most one of them has its larger value. They
     exclude each other by their coding, and the edge says only that. Make them exogenous, so that
     they are parents only, or leave the category out.
-
-    Examples
-    --------
-    >>> import warnings
-    >>> import skbn
-    >>> warnings.filterwarnings("ignore", category=skbn.exceptions.DummyEdgeWarning)
     """
 
 
@@ -163,12 +145,6 @@ class MissingCodeWarning(DataWarning):
     Values such as -9, 99, -999 and 0 may be nearer than others. The message has the column, the
     value, its number of rows, and how to make holes of it, for ``missing="em"``. Nothing is
     said of skewed residuals then: transforming the column would hide the code.
-
-    Examples
-    --------
-    >>> import warnings
-    >>> import skbn
-    >>> warnings.filterwarnings("ignore", category=skbn.exceptions.MissingCodeWarning)
     """
 
 
@@ -178,12 +154,6 @@ class MissingValuesWarning(DataWarning):
     Two columns are observed together in fewer rows than five for each column, or rows without any
     value were ignored. The message says which columns, and how many rows. Leave out columns with
     few values.
-
-    Examples
-    --------
-    >>> import warnings
-    >>> import skbn
-    >>> warnings.filterwarnings("ignore", category=skbn.exceptions.MissingValuesWarning)
     """
 
 
@@ -195,12 +165,6 @@ class SampleWeightWarning(DataWarning):
     inverse-probability weights often do, and would make each edge look certain: scale them to sum
     to the number of rows, by ``sample_weight * len(X) / sample_weight.sum()``. If the weights are
     the counts of an aggregated table, ignore the warning.
-
-    Examples
-    --------
-    >>> import warnings
-    >>> import skbn
-    >>> warnings.filterwarnings("ignore", category=skbn.exceptions.SampleWeightWarning)
     """
 
 
@@ -212,12 +176,6 @@ class MaxParentsWarning(UserWarning):
     more in all. The message has both numbers. Raise `max_parents`, or leave it at None: then there
     is no such warning. ``search="order"`` needs no limit. There is no warning after a fit to
     `ParentSetScores` either, which do not tell what a larger family would score.
-
-    Examples
-    --------
-    >>> import warnings
-    >>> import skbn
-    >>> warnings.filterwarnings("ignore", category=skbn.exceptions.MaxParentsWarning)
     """
 
 
@@ -228,12 +186,6 @@ class RedundantColumnsWarning(DataWarning):
     trend. A sum, such as percentages that add up to 99.9 to 100.1, leaves no more of a column than
     the rounding of all, by the smallest difference of two values of each column. Leave out the
     columns that the message names.
-
-    Examples
-    --------
-    >>> import warnings
-    >>> import skbn
-    >>> warnings.filterwarnings("ignore", category=skbn.exceptions.RedundantColumnsWarning)
     """
 
 
@@ -245,12 +197,6 @@ class RepeatedRowsWarning(DataWarning):
     on, and if the networks of resamples have more than 1.5 times the edges of the network of all
     rows, and five more; not with fewer than four rows for each column. Half-samples, by
     ``replace=False, sample_fraction=0.5``, draw no row twice.
-
-    Examples
-    --------
-    >>> import warnings
-    >>> import skbn
-    >>> warnings.filterwarnings("ignore", category=skbn.exceptions.RepeatedRowsWarning)
     """
 
 
@@ -261,12 +207,6 @@ class DependentRowsWarning(DataWarning):
     edges of chance that it then finds. It warns if F tests find an intraclass correlation of the
     ranks of a column's residuals, as they do in one of a thousand tables of independent rows. The
     message has the ways out.
-
-    Examples
-    --------
-    >>> import warnings
-    >>> import skbn
-    >>> warnings.filterwarnings("ignore", category=skbn.exceptions.DependentRowsWarning)
     """
 
 
@@ -275,12 +215,6 @@ class NumericTextWarning(DataWarning):
 
     They may be codes. If they are numbers, such as years or ages, the message says how to
     make numbers of them; a categorical dtype, or the parameter `nodes`, says that they are not.
-
-    Examples
-    --------
-    >>> import warnings
-    >>> import skbn
-    >>> warnings.filterwarnings("ignore", category=skbn.exceptions.NumericTextWarning)
     """
 
 
@@ -290,12 +224,6 @@ class NonstationaryWarning(DataWarning):
     `lagged` warns if a column's own lag has a weight above 0.95 and a Dickey-Fuller test at the
     5 % level does not reject 1, in most series of 50 rows or more. Levels of such columns depend
     on each other by chance, and their edges may be false. Take differences or growth rates.
-
-    Examples
-    --------
-    >>> import warnings
-    >>> import skbn
-    >>> warnings.filterwarnings("ignore", category=skbn.exceptions.NonstationaryWarning)
     """
 
 
@@ -303,12 +231,6 @@ class OrderPriorWarning(UserWarning):
     """`GaussianBNPosterior` took the order prior, since the uniform one would take too long.
 
     Set `structure_prior` to "order" if that is what you want.
-
-    Examples
-    --------
-    >>> import warnings
-    >>> import skbn
-    >>> warnings.filterwarnings("ignore", category=skbn.exceptions.OrderPriorWarning)
     """
 
 
@@ -317,12 +239,6 @@ class PenaltyRangeWarning(UserWarning):
 
     One beyond it may be better: the message has penalties to pass. There is no warning where all
     penalties are the same, or the chosen one is 0.
-
-    Examples
-    --------
-    >>> import warnings
-    >>> import skbn
-    >>> warnings.filterwarnings("ignore", category=skbn.exceptions.PenaltyRangeWarning)
     """
 
 
@@ -331,12 +247,6 @@ class SamplingWarning(UserWarning):
 
     Set `method` to "sampling" if that is what you want. Its `score` also warns by this class if too
     few of the networks that it draws matter.
-
-    Examples
-    --------
-    >>> import warnings
-    >>> import skbn
-    >>> warnings.filterwarnings("ignore", category=skbn.exceptions.SamplingWarning)
     """
 
 
@@ -344,10 +254,4 @@ class ApproximateEvidenceWarning(UserWarning):
     """The criterion only approximates the probability of the table, given a network.
 
     The posterior probabilities are exact sums of these approximations. With `BGe` they are exact.
-
-    Examples
-    --------
-    >>> import warnings
-    >>> import skbn
-    >>> warnings.filterwarnings("ignore", category=skbn.exceptions.ApproximateEvidenceWarning)
     """
