@@ -129,8 +129,6 @@ class ForestDisplay(Display):
 
         Raises
         ------
-        ImportError
-            If matplotlib is not installed.
         TypeError
             If `ax` is something else.
         """

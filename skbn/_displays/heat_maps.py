@@ -137,8 +137,6 @@ GaussianBNLearnerCV or GaussianBayesianNetwork
 
         Raises
         ------
-        sklearn.exceptions.NotFittedError
-            If the estimator is not fitted.
         TypeError, ValueError, ImportError
             If it is another estimator or has no such numbers, and as for the class and `plot`.
 
@@ -186,8 +184,6 @@ GaussianBNLearnerCV or GaussianBayesianNetwork
 
         Raises
         ------
-        ImportError
-            If matplotlib is not installed.
         TypeError
             If `ax` is something else.
         ValueError

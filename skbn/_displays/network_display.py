@@ -138,8 +138,6 @@ GaussianBayesianNetwork
 
         Raises
         ------
-        sklearn.exceptions.NotFittedError
-            If the estimator is not fitted.
         TypeError
             If it is another estimator, or a search with refit=False.
         ValueError, ImportError
@@ -253,8 +251,6 @@ GaussianBayesianNetwork
 
         Raises
         ------
-        ImportError
-            If matplotlib is not installed.
         TypeError, ValueError
             If an option is wrong, there is no such node or edge, or edges lack an attribute that
             is to be written.
@@ -414,8 +410,6 @@ class NetworkComparisonDisplay(Display):
 
         Raises
         ------
-        sklearn.exceptions.NotFittedError
-            If a learner is not fitted.
         TypeError, ValueError, ImportError
             As for the class and `plot`.
         """
@@ -438,8 +432,6 @@ class NetworkComparisonDisplay(Display):
 
         Raises
         ------
-        ImportError
-            If matplotlib is not installed.
         ValueError
             If there are not two titles, or not two axes.
         TypeError

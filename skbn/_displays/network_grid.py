@@ -89,8 +89,6 @@ class NetworkGridDisplay(Display):
 
         Raises
         ------
-        sklearn.exceptions.NotFittedError
-            If a learner is not fitted.
         TypeError, ValueError, ImportError
             As for the class and `plot`.
         """
@@ -126,8 +124,6 @@ class NetworkGridDisplay(Display):
 
         Raises
         ------
-        ImportError
-            If matplotlib is not installed.
         TypeError, ValueError
             If there are not as many titles or axes as networks; as `NetworkDisplay.plot`.
         """

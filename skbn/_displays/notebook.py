@@ -69,10 +69,6 @@ class PlotMixin:
 
         Raises
         ------
-        sklearn.exceptions.NotFittedError
-            Before a learner is fitted.
-        ImportError
-            If matplotlib is not installed.
         TypeError, ValueError
             If an option is wrong, there is no such node or edge, or edges lack an attribute that
             is to be written.

@@ -59,8 +59,6 @@ class ResidualsDisplay(Display):
 
     Raises
     ------
-    sklearn.exceptions.NotFittedError
-        If the network has no parameters.
     TypeError, ValueError
         If X is not such a table; if there is no such node, or it is a category or exogenous, or
         has no noise, as after `do`.
@@ -137,8 +135,6 @@ GaussianBayesianNetwork
 
         Raises
         ------
-        sklearn.exceptions.NotFittedError
-            If the estimator is not fitted.
         TypeError, ValueError, ImportError
             If it is another estimator, and as for the class and `plot`.
         """
@@ -160,8 +156,6 @@ GaussianBayesianNetwork
 
         Raises
         ------
-        ImportError
-            If matplotlib is not installed.
         ValueError
             If there are not two axes for each column.
         TypeError

@@ -422,8 +422,6 @@ class BootstrapBNLearner(EnsembleMixin, OneNetworkEstimator):
 
         Raises
         ------
-        sklearn.exceptions.NotFittedError
-            Before `fit`.
         ValueError
             If the threshold is not a number from 0 to 1.
 
@@ -461,8 +459,6 @@ class BootstrapBNLearner(EnsembleMixin, OneNetworkEstimator):
 
         Raises
         ------
-        sklearn.exceptions.NotFittedError
-            Before `fit`.
         ValueError, TypeError
             As `GaussianBayesianNetwork.effect`; if the resamples' networks have no parameters.
 
@@ -536,8 +532,6 @@ class BootstrapBNLearner(EnsembleMixin, OneNetworkEstimator):
 
         Raises
         ------
-        sklearn.exceptions.NotFittedError
-            Before `fit`.
         ValueError, TypeError
             As `effect`; if a network has more than 100,000 paths, or too many equivalent ones.
 
@@ -628,11 +622,6 @@ class BootstrapBNLearner(EnsembleMixin, OneNetworkEstimator):
             have as much; `strength` and `direction`. With a `level` also the mean `weight` of the
             edge in this direction and the ends of its interval, `low` and `high`: it is 0 in
             networks without it, and NaN between nodes of several columns.
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-            Before `fit`.
 
         Examples
         --------

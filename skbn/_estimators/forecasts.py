@@ -132,11 +132,6 @@ class Forecast(Display):
         -------
         forecast : Forecast
             Itself, with the attributes `axes_` and `figure_`.
-
-        Raises
-        ------
-        ImportError
-            If matplotlib is not installed.
         """
         self._require_matplotlib()
         mean, (low, high), labels = self._mean, self._ends(level), [*self.labels]
@@ -324,11 +319,6 @@ class ImpulseResponses(Display):
         -------
         responses : ImpulseResponses
             Itself, with the attributes `axes_` and `figure_`.
-
-        Raises
-        ------
-        ImportError
-            If matplotlib is not installed.
         """
         self._require_matplotlib()
         causes, effects = ([*(self.columns if own is None else own)] for own in (causes, effects))

@@ -141,8 +141,6 @@ class GroupComparison(TableRepr):
 
         Raises
         ------
-        ImportError
-            If matplotlib is not installed.
         ValueError
             If there is no difference to draw.
         """

@@ -135,10 +135,6 @@ BootstrapBNLearner or GaussianBayesianNetwork
 
         Raises
         ------
-        sklearn.exceptions.NotFittedError
-            If the estimator is not fitted.
-        ImportError
-            If matplotlib is not installed.
         TypeError, ValueError
             As `NetworkDisplay.from_estimator`; if an edge leads back in time.
 
@@ -249,8 +245,6 @@ networks, GaussianBayesianNetwork, or a learner that has a `network_`
 
         Raises
         ------
-        sklearn.exceptions.NotFittedError
-            If the network has no parameters.
         ValueError, TypeError
             If `steps` is not a positive integer; if the last rows of a series miss values that the
             network uses; if values of exogenous columns are lacking; if an edge leads back in time.

@@ -92,8 +92,6 @@ class NetworkEstimator(
 
         Raises
         ------
-        sklearn.exceptions.NotFittedError
-            Before `fit`.
         ValueError, TypeError
             If X is not a table of these columns.
 
@@ -204,8 +202,6 @@ class OneNetworkEstimator(NetworkEstimator):
 
         Raises
         ------
-        sklearn.exceptions.NotFittedError
-            Before `fit`.
         ValueError, TypeError
             If X is not a table of these columns.
 
@@ -237,8 +233,6 @@ class OneNetworkEstimator(NetworkEstimator):
 
         Raises
         ------
-        sklearn.exceptions.NotFittedError
-            Before `fit`.
         ValueError, TypeError
             If X is not a table of these columns.
         """
@@ -276,8 +270,6 @@ class OneNetworkEstimator(NetworkEstimator):
 
         Raises
         ------
-        sklearn.exceptions.NotFittedError
-            Before `fit`.
         ValueError, TypeError
             If X is not a table of these columns, or the weights or interventions do not match its
             rows.
@@ -350,8 +342,6 @@ class NetworkLearner(SearchParameters, OneNetworkEstimator):
         ------
         ValueError, TypeError
             If `max_rows` is not an integer of 1 or more.
-        sklearn.exceptions.NotFittedError
-            Before `fit`.
 
         Notes
         -----
@@ -409,8 +399,6 @@ SRMR 0.038
 
         Raises
         ------
-        sklearn.exceptions.NotFittedError
-            Before `fit`.
         ValueError, TypeError
             If `n` is not a positive integer, `within` not a number from 0 on, or
             `equivalence_classes` not a bool; if the list takes more memory than there is, or longer

@@ -483,11 +483,6 @@ class GaussianBNPosterior(EnsembleMixin, SearchParameters, NetworkEstimator):
               `reverse_path`, that of one back. With the order prior, which does not know them,
               these columns are left out. They are NaN where `path_probabilities_` is.
 
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-            Before `fit`.
-
         Examples
         --------
         >>> from sklearn.datasets import load_wine
@@ -524,8 +519,6 @@ class GaussianBNPosterior(EnsembleMixin, SearchParameters, NetworkEstimator):
 
         Raises
         ------
-        sklearn.exceptions.NotFittedError
-            Before `fit`.
         ValueError, TypeError
             If there is no such column, or k is not a positive integer.
 
@@ -563,8 +556,6 @@ class GaussianBNPosterior(EnsembleMixin, SearchParameters, NetworkEstimator):
 
         Raises
         ------
-        sklearn.exceptions.NotFittedError
-            Before `fit`.
         ValueError
             If the graph has a cycle, or its nodes are not the columns.
         TypeError
@@ -599,8 +590,6 @@ class GaussianBNPosterior(EnsembleMixin, SearchParameters, NetworkEstimator):
 
         Raises
         ------
-        sklearn.exceptions.NotFittedError
-            Before `fit`.
         ValueError, TypeError
             If `n_samples` is not a positive integer.
 
@@ -644,8 +633,6 @@ class GaussianBNPosterior(EnsembleMixin, SearchParameters, NetworkEstimator):
 
         Raises
         ------
-        sklearn.exceptions.NotFittedError
-            Before `fit`.
         ValueError, TypeError
             If `n_samples` is not a positive integer; if the posterior of the parameters is not
             known for the criterion, or has no degrees of freedom with this few rows.
@@ -698,8 +685,6 @@ class GaussianBNPosterior(EnsembleMixin, SearchParameters, NetworkEstimator):
 
         Raises
         ------
-        sklearn.exceptions.NotFittedError
-            Before `fit`.
         ValueError, TypeError
             If `n_samples` is not an integer of at least 2; if the feature is no function, or does
             not return a bool or a finite number.
@@ -752,8 +737,6 @@ class GaussianBNPosterior(EnsembleMixin, SearchParameters, NetworkEstimator):
 
         Raises
         ------
-        sklearn.exceptions.NotFittedError
-            Before `fit`.
         ValueError, TypeError
             If there is no such column or both are the same; if `n_samples` is not an integer of
             at least 2; as `sample_networks` does.
@@ -811,8 +794,6 @@ class GaussianBNPosterior(EnsembleMixin, SearchParameters, NetworkEstimator):
 
         Raises
         ------
-        sklearn.exceptions.NotFittedError
-            Before `fit`.
         ValueError, TypeError
             As `effect`; if a sampled network has more than 100,000 paths.
 
@@ -855,8 +836,6 @@ class GaussianBNPosterior(EnsembleMixin, SearchParameters, NetworkEstimator):
 
         Raises
         ------
-        sklearn.exceptions.NotFittedError
-            Before `fit`.
         ValueError, TypeError
             If `n_samples` is not an integer of at least 2; as `sample_networks` does.
 
@@ -943,8 +922,6 @@ class GaussianBNPosterior(EnsembleMixin, SearchParameters, NetworkEstimator):
 
         Raises
         ------
-        sklearn.exceptions.NotFittedError
-            Before `fit`.
         ValueError, TypeError
             If X is not a table of these columns, or the weights or interventions do not match its
             rows; if the criterion is not `BGe`: others are no densities of rows.

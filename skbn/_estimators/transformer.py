@@ -446,8 +446,6 @@ class GaussianBNImputer(DocLinkMixin, OneToOneFeatureMixin, TransformerMixin, Ba
 
         Raises
         ------
-        sklearn.exceptions.NotFittedError
-            Before `fit`.
         ValueError, TypeError
             If X is not a table of these columns.
         """

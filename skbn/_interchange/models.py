@@ -145,8 +145,6 @@ def to_bnlearn(network: Any) -> str:
     ------
     TypeError
         If it is not a network, or one with nodes of several columns.
-    sklearn.exceptions.NotFittedError
-        If there are no parameters.
     ValueError
         If a node's name has a bracket, ``|`` or ``:``; if a node is exogenous, or has no noise.
 
@@ -286,8 +284,6 @@ def to_regressor(network: Any, target: Hashable) -> LinearRegression:
     ------
     TypeError
         If it is not a network, or one with nodes of several columns.
-    sklearn.exceptions.NotFittedError
-        If there are no parameters.
     ValueError
         If `target` is not a node, or the only one; if a node is exogenous, or has no noise.
 
@@ -359,8 +355,6 @@ def to_dowhy(network: Any) -> Any:
         If dowhy is not installed.
     TypeError
         If it is not a network, or one with nodes of several columns.
-    sklearn.exceptions.NotFittedError
-        If there are no parameters.
     ValueError
         If a node is not a string, is exogenous, or has no noise.
 
@@ -451,8 +445,6 @@ def to_arviz(
         If ArviZ is not installed.
     TypeError
         If it is not a posterior; if a number is not an integer.
-    sklearn.exceptions.NotFittedError
-        Before `fit`.
     ValueError
         As `GaussianBNPosterior.sample_networks`, if `parameters`; if nodes have several columns.
 

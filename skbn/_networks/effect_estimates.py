@@ -144,11 +144,6 @@ class EffectSummary(TableRepr):
         Returns
         -------
         display : ForestDisplay
-
-        Raises
-        ------
-        ImportError
-            If matplotlib is not installed.
         """
         return ForestDisplay.from_effects([self], level, ax=ax)
 

@@ -646,11 +646,6 @@ class NetworkComparison:
         Returns
         -------
         display : NetworkComparisonDisplay
-
-        Raises
-        ------
-        ImportError
-            If matplotlib is not installed.
         """
         return self._display.plot(**{"titles": ("other", "network")} | options)
 

@@ -62,7 +62,7 @@ class GaussianBayesianNetwork(NetworkState):
 
     ``network["ash"]`` is the mean and the standard deviation of a node, and
     ``network[["ash", "hue"]]`` the joint distribution of several. ``print(network)`` writes the
-    regressions.
+    regressions. What needs parameters raises scikit-learn's NotFittedError if there are none.
 
     Parameters
     ----------
@@ -272,8 +272,6 @@ class GaussianBayesianNetwork(NetworkState):
 
         Raises
         ------
-        sklearn.exceptions.NotFittedError
-            If there are no parameters.
         TypeError, ValueError
             If `dag` is not an acyclic graph; if a parameter is missing or wrong; if a mean
             is out of float64's range.
@@ -295,13 +293,7 @@ class GaussianBayesianNetwork(NetworkState):
 
     @property
     def columns_(self) -> GaussianBayesianNetwork:
-        """The network of the columns, with its parameters.
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-            If there are no parameters.
-        """
+        """The network of the columns, with its parameters."""
         return GaussianBayesianNetwork._from_model(self._model())
 
     @property
@@ -689,8 +681,6 @@ class GaussianBayesianNetwork(NetworkState):
 
         Raises
         ------
-        sklearn.exceptions.NotFittedError
-            If there are no parameters.
         ValueError, TypeError
             If X is not such a table; if a node has no noise, as after `do`.
 
@@ -751,8 +741,6 @@ class GaussianBayesianNetwork(NetworkState):
 
         Raises
         ------
-        sklearn.exceptions.NotFittedError
-            If there are no parameters.
         ValueError, TypeError
             If X is not such a table; if a node has no noise, as after `do`.
 
@@ -794,8 +782,6 @@ class GaussianBayesianNetwork(NetworkState):
 
         Raises
         ------
-        sklearn.exceptions.NotFittedError
-            If there are no parameters.
         TypeError, ValueError
             If `n_samples` is not a positive integer, or `random_state` not one of these; if a
             mean or a variance is out of float64's range; if values of exogenous nodes are lacking,
@@ -907,8 +893,6 @@ class GaussianBayesianNetwork(NetworkState):
 
         Raises
         ------
-        sklearn.exceptions.NotFittedError
-            If there are no parameters.
         TypeError
             If `evidence` is not a dict or a series.
         ValueError
@@ -986,8 +970,6 @@ class GaussianBayesianNetwork(NetworkState):
 
         Raises
         ------
-        sklearn.exceptions.NotFittedError
-            If there are no parameters.
         ValueError, TypeError
             If X is not such a table; if a name is not a node, comes twice, or is both given
             and predicted; if no node is left to predict or to predict from; if a node cannot be
@@ -1036,8 +1018,6 @@ class GaussianBayesianNetwork(NetworkState):
 
         Raises
         ------
-        sklearn.exceptions.NotFittedError
-            If there are no parameters.
         ValueError, TypeError
             If X is not such a table.
 
@@ -1078,8 +1058,6 @@ class GaussianBayesianNetwork(NetworkState):
 
         Raises
         ------
-        sklearn.exceptions.NotFittedError
-            If there are no parameters.
         ValueError, TypeError
             If X is not such a table.
 
@@ -1129,8 +1107,6 @@ class GaussianBayesianNetwork(NetworkState):
 
         Raises
         ------
-        sklearn.exceptions.NotFittedError
-            If there are no parameters.
         ValueError, TypeError
             If X is not such a table; if a residual is out of float64's range.
 
@@ -1172,8 +1148,6 @@ class GaussianBayesianNetwork(NetworkState):
 
         Raises
         ------
-        sklearn.exceptions.NotFittedError
-            If there are no parameters.
         ValueError, TypeError
             If X is not such a table; if a node has no noise, as after `do`; if `in_fit` is True,
             and the network does not know the rows of its fit by least squares.
@@ -1248,8 +1222,6 @@ class GaussianBayesianNetwork(NetworkState):
 
         Raises
         ------
-        sklearn.exceptions.NotFittedError
-            If there are no parameters.
         TypeError
             If `interventions` is not a dict or a series.
         ValueError
@@ -1316,8 +1288,6 @@ class GaussianBayesianNetwork(NetworkState):
 
         Raises
         ------
-        sklearn.exceptions.NotFittedError
-            If there are no parameters.
         ValueError, TypeError
             If X is not such a table; if there is no such node, or a value is not a finite number;
             if a result is out of float64's range.
@@ -1368,8 +1338,6 @@ class GaussianBayesianNetwork(NetworkState):
 
         Raises
         ------
-        sklearn.exceptions.NotFittedError
-            If there are no parameters.
         ValueError
             If cause and outcome are not two different nodes; if an effect is out of float64's
             range.
@@ -1409,8 +1377,6 @@ class GaussianBayesianNetwork(NetworkState):
 
         Raises
         ------
-        sklearn.exceptions.NotFittedError
-            If there are no parameters.
         ValueError
             If an effect is out of float64's range.
 
@@ -1460,8 +1426,6 @@ class GaussianBayesianNetwork(NetworkState):
 
         Raises
         ------
-        sklearn.exceptions.NotFittedError
-            If there are no parameters.
         ValueError, TypeError
             If there is no such node or level; if cause and outcome share a node; if a category
             comes without two levels, or as an outcome without one.
@@ -1505,8 +1469,6 @@ class GaussianBayesianNetwork(NetworkState):
 
         Raises
         ------
-        sklearn.exceptions.NotFittedError
-            If there are no parameters.
         ValueError
             If they are not two nodes; if there are more than 100,000 paths.
 
@@ -1547,8 +1509,6 @@ class GaussianBayesianNetwork(NetworkState):
 
         Raises
         ------
-        sklearn.exceptions.NotFittedError
-            If there are no parameters.
         ValueError
             If they are not two nodes; if a node has no noise, as after `do`; if the cause may have
             more than 8192 sets of parents.
@@ -1918,8 +1878,6 @@ class GaussianBayesianNetwork(NetworkState):
 
         Raises
         ------
-        sklearn.exceptions.NotFittedError
-            If there are no parameters.
         ValueError
             If a node is neither a string nor an integer, or a level of a category is neither a
             string, a number nor a bool.
@@ -2161,8 +2119,6 @@ class GaussianBayesianNetwork(NetworkState):
             If pgmpy is not installed.
         TypeError
             If nodes have several columns, or are categories.
-        sklearn.exceptions.NotFittedError
-            If there are no parameters.
         ValueError
             If nodes are exogenous, as pgmpy needs distributions of all.
 
