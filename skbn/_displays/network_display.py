@@ -239,7 +239,7 @@ GaussianBayesianNetwork
         highlight : node, or list of nodes and edges, optional
             Nodes to mark, with the edges that they have, and edges as pairs (parent, child).
             Everything else is drawn faintly, and equally so whatever its probability.
-        only : node, or list of nodes and edges, optional
+        only : node, list of nodes and edges, or data frame of parents and children, optional
             The part to draw: nodes with the edges between them, or, if there are edges in the
             list, only these with their ends. Widths, colours and opacities are those in the whole
             network. A line below counts the edges that are left out between the nodes.

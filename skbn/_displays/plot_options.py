@@ -57,6 +57,7 @@ def chosen_parts(dag: nx.DiGraph, given: Any, option: str) -> tuple[set[Hashable
     nodes, edges, unknown, ends = set[Hashable](), set[Edge](), list[Any](), list[Any]()
     try:
         is_one = given in dag or isinstance(given, str | bytes)
+        given = given.to_numpy() if hasattr(given, "to_numpy") else given  # of a data frame too
         named = [given] if is_one else list(given.tolist() if hasattr(given, "tolist") else given)
     except TypeError:  # nothing of the kind
         named = [given]

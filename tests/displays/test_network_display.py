@@ -1,5 +1,6 @@
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 from agreement import raises
 from drawn import faces, texts, weighted
@@ -166,6 +167,7 @@ def test_highlighted_edges_are_strong_and_the_rest_is_faint():
         ("b", "b", [], 0),
         ([("a", "b")], "ab", ["ab"], 0),
         ([["a", "b"], ["b", "c"]], "abc", ["ab", "bc"], 0),
+        (pd.DataFrame({"parent": ["a"], "child": ["b"]}), "ab", ["ab"], 0),
         (np.array([["a", "b"], ["c", "d"]]), "abcd", ["ab", "cd"], 1),
         (["d", ("a", "b"), "c"], "abcd", ["ab"], 2),
     ],
