@@ -121,7 +121,7 @@ def read_scores(
 
 
 def with_environments(
-    estimator: BaseEstimator, scores: BaseScores, environments: Any
+    estimator: BaseEstimator, scores: BaseScores, environments: Any, cost: float
 ) -> BaseScores:
     """Return the scores of rows from environments, if an estimator's `targets` are to be found.
 
@@ -138,7 +138,7 @@ def with_environments(
         if kind is not None:
             one, other = f"targets={kind!r} was set", "give fit the environments of the rows"
         raise ValueError(f"{one}, which is half of what is needed: {other}, or leave both at None.")
-    settings = kind, estimator.reference, float(estimator.target_cost)
+    settings = kind, estimator.reference, cost
     return environment_scores.with_environments(scores, environments, *settings)
 
 

@@ -876,7 +876,7 @@ sequence of length n_samples, optional
         """
         self._folder()  # refused before the table is read
         scores = fitting.read_scores(self, X, sample_weight, interventions)
-        scores = fitting.with_environments(self, scores, environments)
+        scores = fitting.with_environments(self, scores, environments, float(self.target_cost))
         problem = problem_of(scores, fitting.constraints_of(self, scores))
         resources = replace(self._resources(), ends_on_interrupt=True)
         (solution,) = solve(problem, resources, fitting.search_settings(self))

@@ -1,5 +1,6 @@
 """GaussianBNPosterior: the posterior of the networks of a table, exact or sampled."""
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
@@ -21,13 +22,20 @@ from skbn._core.estimator import (
     fit_method,
     random_generator,
 )
-from skbn._core.graphs import dag_of
+from skbn._core.graphs import dag_of, parent_masks
 from skbn._core.resources import Resources
 from skbn._core.text import readable_value, warn
 from skbn._data.nodes import Nodes
 from skbn._displays.notebook import frame_of
 from skbn._estimators.ensembles import EnsembleMixin
-from skbn._estimators.fitting import constraints_of, read_scores, resources_of, targets_of
+from skbn._estimators.fitting import (
+    TARGET_CONSTRAINTS,
+    constraints_of,
+    read_scores,
+    resources_of,
+    targets_of,
+    with_environments,
+)
 from skbn._estimators.learner import NetworkEstimator, SearchParameters
 from skbn._networks import effect_estimates
 from skbn._networks.diagnostics import warn_about_data
@@ -54,8 +62,10 @@ from skbn._posterior.plan import sums_fit
 from skbn._posterior.prior import with_edge_prior
 from skbn._posterior.sampled_posterior import ChainSettings, SampledPosterior, sampled_posterior
 from skbn._posterior.sampling import sample_networks
+from skbn._posterior.target_probabilities import target_probabilities
 from skbn._scores.base import ProbableParentSets
 from skbn._scores.criteria import Criterion
+from skbn._scores.environment_scores import EnvironmentScores
 from skbn._scores.local_scores import LocalScores, SummedScores
 from skbn._solver.problem import Problem
 from skbn._solver.solve import problem_of
@@ -100,6 +110,13 @@ class GaussianBNPosterior(EnsembleMixin, SearchParameters, NetworkEstimator):
         Prior odds of edges, by which each network's prior is multiplied: one number for all
         edges, or at [i, j] that of the edge i -> j. Below 1 they penalise edges; 0 forbids them.
         The rows and columns of a data frame are the names of the table's columns, in any order.
+    targets : {"soft", "hard"} or None, default=None
+        For rows from several environments, of which it is not known what each changed, as for
+        `GaussianBNLearner`: the sums are over networks and targets together.
+    reference : hashable or None, default=None
+        The environment that the others are compared with. None means that of the first row.
+    target_prior : float, default=1.0
+        Prior odds that an environment changed a node, whatever it changed else.
     max_parents : int or None, default=None
         The largest number of parents; None stands for any number. With a small number, families
         are listed one by one if that is faster, so that in tiers there may be many columns.
@@ -197,6 +214,11 @@ class GaussianBNPosterior(EnsembleMixin, SearchParameters, NetworkEstimator):
         pickle.
     targets_ : list of tuple
         As in `GaussianBNLearner`.
+    target_probabilities_ : ndarray of shape (n_environments - 1, m), float64
+        Only with `targets`: how probable it is that each environment but the reference changed each
+        node; NaN for exogenous columns. `targets_to_frame` has it as a table.
+    environments_ : list of hashable
+        Only with `targets`: the environments, the reference first.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (m,)
         Only if the columns have names.
@@ -256,6 +278,8 @@ class GaussianBNPosterior(EnsembleMixin, SearchParameters, NetworkEstimator):
         "n_imputations": [Interval(Integral, 1, None, closed="left")],
         "n_chains": [Interval(Integral, 2, None, closed="left")],
         "n_samples": [Interval(Integral, 100, None, closed="left")],
+        "targets": TARGET_CONSTRAINTS["targets"],
+        "target_prior": [Interval(Real, 1e-100, 1e100, closed="both")],
         "edge_prior": [Interval(Real, 0, None, closed="left"), "array-like", None],
     }
 
@@ -264,6 +288,9 @@ class GaussianBNPosterior(EnsembleMixin, SearchParameters, NetworkEstimator):
     method: str = "exact"
     structure_prior: str = "auto"
     edge_prior: Any = None
+    targets: str | None = None
+    reference: Any = None
+    target_prior: float = 1.0
     n_imputations: int = 20
     n_chains: int = 4
     n_samples: int = 2000
@@ -275,13 +302,21 @@ class GaussianBNPosterior(EnsembleMixin, SearchParameters, NetworkEstimator):
     effective_sample_sizes_: Floats = field(init=False)
     chain_edge_probabilities_: Floats = field(init=False)
     n_samples_: int = field(init=False)
+    target_probabilities_: Floats = field(init=False)
+    environments_: list[Any] = field(init=False)
     median_network_: GaussianBayesianNetwork = field(init=False)
     local_scores_: LocalScores = field(init=False)
     posterior_: NetworkPosterior | AugmentedPosterior | SampledPosterior = field(init=False)
 
     @fit_method
     def fit(
-        self, X: Any, y: Any = None, sample_weight: Any = None, interventions: Any = None
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        interventions: Any = None,
+        *,
+        environments: Any = None,
     ) -> Self:
         """Sum over all networks, or sample them.
 
@@ -296,6 +331,10 @@ class GaussianBNPosterior(EnsembleMixin, SearchParameters, NetworkEstimator):
         interventions : data frame or array-like of bool, or sequence of length n_samples, optional
             Which columns an experimenter set in each row, as for `GaussianBNLearner.fit`. With
             `BGe` and nu=None, the prior mean of each family is that of the rows that count for it.
+        environments : array-like of shape (n_samples,), optional
+            With `targets`: the name of the environment that each row comes from, as for
+            `GaussianBNLearner.fit`. With `BGe` and nu=None, all environments have one prior mean,
+            that of all rows.
 
         Returns
         -------
@@ -332,6 +371,7 @@ class GaussianBNPosterior(EnsembleMixin, SearchParameters, NetworkEstimator):
                 f"{type(scores).__name__} leave families out that a posterior needs. Pass the "
                 "table, or its LocalScores."
             )
+        scores = self._with_environments(scores, environments)
         answers.check_evidence(scores)
         constraints, log_odds = with_edge_prior(
             constraints_of(self, scores), self.edge_prior, scores.columns
@@ -373,9 +413,9 @@ class GaussianBNPosterior(EnsembleMixin, SearchParameters, NetworkEstimator):
                 OrderPriorWarning,
             )
         network = answers.median_network(problem, posterior.edges, log_odds, observed is None)
-        learned = {} if isinstance(posterior, NetworkPosterior) else posterior.estimates
-        if posterior.paths is not None:
-            learned["path_probabilities_"] = posterior.paths.copy()
+        learned = self._learned(scores, posterior, resources)
+        if self.targets is not None:
+            problem = problem.known(parent_masks(network.dag))
         # In one step, since other threads may read the estimator meanwhile.
         self.__dict__.update(
             learned,
@@ -391,6 +431,31 @@ class GaussianBNPosterior(EnsembleMixin, SearchParameters, NetworkEstimator):
         if table is not None and table.sample.has_rows:
             warn_about_data(network._model(), problem.scorer, observed)
         return self
+
+    def _with_environments(self, scores: LocalScores, environments: Any) -> LocalScores:
+        """Return the scores that add up all targets, if environments are given."""
+        found: Any = with_environments(self, scores, environments, -math.log(self.target_prior))
+        if found is scores:
+            return scores
+        if self.method != "exact":
+            raise ValueError(
+                f"method={self.method!r} does not work with environments yet. Leave method at "
+                "'exact'."
+            )
+        return found.with_sums()
+
+    def _learned(self, scores: Any, posterior: Any, resources: Resources) -> dict[str, Any]:
+        """Return the attributes that only some kinds of posteriors have."""
+        learned = {} if isinstance(posterior, NetworkPosterior) else posterior.estimates
+        if posterior.paths is not None:
+            learned["path_probabilities_"] = posterior.paths.copy()
+        if self.targets is not None:
+            shares = target_probabilities(scores.scorer, posterior, resources)
+            learned |= {
+                "environments_": [*scores.scorer.environments.names],
+                "target_probabilities_": shares,
+            }
+        return learned
 
     def _posterior_of(
         self,
@@ -500,6 +565,51 @@ class GaussianBNPosterior(EnsembleMixin, SearchParameters, NetworkEstimator):
         columns, posterior = self.local_scores_.columns, self.posterior_
         errors = getattr(self, "edge_standard_errors_", None)
         return frame_of(answers.pair_columns(columns, posterior.edges, posterior.paths, errors))
+
+    def targets_to_frame(self) -> Any:
+        """Return the probability that each environment changed each node.
+
+        Returns
+        -------
+        table : pandas.DataFrame, or a table that converts to one if pandas is not installed
+            With the columns `environment`, `node` and `probability`, the most probable first.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before `fit`.
+        ValueError
+            After a fit without environments.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skbn import GaussianBNPosterior
+        >>> rng = np.random.default_rng(0)
+        >>> site = np.repeat(["a", "b"], 50)
+        >>> cause = rng.normal(size=100) + (site == "b")
+        >>> rows = np.stack([cause, cause + rng.normal(size=100)], axis=1)
+        >>> posterior = GaussianBNPosterior(targets="soft").fit(rows, environments=site)
+        >>> posterior.targets_to_frame().round(2)
+          environment  node  probability
+        0           b     0          1.0
+        1           b     1          0.0
+        """
+        check_is_fitted(self)
+        if "target_probabilities_" not in vars(self):
+            raise ValueError(
+                "The posterior was fitted without environments. Set targets to 'soft' or 'hard', "
+                "and give fit the environments of the rows."
+            )
+        shares, columns = self.target_probabilities_, self.local_scores_.columns
+        at = sorted(np.argwhere(~np.isnan(shares)).tolist(), key=lambda place: -shares[*place])
+        return frame_of(
+            {
+                "environment": [self.environments_[1 + e] for e, _ in at],
+                "node": [columns[x] for _, x in at],
+                "probability": [float(shares[e, x]) for e, x in at],
+            }
+        )
 
     def parent_set_probabilities(self, child: str | int, k: int = 10) -> ProbableParentSets:
         """Return the k most probable sets of parents of a column.
@@ -940,6 +1050,8 @@ class GaussianBNPosterior(EnsembleMixin, SearchParameters, NetworkEstimator):
         """
         check_is_fitted(self)
         answers.require_density(self.local_scores_.criterion)
+        if isinstance(self.local_scores_, EnvironmentScores):
+            _ = self.local_scores_.scorer.group_statistics  # raises: there is no one density
         sample, is_set = self._sample_and_set(X, sample_weight, interventions)
         posterior, scores, nodes = self.posterior_, self.local_scores_, self._known_nodes
         is_plain = is_set is None and sample.is_complete and nodes.are_columns

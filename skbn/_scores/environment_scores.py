@@ -98,6 +98,11 @@ def with_environments(
     ):
         if is_so:
             raise ValueError(f"environments do not work with {name} yet. {remedy}.")
+    if not sample.has_rows:
+        raise TypeError(
+            "environments are those of rows in memory, and X is a table of dask, or a summary "
+            "without rows, such as covariances. Pass the rows, as by X.compute() of dask."
+        )
     number, names = read_row_groups(given, sample.labels, len(sample.rows), "environments")
     first = 0
     if reference is not None:

@@ -36,4 +36,21 @@ def join_scores(of_family, of_parents, child, shift, how, scores):
             scores[parents + bit] = _joined(scores[parents + bit], score, how)
 
 
-TARGET_KERNELS = (join_scores,)
+@kernel(float64[::1], float64[::1], int64, float64, float64[::1], float64[::1])
+def share_of_targets(of_family, of_parents, child, shift, scores, probabilities):
+    """Return the probability that just one set of environments changed a child.
+
+    `scores`: the scores of all sets of environments, joined by `SUM`
+    `probabilities`: (2**m,), that of each set of parents
+    """
+    bit = np.int64(1) << child
+    total = 0.0
+    for high in range(0, scores.size, 2 * bit):
+        for parents in range(high, high + bit):
+            if probabilities[parents] > 0.0:
+                score = of_family[parents + bit] - of_parents[parents] + shift
+                total += probabilities[parents] * math.exp(score - scores[parents + bit])
+    return total
+
+
+TARGET_KERNELS = (join_scores, share_of_targets)

@@ -33,7 +33,14 @@ from skbn._scores import criteria
 from skbn._scores.families import Limits, SetValues, SmallFamilies
 from skbn._scores.grouped_scorer import GroupedScorer, TableGroup
 from skbn._scores.scorer import FamilyScorer, ScoredGroup, ScoredNeighbours
-from skbn._scores.target_kernels import BEGIN, MAXIMUM, SUM, TARGET_KERNELS, join_scores
+from skbn._scores.target_kernels import (
+    BEGIN,
+    MAXIMUM,
+    SUM,
+    TARGET_KERNELS,
+    join_scores,
+    share_of_targets,
+)
 
 # Each further environment doubles the walks through all sets of columns.
 MOST_ENVIRONMENTS = 13
@@ -138,6 +145,7 @@ class TargetScorer(GroupedScorer):
         """Return what adds up the likelihoods of all sets of environments."""
         other = copy(self)
         other.environments, other._sums = replace(self.environments, is_sum=True), {}
+        vars(other).pop("_shifts", None)
         return other
 
     def with_sample(self, sample: Sample) -> TargetScorer:
@@ -156,7 +164,7 @@ class TargetScorer(GroupedScorer):
 
         def explain(error: ValueError, name: Hashable) -> str:
             what = "the reference environment" if name == reference else "environment"
-            return f"In the rows of {what} {name!r}: {error} Or merge environments."
+            return f"In the rows of {what} {name!r}: {error} Or merge it with another environment."
 
         def read(scorer: FamilyScorer, name: Hashable) -> None:
             explained(lambda: scorer.statistics, lambda error: explain(error, name))
@@ -183,8 +191,9 @@ class TargetScorer(GroupedScorer):
 
     def _require_one_table(self) -> NoReturn:
         raise ValueError(
-            "With unknown targets each environment may have regressions of its own. See targets_ "
-            "of a learner, whose network(environment) has them, or ask local_score."
+            "With unknown targets each environment may have regressions of its own, which "
+            "targets_.network(environment) of a GaussianBNLearner has. Only scores of families and "
+            "probabilities of networks are known here."
         )
 
     def given(self, targets: Sequence[int]) -> GroupedScorer:
@@ -241,6 +250,8 @@ class TargetScorer(GroupedScorer):
             for each in self.own
         ]
         shifts = np.array([each.score_offsets - self.score_offsets for each in self.pooled])
+        if self.environments.is_sum:  # the prior probabilities of all sets of environments sum to 1
+            shifts -= len(self.own) * np.logaddexp(0.0, -self.environments.cost)
         for mask, shift in enumerate(shifts):
             for e in members_of(mask):
                 shift += of_own[e] - self.environments.cost
@@ -350,6 +361,28 @@ class TargetScorer(GroupedScorer):
             resources.progress.advance(work)
         of_children = [SetFunctions(each, each) for each in scores]
         return of_children + of_children[:1] * (len(columns) - len(children))
+
+    def target_shares(
+        self, columns: list[int], probabilities: Floats, max_parents: int, resources: Resources
+    ) -> Floats:
+        """Return the probability that each environment changed each child.
+
+        `probabilities`: (n_children, 2**n), that of each set of parents of the first columns, by
+            the places of all columns
+
+        Returns an array of shape (n_environments - 1, n_children).
+        """
+        children = columns[: len(probabilities)]
+        scores = self.functions_by_child(columns, children, max_parents, resources)
+        shares = np.zeros((len(self.own), len(children)))
+        for mask, functions in self.walks(columns, max_parents, resources.n_jobs):
+            changed = members_of(mask)
+            for place, x in enumerate(children) if changed else ():
+                joined = scores[place].of_family, probabilities[place]
+                shares[changed, place] += share_of_targets(
+                    *functions, place, self._shifts[mask, x], *joined
+                )
+        return np.minimum(shares, 1.0)
 
     def walks(
         self, columns: list[int], max_parents: int, n_jobs: int | None

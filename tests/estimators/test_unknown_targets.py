@@ -1,6 +1,7 @@
 """Networks and unknown targets together, against an enumeration and published results."""
 
 import json
+from collections import defaultdict
 from functools import cache
 from itertools import product
 from math import log
@@ -12,8 +13,17 @@ import pytest
 import reference
 from enumerated_networks import parents_of, ranking
 from numpy.testing import assert_allclose
+from random_constraints import is_allowed
 
-from skbn import BIC, GaussianBNLearner, LocalScoreTransformer, ParentSetScores, Targets
+from skbn import (
+    BIC,
+    GaussianBNLearner,
+    GaussianBNPosterior,
+    LocalScoreTransformer,
+    ParentSetScores,
+    Targets,
+    from_covariance,
+)
 
 # The first two data sets of 10 columns of the repository AtomXT/micodag-intervenion (graph1), as
 # triangular factors of each environment's rows.
@@ -270,6 +280,75 @@ def test_targets_tell_of_themselves(kind):
             assert not undirected
 
 
+def check_posterior(posterior, tables, kind, criterion, odds, dags):
+    """Raise unless probabilities are sums over these networks and all targets."""
+    scores = reference.target_scores(tables, kind, criterion, cost=-log(odds))
+    of_family = defaultdict(dict)
+    for (x, parents, changed), score in scores.items():
+        of_family[x, parents][changed] = score
+    joined = {key: np.logaddexp.reduce([*own.values()]) for key, own in of_family.items()}
+    logs = np.array([sum(joined[x, p] for x, p in enumerate(dag)) for dag in dags])
+    edges, targets = np.zeros((4, 4)), np.zeros((len(tables) - 1, 4))
+    for dag, weight in zip(dags, np.exp(logs - np.logaddexp.reduce(logs)), strict=True):
+        for x, parents in enumerate(dag):
+            edges[list(parents), x] += weight
+            for changed, score in of_family[x, parents].items():
+                targets[[e - 1 for e in changed], x] += weight * np.exp(score - joined[x, parents])
+    assert_allclose(posterior.edge_probabilities_, edges, atol=1e-10)
+    assert_allclose(posterior.target_probabilities_, targets, atol=1e-10)
+    prior = log(len(dags)) + 4 * (len(tables) - 1) * np.log1p(odds)
+    assert_allclose(posterior.log_evidence_, np.logaddexp.reduce(logs) - prior, rtol=1e-10)
+
+
+@pytest.mark.parametrize("kind", ["hard", "soft"])
+@pytest.mark.parametrize("case", ["bge", "odds", "max_parents", "tiers"])
+def test_posterior_sums_over_networks_and_targets(kind, case):
+    tables = environments(14, n=(8, 5, 6))
+    odds = 0.3 if case == "odds" else 1.0
+    settings = {"max_parents": {"max_parents": 1}, "tiers": {"tiers": [[3, 1], [0, 2]]}}.get(
+        case, {}
+    )
+    rows, labels = stacked(tables)
+    posterior = GaussianBNPosterior(
+        targets=kind, target_prior=odds, structure_prior="uniform", **settings
+    ).fit(rows, environments=labels)
+    dags = [
+        dag
+        for dag in reference.all_dags(4)
+        if all(is_allowed(x, parents, settings) for x, parents in enumerate(dag))
+    ]
+    check_posterior(posterior, tables, kind, "bge", odds, dags)
+
+
+@pytest.mark.filterwarnings("ignore::skbn.exceptions.ApproximateEvidenceWarning")
+def test_posterior_by_the_bic():
+    tables = environments(15)
+    rows, labels = stacked(tables)
+    posterior = GaussianBNPosterior("bic", targets="soft").fit(rows, environments=labels)
+    check_posterior(posterior, tables, "soft", "bic", 1.0, reference.all_dags(4))
+
+
+def test_posterior_tells_of_itself():
+    rows, labels = stacked(environments(16, n=(30, 30, 30), shift=3.0))
+    posterior = GaussianBNPosterior(targets="hard", exogenous=[1]).fit(rows, environments=labels)
+    assert posterior.environments_ == [0, 1, 2]
+    assert np.isnan(posterior.target_probabilities_[:, 1]).all()
+    frame = posterior.targets_to_frame()
+    assert len(frame) == 6
+    assert frame["probability"].is_monotonic_decreasing
+    for question in (
+        lambda: posterior.sample_networks(2, 0),
+        lambda: posterior.effects(),
+        lambda: posterior.score(rows),
+    ):
+        with pytest.raises(ValueError, match="unknown targets"):
+            question()
+    with pytest.raises(ValueError, match="without environments"):
+        GaussianBNPosterior().fit(rows).targets_to_frame()
+    with pytest.raises(ValueError, match="method='sampling' does not work with environments"):
+        GaussianBNPosterior(targets="hard", method="sampling").fit(rows, environments=labels)
+
+
 def micodag(number):
     """Rows, weights and environments with the products of a published table, and its rows.
 
@@ -307,6 +386,7 @@ REFUSED = {
     "interventions": ({"targets": "soft"}, {"interventions": [None] * 74 + [1]}, "interventions"),
     "reference": ({"targets": "soft", "reference": "x"}, {}, "none of the environments"),
     "labels": ({"targets": "soft"}, {"environments": [0, 1]}, "a value for each of the 75 rows"),
+    "covariances": ({"targets": "soft"}, {"X": from_covariance(np.eye(4), 75)}, "in memory"),
     "few rows": ({"targets": "soft"}, {"environments": [0] * 71 + [1] * 4}, "environment 1: .*row"),
     "many": ({"targets": "soft"}, {"environments": np.arange(75) // 5}, "Merge environments"),
 }
@@ -320,8 +400,8 @@ def test_what_does_not_work_is_refused_by_name(case):
     if given.pop("hole", False):
         rows = rows.copy()
         rows[3, 1] = np.nan
-    with pytest.raises(ValueError, match=message):
-        GaussianBNLearner(**settings).fit(rows, **given)
+    with pytest.raises((ValueError, TypeError), match=message):
+        GaussianBNLearner(**settings).fit(given.pop("X", rows), **given)
 
 
 def test_scores_with_environments_are_not_changed():
