@@ -29,11 +29,11 @@ def read_interventions(interventions: Any, sample: Sample, names: list[Any]) -> 
         raise TypeError(
             "interventions are read in memory, and these are of dask. Pass interventions.compute()."
         )
-    n_rows, source = len(sample.rows), "interventions"
+    n_rows = len(sample.rows)
     if hasattr(interventions, "columns"):
         return _of_frame(interventions, sample, names)
     if hasattr(interventions, "to_pylist"):  # pyarrow
-        interventions, source = interventions.to_pylist(), "interventions.to_pylist()"
+        interventions = interventions.to_pylist()
     if is_series(interventions):
         interventions = in_order_of_rows(interventions, sample.labels, n_rows, "interventions")
     if not isinstance(interventions, Iterable) or isinstance(interventions, _NO_ROWS):
@@ -44,7 +44,7 @@ def read_interventions(interventions: Any, sample: Sample, names: list[Any]) -> 
     values = [x.tolist() if isinstance(x, np.ndarray) else x for x in interventions]
     values = [x.to_list() if hasattr(x, "to_list") else x for x in values]
     _require_all_rows(len(values), n_rows)
-    _reject_numbers(values, source, is_series(interventions))
+    _reject_numbers(values)
     rows = [value for value in values if isinstance(value, list | tuple) and value]
     is_truth = all(isinstance(each, bool | np.bool_) for row in rows for each in row)
     if len(rows) < n_rows or not is_truth:
@@ -66,17 +66,15 @@ _EXPECTED = (
 _NO_ROWS = str, bytes, Mapping, Set, Iterator
 
 
-def _reject_numbers(values: list[Any], source: str, has_labels: bool = False) -> None:
+def _reject_numbers(values: list[Any]) -> None:
     """Raise if there is a number in each row: 0 may be a column, or say that nothing was set."""
     are_numbers = all(isinstance(k, Real) and not isinstance(k, bool) for k in values)
     if not are_numbers or all(map(is_missing, values)):
         return
-    from_0, from_1 = "(int(k),) if k >= 0 else None", "(int(k) - 1,) if k > 0 else None"
-    call = "{}.map(lambda k: {})" if has_labels else "[{1} for k in {0}]"
     raise ValueError(
         "interventions hold one number for each row, which may be a column's number from 0, or "
-        f"from 1 with 0 where nothing was set, as in bnlearn. Pass {call.format(source, from_0)} "
-        f"if they count from 0, and {call.format(source, from_1)} if they count from 1."
+        "from 1 with 0 where nothing was set, as in bnlearn. Give a tuple of columns for each row, "
+        "such as (2,) for the third, or None where nothing was set."
     )
 
 
@@ -115,7 +113,7 @@ def _of_matrix(values: Any, n_rows: int, m: int) -> Booleans:
     if values.ndim != 2:
         raise TypeError(f"{_EXPECTED}; got an array of shape {values.shape}.")
     if values.shape[1] == 1 < m:
-        _reject_numbers(values[:, 0].tolist(), "interventions[:, 0]")
+        _reject_numbers(values[:, 0].tolist())
     if values.dtype.kind != "b":
         raise TypeError(
             f"{_EXPECTED}; got an array of {values.dtype}. If its numbers say whether a column was "
