@@ -125,10 +125,8 @@ def with_environments(
 ) -> BaseScores:
     """Return the scores of rows from environments, if an estimator's `targets` are to be found.
 
-    Raises
-    ------
-    ValueError, TypeError
-        If only one of `targets` and the environments is given, or they do not suit the scores.
+    Raises ValueError or TypeError if only one of `targets` and the environments is given, or they
+    do not suit the scores.
     """
     kind = estimator.targets
     if kind is None and environments is None:
