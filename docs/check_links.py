@@ -32,6 +32,8 @@ ROOT = Path(__file__).parents[1]
 
 # What readers type into the search box, and a page that it must find.
 SEARCHES = {
+    "batch effects": "guide/environments",
+    "invariance": "guide/environments",
     "adjustment sets": "guide/networks",
     "anomaly": "guide/networks",
     "arc strength": "guide/coming-from",
@@ -81,6 +83,7 @@ SEARCHES = {
     "transcription factors": "guide/genes",
     "wave": "guide/time",
     "whitelist": "guide/coming-from",
+    "unknown interventions": "guide/environments",
     "windows": "guide/install",
 }
 

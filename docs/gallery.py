@@ -14,6 +14,7 @@ ORDER = (
     "missing_values",
     "intervention",
     "experiment",
+    "environments",
     "macro_series",
     "greedy",
     "all_regressions",

@@ -163,7 +163,12 @@ class Targets(TableRepr, Mapping[Hashable, tuple[Hashable, ...]]):
 
     def _lines(self) -> list[tuple[str, str]]:
         """Return the lines of a learner's summary."""
-        found = [f"{e!r}: {first_few(own)}" for e, own in self.items() if own]
+        n = len(self._nodes) - len(self._networks[0]._exogenous_numbers())
+        found = [
+            f"{e!r}: {'all nodes, which directs no edge' if len(own) == n else first_few(own)}"
+            for e, own in self.items()
+            if own
+        ]
         environments = f"{1 + len(self)}, compared with {self.reference!r}"
         return [
             ("environments", environments),
