@@ -24,6 +24,7 @@ from ._estimators.learner import best_network as best_network
 from ._estimators.learner_cv import GaussianBNLearnerCV as GaussianBNLearnerCV
 from ._estimators.markov_blanket_selector import MarkovBlanketSelector as MarkovBlanketSelector
 from ._estimators.near_optimal_networks import NearOptimalNetworks as NearOptimalNetworks
+from ._estimators.non_gaussian import NonGaussianBNLearner as NonGaussianBNLearner
 from ._estimators.posterior import GaussianBNPosterior as GaussianBNPosterior
 from ._estimators.transformer import GaussianBNImputer as GaussianBNImputer
 from ._estimators.transformer import LocalScoreTransformer as LocalScoreTransformer

@@ -43,6 +43,7 @@ _MODULES = (
     "skbn._orders.list_kernels",
     "skbn._exact.sink_kernels",
     "skbn._missing.em_kernels",
+    "skbn._non_gaussian.walk_kernels",
     "skbn._regressions.small_walk",
     "skbn._posterior.effect_kernels",
     "skbn._chains.candidate_kernels",

@@ -32,6 +32,7 @@ __all__ = [
     "SampleWeightWarning",
     "SamplingWarning",
     "SkewedResidualsWarning",
+    "UncertainDirectionsWarning",
 ]
 
 
@@ -127,6 +128,20 @@ class SkewedResidualsWarning(DataWarning):
     the learner. If it is not skewed, a parent's effect is probably not linear, or a few rows are
     outliers. `ResidualsDisplay` may show which; also plot the column's
     `GaussianBayesianNetwork.residuals` against each parent.
+    """
+
+
+class UncertainDirectionsWarning(DataWarning):
+    """Most edges that `NonGaussianBNLearner` found score nearly as high the other way round.
+
+    Their noise is close to Gaussian, or the rows are too few. Fit a `GaussianBNLearner`, whose
+    equivalence class has the directions that need no assumption on the noise.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import skbn
+    >>> warnings.filterwarnings("ignore", category=skbn.exceptions.UncertainDirectionsWarning)
     """
 
 

@@ -18,6 +18,7 @@ ROOMS = [
         "_scores",
         "_networks",
         "_solver",
+        "_non_gaussian",
         "_posterior",
         "_estimators",
         "_interchange",

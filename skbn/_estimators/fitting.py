@@ -437,7 +437,7 @@ def keep_solution(
         _searched_=problem.without_rows(),
         _is_finished_=solution.is_finished,
         _is_full_=solution.is_full,
-        _search_=learner.search,
+        _search_=vars(learner).get("search", "exact"),
     )
 
 
@@ -503,7 +503,7 @@ def warn_about_proof(learner: BaseEstimator, n_unproven: int = 0) -> None:
 
     `n_unproven`: how many searches of folds did not prove theirs
     """
-    if learner.search == "order":
+    if learner._search_ == "order":
         _warn_about_starts(learner)
         return
     if n_unproven:

@@ -287,31 +287,8 @@ class OneNetworkEstimator(NetworkEstimator):
         return self.network_._model().mean_log_density(own, of_columns)
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
-class NetworkLearner(SearchParameters, OneNetworkEstimator):
-    """A learner that searches, exactly or not. It has these parameters besides the others."""
-
-    _allowed_values: ClassVar[dict[str, Any]] = {
-        **OneNetworkEstimator._allowed_values,
-        "missing": [estimator.StrOptions({"error", "em"})],
-        "n_candidates": [estimator.Interval(Integral, 1, None, closed="left")],
-        "search": [estimator.StrOptions({"exact", "order"})],
-        "tol": [estimator.Interval(Real, 0, None, closed="neither")],
-    }
-    n_candidates: int = 30
-    search: str = "exact"
-    tol: float = 1e-6
-    network_score_: float = field(init=False)
-    is_optimal_: bool = field(init=False)
-    score_bound_: float = field(init=False)
-    optimality_gap_: float = field(init=False)
-    n_iter_: int = field(init=False)
-    n_nodes_: int = field(init=False)
-    start_scores_: Floats | None = field(init=False)
-    criterion_: Criterion | None = field(init=False)
-    _searched_: Problem = field(init=False)
-    _search_: str = field(init=False)
-    _listed_: tuple[list[Listed], Expectation] = field(init=False)
+class SearchingEstimator(OneNetworkEstimator):
+    """An estimator of the network with the highest score, with what it knows of others."""
 
     def _shown_note(self) -> str:
         if vars(self).get("is_optimal_", True):
@@ -458,6 +435,11 @@ SRMR 0.038
         )
         return NearOptimalNetworks._of_problem(found, problem, equivalence_classes)
 
+    def _summary_lines(self) -> list[tuple[str, str]]:
+        """Return what `summary` says of the network before its regressions."""
+        fit = _fit(self.network_)
+        return [] if fit is None else [("fit", fit)]
+
     def _of_those_compared(
         self, n: int | None, within: float | None, equivalence_classes: bool
     ) -> NearOptimalNetworks:
@@ -477,6 +459,33 @@ SRMR 0.038
         lowest = -math.inf if within is None else listed[0].score - within
         kept = [each for each in listed if each.score >= lowest]
         return NearOptimalNetworks._of_listed(kept[:n], expectation)
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class NetworkLearner(SearchParameters, SearchingEstimator):
+    """A learner that searches, exactly or not. It has these parameters besides the others."""
+
+    _allowed_values: ClassVar[dict[str, Any]] = {
+        **OneNetworkEstimator._allowed_values,
+        "missing": [estimator.StrOptions({"error", "em"})],
+        "n_candidates": [estimator.Interval(Integral, 1, None, closed="left")],
+        "search": [estimator.StrOptions({"exact", "order"})],
+        "tol": [estimator.Interval(Real, 0, None, closed="neither")],
+    }
+    n_candidates: int = 30
+    search: str = "exact"
+    tol: float = 1e-6
+    network_score_: float = field(init=False)
+    is_optimal_: bool = field(init=False)
+    score_bound_: float = field(init=False)
+    optimality_gap_: float = field(init=False)
+    n_iter_: int = field(init=False)
+    n_nodes_: int = field(init=False)
+    start_scores_: Floats | None = field(init=False)
+    criterion_: Criterion | None = field(init=False)
+    _searched_: Problem = field(init=False)
+    _search_: str = field(init=False)
+    _listed_: tuple[list[Listed], Expectation] = field(init=False)
 
 
 def learner_summary(learner: Any, max_rows: int | None) -> str:
@@ -501,8 +510,7 @@ def learner_summary(learner: Any, max_rows: int | None) -> str:
         ("proof", _proof(learner)),
         ("network", caption.partition(" of ")[2]),
     ]
-    if fit := _fit(learner.network_):
-        lines.append(("fit", fit))
+    lines += learner._summary_lines()
     title = type(learner).__name__
     return f"{title}\n{text_table(lines[1:], 'll', lines[0])}\n\n{regressions}".rstrip()
 

@@ -164,7 +164,7 @@ def edge_columns(
         columns["score_loss"] = [float(losses[pair]) for pair in pairs]
     # Truth values also without any edge, so that they can select rows.
     columns["reversible"] = np.array([not compelled[c] >> p & 1 for p, c in pairs], dtype=bool)
-    for name in CONFIDENCES:
+    for name in (*CONFIDENCES, "reversal_loss"):
         values = [dag.edges[edge].get(name) for edge in edges]
         if any(value is not None for value in values):
             columns[name] = [

@@ -79,7 +79,11 @@ _told_of_folds: set[tuple[type[exceptions.DataWarning], tuple[Hashable, ...]]] =
 
 
 def warn_about_data(
-    model: LinearGaussianModel, scorer: FamilyScorer, observed: Sample | None = None
+    model: LinearGaussianModel,
+    scorer: FamilyScorer,
+    observed: Sample | None = None,
+    *,
+    is_gaussian: bool = True,
 ) -> None:
     """Warn if rows contradict the model of the network found in them, once for each reason.
 
@@ -87,6 +91,7 @@ def warn_about_data(
         warnings. Columns of nodes that have several are skipped: they are not meant to be Gaussian.
     `observed`: the model's columns with holes, instead of the scorer's rows. A residual is known
         where the column and its parents are observed.
+    `is_gaussian`: whether noise is meant to be Gaussian, and not skewed.
     """
     sample = scorer.sample if observed is None else observed
     if not sample.has_rows:
@@ -114,7 +119,7 @@ def warn_about_data(
     }
     if children:
         _warn(model, exceptions.DiscreteChildWarning, _about_discrete(model, children, n_levels))
-    if n_samples < _FEWEST_ROWS or has_codes:  # which make residuals skewed
+    if not is_gaussian or n_samples < _FEWEST_ROWS or has_codes:  # which make residuals skewed
         return
     skewness = _residual_skewness(model, rows, weight)
     if sample.is_set is not None:  # residuals of values that were set say nothing

@@ -29,6 +29,7 @@ PAIR = {"ab": ["a", "b"], "c": ["c"], "d": ["d"]}
 # Each with a function late in its fit, by whose failure much is done already.
 ESTIMATORS = {
     "learner": (skbn.GaussianBNLearner, {}, "_estimators.fitting.warn_about_data"),
+    "non-Gaussian": (skbn.NonGaussianBNLearner, {}, "_estimators.non_gaussian.warn_about_data"),
     "EM": (skbn.GaussianBNLearner, {"missing": "em"}, "_estimators.fitting.warn_about_data"),
     "order": (
         skbn.GaussianBNLearner,
@@ -106,7 +107,18 @@ def numbers(estimator):
 
 
 @pytest.mark.parametrize(
-    "name", ["learner", "EM", "order", "posterior", "scores", "first chunk", "imputer", "network"]
+    "name",
+    [
+        "learner",
+        "non-Gaussian",
+        "EM",
+        "order",
+        "posterior",
+        "scores",
+        "first chunk",
+        "imputer",
+        "network",
+    ],
 )
 def test_weights_are_repeated_rows(name):
     table, weight = table_of(name), np.random.default_rng(0).integers(0, 4, 60)
@@ -127,7 +139,9 @@ def test_frames_are_arrays_with_names(name):
 
 
 @needs_callbacks
-@pytest.mark.parametrize("name", ["learner", "order", "CV", "posterior", "sampling", "bootstrap"])
+@pytest.mark.parametrize(
+    "name", ["learner", "non-Gaussian", "order", "CV", "posterior", "sampling", "bootstrap"]
+)
 def test_progress_is_told_in_a_hundred_steps(name):
     recorder, estimator = Recorder(), made(name, TABLE)
     fit(name, estimator.set_callbacks(recorder), TABLE)
@@ -140,6 +154,7 @@ def test_progress_is_told_in_a_hundred_steps(name):
     ("name", "line"),
     [
         ("learner", "4 columns"),
+        ("non-Gaussian", "4 columns"),
         ("EM", "list 1 of \\d+ rows: 30 candidates more, best observed score -"),
         ("order", ".*4 columns"),
         ("CV", "2 folds, 1 at a time"),
@@ -210,6 +225,7 @@ CONFIGURATIONS = [
     skbn.BootstrapBNLearner(n_resamples=3, random_state=0),
     skbn.GaussianBNImputer(),
     skbn.MarkovBlanketSelector(),
+    skbn.NonGaussianBNLearner(),
 ]
 SLOW_CONFIGURATIONS = [
     skbn.LocalScoreTransformer("aic", penalty=2.0, n_jobs=2),

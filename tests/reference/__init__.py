@@ -3,6 +3,7 @@
 from reference.branch_and_cut import *
 from reference.categories import *
 from reference.networks import *
+from reference.non_gaussian import *
 from reference.orders import *
 from reference.pictures import *
 from reference.posterior import *

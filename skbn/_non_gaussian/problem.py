@@ -1,0 +1,115 @@
+"""NonGaussianProblem: the search for the best network by the density of residuals."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+
+import numpy as np
+
+from skbn._core.arrays import Floats
+from skbn._core.resources import Progress, Resources
+from skbn._core.subsets import members_of
+from skbn._networks.network import GaussianBayesianNetwork
+from skbn._non_gaussian.residual_scores import ResidualScores, WalkedFamilies
+from skbn._solver.constraints import Constraints
+from skbn._solver.listed_problem import ListedProblem
+from skbn._solver.problem import Shape, Solution, TableProblem
+from skbn._solver.solve import problem_of, solve
+
+# In larger groups of columns a search for each edge would take minutes.
+_MOST_COLUMNS = 20
+
+
+class NonGaussianProblem(ListedProblem):
+    """The scores of all families that constraints allow, by the density of residuals.
+
+    Parameters
+    ----------
+    scores : ResidualScores
+    constraints : Constraints
+        Those of the scores, or some that allow fewer networks.
+    """
+
+    scores: ResidualScores
+    may_be_likelihoods = False
+
+    def __init__(self, scores: ResidualScores, constraints: Constraints) -> None:
+        super().__init__(scores, constraints)
+        # Parameters are least-squares estimates, as with Gaussian noise.
+        self._gaussian = TableProblem(scores.gaussian, constraints)
+        self.scorer = self._gaussian.scorer
+        self.families = WalkedFamilies(
+            len(scores.columns), scores.n_families, scores.largest_n_parents
+        )
+        self.families.work = scores.work
+
+    def read(self) -> Shape:
+        self.scorer.read()
+        return super().read()
+
+    def prepare(self, progress: Progress) -> None:
+        self.scores.walk(progress)
+
+    @property
+    def scope(self) -> str:
+        return self._gaussian.scope
+
+    def irreversible(self, parents: list[int]) -> list[int]:
+        return [*parents]  # the noise directs every edge
+
+    def certified(
+        self, parents: list[int], searched: float, gap: float, is_settled: bool = True
+    ) -> Solution:
+        solution = super().certified(parents, searched, gap, is_settled)
+        return replace(
+            solution,
+            criterion=self.scores.criterion,
+            model=replace(self._gaussian.model(parents), fixed=[*parents]),
+            nodes=self.scorer.nodes,
+            statistics=self.scorer.group_statistics,
+        )
+
+    def network(self, parents: list[int], is_observed: bool = True) -> GaussianBayesianNetwork:
+        model = replace(self._gaussian.model(parents), fixed=[*parents])
+        kept = None, self.scorer.group_statistics if is_observed else None
+        return GaussianBayesianNetwork._from_model(model, self.scorer.nodes, *kept)
+
+
+problem_of.register(ResidualScores, NonGaussianProblem)
+
+
+def reversal_losses(
+    problem: NonGaussianProblem, solution: Solution, resources: Resources
+) -> Floats:
+    """Return how much lower the best network scores that has an edge reversed, for each edge.
+
+    Returns
+    -------
+    losses : ndarray of shape (m, m), in nats
+        At [i, j] for the edge i -> j; NaN without an edge or if the constraints leave more than 20
+        columns unordered, and infinite if they allow no network with j -> i.
+    """
+    m, constraints = len(solution.parents), problem.constraints
+    losses = np.full((m, m), np.nan)
+    if max(len(group.columns) for group in constraints.groups) > _MOST_COLUMNS:
+        return losses
+    silent = replace(resources, announce=None, progress=Progress())
+    for child, mask in enumerate(solution.parents):
+        for parent in members_of(mask):
+            losses[parent, child] = np.inf
+            if not constraints.allowed[parent] >> child & 1:
+                continue
+            other = ListedProblem(problem.scores, _with_edge(constraints, child, parent))
+            with suppress(ValueError):  # no network has it
+                (best,) = solve(other, silent)
+                losses[parent, child] = max(0.0, solution.score - best.score)
+    return losses
+
+
+def _with_edge(constraints: Constraints, parent: int, child: int) -> Constraints:
+    """Return constraints under which an edge is required, too."""
+    allowed, required = [*constraints.allowed], [*constraints.required]
+    allowed[parent] &= ~(1 << child)
+    required[child] |= 1 << parent
+    return constraints._replace(allowed=allowed, required=required)

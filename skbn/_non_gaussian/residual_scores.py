@@ -1,0 +1,291 @@
+"""ResidualScores: the local scores of all families by the density of the child's residuals."""
+
+import math
+from collections.abc import Iterable, Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.polynomial.legendre import legvander
+
+from skbn._core.arrays import BYTES, Floats, Integers
+from skbn._core.columns import family_numbers
+from skbn._core.compile import compile_kernels
+from skbn._core.resources import Progress, Threads, duration, require_memory
+from skbn._core.subsets import SmallSubsets, members_of
+from skbn._core.text import readable_value
+from skbn._data.sample import Sample
+from skbn._non_gaussian.walk_kernels import N_ASIDE, STEP, walk_families
+from skbn._scores.base import ScoresSummary
+from skbn._scores.criteria import Criterion, InformationCriterion
+from skbn._scores.families import (
+    GivenFamilies,
+    Limits,
+    ScoredParentSets,
+    list_families,
+)
+from skbn._scores.local_scores import LocalScores
+from skbn._scores.parent_set_scores import ParentSetScores
+from skbn._solver.constraints import Constraints
+
+# Degree of the polynomials that bend the density; chosen by how well held-out rows are predicted
+# and edges directed (tests/benchmarks/non_gaussian.py).
+DEGREE = 4
+# A child's families are cut into tasks by which of these first candidates they have.
+_FIRST_CANDIDATES = 6
+# About how long a family takes in one thread: so many seconds, and so many more for each row.
+_SECONDS_OF_FAMILY, _SECONDS_OF_ROW = 2e-5, 1.2e-8
+# In units of one local score of a dense search, of which a thread makes so many in a second.
+_WORK_A_SECOND = 5e8
+# Longer walks must be asked for.
+_LONGEST = 600.0
+
+
+class WalkedFamilies(GivenFamilies):
+    """Families that a walk scores: as many as the constraints allow."""
+
+    kernels = (walk_families, list_families)
+
+
+class ResidualScores(ParentSetScores):
+    """The local scores of families by the density of the child's residuals.
+
+    `NonGaussianBNLearner` makes them. That of a family is the largest log-likelihood of the
+    child's least-squares residuals under a density that adapts to them, less the criterion's cost
+    of the parents. Families that the constraints rule out have no score.
+
+    Attributes
+    ----------
+    criterion : InformationCriterion
+    penalty : float
+    feature_names_in_ : ndarray of shape (m,) of str
+        Only if the columns have strings for names.
+
+    See Also
+    --------
+    ParentSetScores : The local scores of families in a list.
+    """
+
+    def __init__(
+        self,
+        gaussian: LocalScores,
+        constraints: Constraints,
+        n_jobs: int | None,
+        time_limit: float | None,
+    ) -> None:
+        self._gaussian = gaussian
+        self._columns: list[str | int] = gaussian.columns  # type: ignore[assignment]
+        self._n_jobs = n_jobs
+        if hasattr(gaussian, "feature_names_in_"):
+            self.feature_names_in_ = gaussian.feature_names_in_
+        self._limits, self._numbered = [], []
+        for x, (allowed, required) in enumerate(
+            zip(constraints.allowed, constraints.required, strict=True)
+        ):
+            limits = Limits(x, members_of(required), members_of(allowed & ~required))
+            self._limits.append(limits)
+            room = max(0, constraints.max_parents - len(limits.required))
+            self._numbered.append(SmallSubsets(len(limits.candidates), room))
+        self._modelled = constraints.modelled
+        seconds = self.n_families * (_SECONDS_OF_FAMILY + _SECONDS_OF_ROW * len(self.sample.rows))
+        self.work = int(seconds * _WORK_A_SECOND)
+        self._check_size(seconds / Threads(n_jobs).n_threads, time_limit)
+        self._listed_families: list[ScoredParentSets] | None = None
+
+    @property
+    def gaussian(self) -> LocalScores:
+        """The Gaussian scores of the same rows."""
+        return self._gaussian
+
+    @property
+    def criterion(self) -> Criterion:
+        """The criterion whose cost of parents is subtracted."""
+        return self._gaussian.criterion
+
+    @property
+    def penalty(self) -> float:
+        """What multiplies this cost."""
+        return self._gaussian.penalty
+
+    @property
+    def sample(self) -> Sample:
+        """The rows and their weights."""
+        return self._gaussian.sample
+
+    @property
+    def n_families(self) -> int:
+        """Number of families."""
+        return sum(self._numbered[x].n_sets for x in self._modelled)
+
+    @property
+    def largest_n_parents(self) -> int:
+        """The largest number of parents of a family."""
+        return max(
+            len(limits.required) + sets.most
+            for limits, sets in zip(self._limits, self._numbered, strict=True)
+        )
+
+    def _check_size(self, seconds: float, time_limit: float | None) -> None:
+        """Raise if the walk takes longer, or its scores more memory, than they may."""
+        m, longest = len(self._columns), _LONGEST if time_limit is None else time_limit
+        if seconds > longest:
+            raise ValueError(
+                f"The {self.n_families:,} families of {m} columns with {len(self.sample.rows):,} "
+                f"rows take about {duration(seconds)} to score, and time_limit allows "
+                f"{duration(longest)}. Set time_limit to {math.ceil(2 * seconds)} seconds, set "
+                "max_parents to a small number such as 3, give tiers of few columns, or leave out "
+                "columns."
+            )
+        width = self.largest_n_parents
+        n_bytes = self.n_families * (2 * width + BYTES)
+        require_memory(n_bytes, f"The list of {self.n_families:,} families")
+
+    # The walk
+
+    @property
+    def _families(self) -> list[ScoredParentSets]:  # type: ignore[override]
+        if self._listed_families is None:
+            self.walk(Progress())
+        assert self._listed_families is not None
+        return self._listed_families
+
+    def walk(self, progress: Progress) -> None:
+        """Score all families, and advance the progress by `work`."""
+        if self._listed_families is not None:
+            progress.advance(self.work)
+            return
+        compile_kernels(WalkedFamilies.kernels)
+        rows, weight = self._unit_rows
+        costs, unit = self._costs, weight.sum() * np.log(self._scale)
+        scores = [np.empty(sets.n_sets) for sets in self._numbered]
+        tasks = [
+            (x, base, weight, np.array(first, dtype=np.int64), begin, scores[x])
+            for x in self._modelled
+            for base in [self._base(x, rows, weight)]
+            for begin in [min(len(base) - 1, _FIRST_CANDIDATES)]
+            for size in range(min(begin, self._numbered[x].most) + 1)
+            for first in combinations(range(begin), size)
+        ]
+        with Threads(self._n_jobs) as threads:
+            for _ in threads.map(self._walk_part, tasks):
+                progress.advance(self.work / len(tasks))
+        listed = []
+        for limits, sets, local in zip(self._limits, self._numbered, scores, strict=True):
+            members = np.full((sets.n_sets, len(limits.required) + sets.most), -1, dtype=np.int16)
+            required, candidates = (np.array(each, dtype=np.int64) for each in limits[1:])
+            keep = np.ones(sets.n_sets, dtype=bool)
+            list_families(required, candidates, sets.most, keep, members)
+            if limits.child not in self._modelled:
+                local[:] = 0.0
+            else:
+                local -= costs[(members >= 0).sum(axis=1)] + unit[limits.child]
+            listed.append((members, local))
+        self._listed_families = listed
+
+    def _walk_part(
+        self, x: int, base: Floats, weight: Floats, first: Integers, begin: int, scores: Floats
+    ) -> None:
+        """Score the families of a column that have these of its first candidates."""
+        sets = self._numbered[x]
+        numbers = sets.binomials, sets.starts
+        walk_families(base, weight, first, begin, sets.most, *numbers, *_STATISTICS, scores)
+
+    @property
+    def _unit_rows(self) -> tuple[Floats, Floats]:
+        """The centred columns, of variance 1 and as rows, and the weights of the table's rows."""
+        rows, weight = self.sample.rows, self.sample.weight
+        weight = np.ones(len(rows)) if weight is None else weight
+        rows, weight = rows[weight > 0], np.ascontiguousarray(weight[weight > 0])
+        centred = (rows - self._gaussian.scorer.statistics.mean) / self._scale
+        centred -= np.average(centred, axis=0, weights=weight)
+        return np.ascontiguousarray(centred.T), weight
+
+    @property
+    def _scale(self) -> Floats:
+        """The columns' standard deviations."""
+        statistics = self._gaussian.scorer.statistics
+        return statistics.scale / math.sqrt(statistics.n_samples)
+
+    def _base(self, x: int, rows: Floats, weight: Floats) -> Floats:
+        """Return the residuals of a column and its candidates given its required parents."""
+        _, required, candidates = self._limits[x]
+        own = rows[[x, *candidates]]
+        return residuals(own, rows[required], weight) if required else own
+
+    @property
+    def _costs(self) -> Floats:
+        """What the criterion subtracts for each number of parents, shape (m,)."""
+        n, m = self._gaussian.scorer.statistics.n_samples, len(self._columns)
+        criterion = self._gaussian.scorer.criterion
+        assert isinstance(criterion, InformationCriterion)
+        free, costly = (criterion.tables(n, m, penalty)[0] for penalty in (0.0, self.penalty))
+        return np.asarray(free - costly)
+
+    # Single families
+
+    def local_score(self, child: str | int, parents: Iterable[str | int] = ()) -> float:
+        x, others = family_numbers(self.columns, child, parents)
+        _, required, candidates = self._limits[x]
+        free = [p for p in others if p not in required]
+        fits = len(free) == len(others) - len(required) <= self._numbered[x].most
+        if not fits or not {*free} <= {*candidates}:
+            return -np.inf
+        position = [candidates.index(p) for p in free]
+        return float(self._families[x][1][self._numbered[x].index(position)])
+
+    local_score.__doc__ = ParentSetScores.local_score.__doc__
+
+    def _network_terms(self, parents: Sequence[int]) -> Floats:
+        """Return the terms of each column's local score, by regressions of their own."""
+        (rows, weight), scores = self._unit_rows, np.zeros(len(parents))
+        costs, unit = self._costs, weight.sum() * np.log(self._scale)
+        for x in self._modelled:
+            others = members_of(parents[x])
+            left = residuals(rows[[x]], rows[others], weight)
+            score, sets = np.empty(1), SmallSubsets(0, 0)
+            none = np.zeros(0, dtype=np.int64)
+            numbers = sets.binomials, sets.starts
+            walk_families(left, weight, none, 0, 0, *numbers, *_STATISTICS, score)
+            scores[x] = score[0] - unit[x] - costs[len(others)]
+        return np.array([scores - self._score_offsets, self._score_offsets])
+
+    def _summary(self) -> ScoresSummary:
+        settings = {"criterion": str(self.criterion), "penalty": f"{self.penalty:g}"}
+        n_bytes = self.n_families * (2 * self.largest_n_parents + BYTES)
+        kind, n_rows = type(self).__name__, len(self.sample.rows)
+        return ScoresSummary(kind, self.n_families, n_rows, self._columns, settings, n_bytes)
+
+
+def residuals(columns: Floats, others: Floats, weight: Floats) -> Floats:
+    """Return the residuals of columns on others by least squares; both are arrays of rows."""
+    root = np.sqrt(weight)
+    solution = np.linalg.lstsq((others * root).T, (columns * root).T)[0]
+    return np.ascontiguousarray(columns - solution.T @ others)
+
+
+def require_likelihood(criterion: Criterion) -> None:
+    """Raise unless a criterion only says what parents cost."""
+    if not isinstance(criterion, InformationCriterion) or criterion.unbiased_variance:
+        raise ValueError(
+            f"criterion={readable_value(criterion)} scores Gaussian noise, and here the density of "
+            'the noise is estimated. Use "bic", "ebic", "aic", "loglik" or an InformationCriterion '
+            "without unbiased variances, whose cost of parents is subtracted."
+        )
+
+
+def statistics_of_density(degree: int) -> tuple[Floats, Floats]:
+    """Return what bends the density at the nodes, and the logistic density's shares of them.
+
+    Returns
+    -------
+    statistics : ndarray of shape (n_nodes, degree + 1)
+        The Legendre polynomials of the hyperbolic tangent, and the square.
+    shares : ndarray of shape (n_nodes,)
+    """
+    x = STEP * np.arange(-N_ASIDE, N_ASIDE + 1)
+    polynomials = legvander(np.tanh(x), degree)[:, 1:]
+    shares = np.cosh(x) ** -2.0
+    return np.ascontiguousarray(np.column_stack([polynomials, x**2])), shares / shares.sum()
+
+
+_STATISTICS: tuple[Any, ...] = statistics_of_density(DEGREE)

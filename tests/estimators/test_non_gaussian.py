@@ -1,0 +1,143 @@
+"""NonGaussianBNLearner, against enumeration, and what it refuses."""
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+import reference
+from enumerated_networks import parents_of, ranking
+from numpy.testing import assert_allclose
+
+from skbn import (
+    BGe,
+    BootstrapBNLearner,
+    GaussianBNPosterior,
+    LocalScoreTransformer,
+    NonGaussianBNLearner,
+    from_covariance,
+)
+from skbn.exceptions import UncertainDirectionsWarning
+
+pytestmark = pytest.mark.filterwarnings("ignore::skbn.exceptions.DataWarning")
+
+
+def chain(n=200, seed=0):
+    """Rows of 3 -> 1 -> 0 <- 2 with exponential noise."""
+    rng = np.random.default_rng(seed)
+    rows = rng.exponential(size=(n, 4))
+    rows[:, 1] += 0.8 * rows[:, 3]
+    rows[:, 0] += 0.7 * rows[:, 1] - 0.9 * rows[:, 2]
+    return rows
+
+
+def test_the_network_is_the_best_of_all():
+    rows = chain(50)
+    expected = ranking(reference.all_non_gaussian_scores(rows, np.log(50) / 2), 4)
+    learner = NonGaussianBNLearner("bic").fit(rows)
+    assert parents_of(learner.network_) == expected[0][1]
+    near = learner.near_optimal(10**6)
+    assert near.is_complete
+    assert len(near) == len(expected) == 543
+    scores = near.scores + 4 * np.log(50)  # intercepts and variances
+    assert_allclose(scores, [score for score, _ in expected], atol=2e-5)
+    losses = learner.reversal_losses_
+    for parent, child in learner.dag_.edges:
+        other = max(score for score, parents in expected if child in parents[parent])
+        assert_allclose(losses[parent, child], expected[0][0] - other, atol=1e-5)
+    assert np.isfinite(losses).sum() == learner.dag_.number_of_edges()
+
+
+def test_the_directions_are_found():
+    learner = NonGaussianBNLearner().fit(chain())
+    assert {*learner.dag_.edges} == {(3, 1), (1, 0), (2, 0)}
+    weights = nx.to_numpy_array(learner.predict(), nodelist=range(4))
+    assert_allclose(weights[[3, 1, 2], [1, 0, 0]], [0.8, 0.7, -0.9], atol=0.15)
+    assert all(data["fixed"] for _, _, data in learner.dag_.edges(data=True))
+    assert {*learner.network_.cpdag().edges} == {*learner.dag_.edges}
+    table = learner.network_.to_frame()
+    assert (table["reversal_loss"] > 3).all()
+    assert not table["reversible"].any()
+    assert "reversal   loses at least" in learner.summary()
+    assert learner.is_optimal_
+
+
+def test_names_and_scales_do_not_matter():
+    rows = chain()
+    plain = NonGaussianBNLearner().fit(rows)
+    order = [2, 0, 3, 1]
+    frame = pd.DataFrame(rows * [1e-6, 1.0, 1e9, 3.0], columns=[*"abcd"]).iloc[:, order]
+    named = NonGaussianBNLearner().fit(frame)
+    assert {*named.dag_.edges} == {("abcd"[i], "abcd"[j]) for i, j in plain.dag_.edges}
+    assert_allclose(named.reversal_losses_, plain.reversal_losses_[np.ix_(order, order)], atol=1e-6)
+
+
+def test_what_is_known_beforehand_is_kept():
+    rows = chain()
+    required = NonGaussianBNLearner(required_edges=[(0, 1)]).fit(rows)
+    assert required.dag_.has_edge(0, 1)
+    assert np.isinf(required.reversal_losses_[0, 1])
+    tiers = NonGaussianBNLearner(tiers=[[0], [1, 2, 3]]).fit(rows)
+    assert not any(child == 0 for _, child in tiers.dag_.edges)
+    forbidden = NonGaussianBNLearner(forbidden_edges=[(3, ...)]).fit(rows)
+    assert not any(parent == 3 for parent, _ in forbidden.dag_.edges)
+    alone = NonGaussianBNLearner(forbidden_edges=[(i, ...) for i in range(4)]).fit(rows)
+    assert alone.dag_.number_of_edges() == 0
+    outside = NonGaussianBNLearner(exogenous=[3]).fit(rows)
+    assert {*outside.dag_.edges} == {(3, 1), (1, 0), (2, 0)}
+
+
+def test_gaussian_noise_is_warned_of():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(100, 3))
+    rows[:, 1:] += rows[:, :-1]
+    with pytest.warns(UncertainDirectionsWarning, match="2 of 2 edges .* network_.cpdag"):
+        NonGaussianBNLearner().fit(rows)
+
+
+def test_support_of_edges():
+    bootstrap = BootstrapBNLearner(NonGaussianBNLearner(), n_resamples=10, random_state=0)
+    bootstrap.fit(chain())
+    assert bootstrap.edge_support_[3, 1] > 0.7
+    assert bootstrap.dag_.has_edge(3, 1)
+
+
+def with_a_hole(rows):
+    return np.where(np.arange(rows.size).reshape(rows.shape) == 7, np.nan, rows)
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        (from_covariance(np.eye(3) + 0.5, 100), "shape of the noise. Give the table of its rows"),
+        (LocalScoreTransformer().fit_transform(chain()), "LocalScores, which says nothing"),
+        (with_a_hole(chain()), "missing"),
+        (pd.DataFrame(chain(), columns=[*"abcd"]).assign(group="a"), "group"),
+        (chain(4), "rows"),
+        (chain()[:, [0, 1, 1]], "collinear"),
+        (chain() * [1, 1, 1, 0], "zero variance"),
+    ],
+    ids=["covariances", "scores", "holes", "text", "few rows", "copies", "constant"],
+)
+def test_tables_that_do_not_suit_it_are_refused(X, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        NonGaussianBNLearner().fit(X)
+
+
+@pytest.mark.parametrize("criterion", ["bge", BGe()])
+def test_criteria_of_gaussian_noise_are_refused(criterion):
+    with pytest.raises(ValueError, match=r'density of the noise is estimated. Use "bic"'):
+        NonGaussianBNLearner(criterion).fit(chain())
+
+
+def test_a_walk_that_takes_long_is_refused_with_what_shortens_it():
+    rows = np.random.default_rng(0).exponential(size=(200, 24))
+    with pytest.raises(ValueError, match=r"of 24 columns .* Set time_limit to .* max_parents"):
+        NonGaussianBNLearner().fit(rows)
+    few = NonGaussianBNLearner(max_parents=1, tiers=[range(12), range(12, 24)]).fit(rows)
+    assert few.dag_.number_of_nodes() == 24
+
+
+def test_a_posterior_is_refused():
+    learner = NonGaussianBNLearner().fit(chain())
+    with pytest.raises((TypeError, ValueError)):
+        GaussianBNPosterior().fit(learner.local_scores_)
