@@ -27,7 +27,12 @@ from skbn._data.nodes import Nodes
 from skbn._data.sample import RowSummary, Sample
 from skbn._data.statistics import GroupStatistics
 from skbn._regressions.least_squares import Neighbours
-from skbn._regressions.log_determinants import log_determinants_work, set_functions
+from skbn._regressions.log_determinants import (
+    FEWEST_NODES,
+    SubsetWalk,
+    log_determinants_work,
+    set_functions,
+)
 from skbn._regressions.set_function import SetFunctions, local_score_terms
 from skbn._scores import criteria
 from skbn._scores.families import Limits, SetValues, SmallFamilies
@@ -44,6 +49,10 @@ from skbn._scores.target_kernels import (
 
 # Each further environment doubles the walks through all sets of columns.
 MOST_ENVIRONMENTS = 13
+# All sets of columns are walked through faster than this share of them, the small ones, one by one.
+_FASTER_BITS = 3
+# Up to so many columns, preparing a walk takes longer than the walk.
+_FEW_COLUMNS = 14
 
 
 @dataclass(frozen=True)
@@ -130,12 +139,14 @@ class TargetScorer(GroupedScorer):
         super().__init__([TableGroup(every, whole, whole)], [], sample)
         self._names = names
         self.is_sum = True  # no one regression scores a family
+        self._subset_walks: dict[tuple[int, int, int], tuple[SubsetWalk, bool]] = {}
 
     def with_penalty(self, penalty: float) -> Self:
         other = copy(self)
         other.pooled = [each.with_penalty(penalty) for each in self.pooled]
         other.own = [each.with_penalty(penalty) for each in self.own]
         other._whole, other.penalty, other._sums = other.pooled[0], penalty, {}
+        other._subset_walks = {}
         other.groups = [TableGroup(self.groups[0].nodes, other._whole, other._whole)]
         for name in ("tables", "_shifts", "_tables_of_all"):
             vars(other).pop(name, None)
@@ -180,6 +191,10 @@ class TargetScorer(GroupedScorer):
     def _regressed(self) -> list[_PartScorer]:
         """The scorers whose families have parents."""
         return self.pooled if self.environments.is_hard else [*self.pooled, *self.own]
+
+    @cached_property
+    def _are_checked(self) -> bool:
+        return all(each.statistics.is_checked for each in self._regressed)
 
     def scorers_of(self, child: int) -> list[FamilyScorer]:
         """Return the scorer of all rows, by which parents are ranked."""
@@ -267,7 +282,7 @@ class TargetScorer(GroupedScorer):
 
     def _regression_scores(self, child: int, parents: list[int]) -> Floats:
         """Return the scores of a family by each of the regressed scorers."""
-        if not all(each.statistics.is_checked for each in self._regressed):
+        if not self._are_checked:
             return np.array([sum(each.terms(child, parents)) for each in self._regressed])
         columns, n = [*parents, child], len(parents)
         triangles = np.linalg.qr(self._factors[:, :, columns], mode="r")
@@ -353,8 +368,8 @@ class TargetScorer(GroupedScorer):
             how = BEGIN if mask == 0 else SUM if self.environments.is_sum else MAXIMUM
             with resources.threads(len(columns)) as threads:
                 tasks = [
-                    (*functions, place, self._shifts[mask, x], how, scores[place])
-                    for place, x in enumerate(children)
+                    (*functions, columns.index(x), self._shifts[mask, x], how, own)
+                    for x, own in zip(children, scores, strict=True)
                 ]
                 for _ in threads.map(join_scores, tasks):
                     pass
@@ -392,19 +407,38 @@ class TargetScorer(GroupedScorer):
         They lack what `_shifts` adds.
         """
         compile_kernels(TARGET_KERNELS)
+        k, most = len(columns), max_parents
+        triangles = None
+        if FEWEST_NODES <= k <= _FEW_COLUMNS and self._are_checked:  # one walk serves all
+            triangles = np.linalg.qr(self._factors[:, :, columns], mode="r")
 
-        def functions_of(scorer: FamilyScorer) -> SetFunctions:
+        def functions_of(i: int) -> SetFunctions:
+            scorer = self._regressed[i]
             if not scorer.statistics.is_checked:  # look at each family
-                scorer.small_sets(columns, max_parents, Resources(0, n_jobs=n_jobs))
-            factor, offsets = scorer.factor_of(columns)
-            weights = scorer.weights_of(columns, max_parents)
-            of_family, of_parents = set_functions(factor, weights, n_jobs, None, offsets)
-            return SetFunctions(of_family, of_family if weights.is_one else of_parents)
+                scorer.small_sets(columns, most, Resources(0, n_jobs=n_jobs))
+            if triangles is None:
+                factor, offsets = scorer.factor_of(columns)
+                weights = scorer.weights_of(columns, most)
+                found, is_one = (
+                    set_functions(factor, weights, n_jobs, None, offsets),
+                    weights.is_one,
+                )
+            else:
+                offsets = None if scorer.offsets is None else scorer.offsets[columns]
+                if (i, k, most) not in self._subset_walks:
+                    weights = scorer.weights_of(columns, most)
+                    walk = SubsetWalk(triangles[i], offsets, weights)
+                    self._subset_walks[i, k, most] = walk, weights.is_one
+                walk, is_one = self._subset_walks[i, k, most]
+                walk, found = walk.of_others(triangles[i], offsets), walk.allocate(1 << k)
+                walk.fill(np.arange(walk.n_seeds), found)
+            return SetFunctions(found.of_family, found[0 if is_one else 1])
 
-        of_own = [] if self.environments.is_hard else [functions_of(each) for each in self.own]
+        n = len(self.pooled)
+        of_own = [functions_of(i) for i in range(n, len(self._regressed))]
         are_one = all(each.of_family is each.of_parents for each in of_own)
-        for mask, scorer in enumerate(self.pooled):
-            of_family, of_parents = functions_of(scorer)
+        for mask in range(n):
+            of_family, of_parents = functions_of(mask)
             if of_family is of_parents and not are_one:
                 of_parents = of_parents.copy()
             for own in [of_own[e] for e in members_of(mask)] if of_own else []:
@@ -417,6 +451,15 @@ class TargetScorer(GroupedScorer):
         self, columns: list[int], children: list[int], max_parents: int, resources: Resources
     ) -> list[tuple[SmallFamilies, Floats]]:
         silent = resources.reporting(Progress())
+        families = SmallFamilies(len(columns), max_parents)
+        are_many = families.n_subsets << _FASTER_BITS >= 1 << len(columns)
+        if are_many and self._are_checked:
+            of_all = self.functions_by_child(columns, children, max_parents, silent)
+            masks = np.arange(1 << len(columns))
+            size = np.bitwise_count(masks)
+            order = np.lexsort((masks, size))[: families.n_subsets]
+            resources.progress.advance(families.work)
+            return [(families, own.of_family[order]) for own in of_all[: len(children)]]
         place = [columns.index(child) for child in children]
         every = range(len(columns))
         limits = [Limits(at, [], [x for x in every if x != at]) for at in place]
@@ -437,7 +480,6 @@ class TargetScorer(GroupedScorer):
                     joined.append(total)
                 else:
                     joined[i] = self._joined(np.stack([joined[i], total]))
-        families = SmallFamilies(len(columns), max_parents)
         resources.progress.advance(families.work)
         # The scores as differences: a set without the child has 0.
         number = np.arange(float(families.n_subsets))

@@ -119,7 +119,8 @@ def plan_searches(shape: Shape, resources: Resources, settings: SearchSettings =
         way_out = _NOT_LISTED if shape.families.are_listed and not can_price(shape) else ""
     elif settings.is_exact:
         has_limit = resources.time_limit is not None and not shape.families.are_listed
-        way_out = (_NOT_PRICED if has_limit and not can_price(shape) else "") + _NOT_EXACT
+        by_regressions = shape.tables is not None and not can_price(shape)
+        way_out = (_NOT_PRICED if has_limit and by_regressions else "") + _NOT_EXACT
     raise ValueError(f"{largest}. {remedies[:1].upper()}{remedies[1:]}.{way_out}")
 
 
@@ -210,6 +211,7 @@ def _remedies(
         remedies.append(_PRICED_LIST if settings.lists_networks else _PRICING)
     if not settings.lists_networks:
         may_use_folder = resources.scratch is None and not families.are_listed and len(groups) == 1
+        may_use_folder &= shape.n_row_groups == 1  # others stay in memory
         space = space_of_scratch(m, n_bytes) if may_use_folder else None
         if space:
             size = readable_size(space)
