@@ -18,7 +18,6 @@ _MODULES = (
     "skbn._branch_and_cut.window_kernels",
     "skbn._branch_and_cut.descent_kernels",
     "skbn._branch_and_cut.pricing_kernels",
-    "skbn._branch_and_cut.pricing_checker_kernels",
     "skbn._branch_and_cut.near_kernels",
     "skbn._orders.growth_kernels",
     "skbn._orders.walk_kernels",

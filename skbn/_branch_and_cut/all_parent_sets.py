@@ -12,7 +12,6 @@ from skbn._branch_and_cut.checker_kernels import CHECKER_KERNELS
 from skbn._branch_and_cut.column_generation import ColumnGeneration, Generated, Parents, margin_of
 from skbn._branch_and_cut.descent_kernels import DESCENT_KERNELS
 from skbn._branch_and_cut.pricing_checker import ROUNDING, certified_bound_of_others
-from skbn._branch_and_cut.pricing_checker_kernels import PRICING_CHECKER_KERNELS
 from skbn._branch_and_cut.pricing_kernels import PRICING_KERNELS
 from skbn._branch_and_cut.pricing_problem import Child
 from skbn._core.exact_sums import lower_sum
@@ -23,7 +22,6 @@ KERNELS_OF_ALL_PARENT_SETS = (
     *CHECKER_KERNELS,
     *DESCENT_KERNELS,
     *PRICING_KERNELS,
-    *PRICING_CHECKER_KERNELS,
 )
 
 

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from skbn._branch_and_cut.checker_kernels import EPSILON
 from skbn._branch_and_cut.pricing_problem import ChildCosts, Discounts
 from skbn._core.arrays import F1, F2, I1, I2
 from skbn._core.compile import inner_kernel, tuple_type
@@ -33,6 +34,7 @@ class Chosen(NamedTuple):
     discount: F1  # (k + 1,)
     lost: F2  # (k + 1, k): by how much the discount is less with one more node
     members: I2  # (n_cuts, width): the candidates in each cut, then -1
+    v: F1  # (n,): memory for a column of an inverse
 
 
 FOUND = tuple_type(Found)
@@ -57,6 +59,7 @@ def new_chosen(child: ChildCosts, discounts: Discounts) -> Chosen:
         np.zeros(k + 1),
         np.zeros((k + 1, k)),
         members,
+        np.zeros(n),
     )
 
 
@@ -124,8 +127,12 @@ def regress_on(child, chosen, q, a):
 
 @inner_kernel
 def fill_discount(discounts, chosen, q):
-    """Fill the discount of the first q chosen nodes, and what one more loses of it."""
-    chosen.discount[q] = discount_of(discounts, chosen.members, chosen.entries[q], chosen.lost[q])
+    """Fill the discount of the first q chosen nodes, and what one more loses of it.
+
+    The discount is rounded up, by more than rounding may add to the losses.
+    """
+    total = discount_of(discounts, chosen.members, chosen.entries[q], chosen.lost[q])
+    chosen.discount[q] = (1 + 4 * (discounts.starts.size + 4) * EPSILON) * total
 
 
 @inner_kernel

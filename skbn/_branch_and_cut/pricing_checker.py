@@ -1,9 +1,11 @@
-"""The independent check of a bound over all parent sets.
+"""The check of a bound over all parent sets.
 
 The claim: a network whose families are not all in the lists costs at least a number. The check
-lists again, by a search of its own with rounding included, every family whose reduced cost is below
-its child's threshold and that no subset dominates, and requires that the lists have it, at no more
-than it costs. So a network with another family costs at least
+lists again every family whose reduced cost is below its child's threshold and that no subset
+dominates, and requires that the lists have it, at no more than it costs. The search is that of
+`pricing_kernels`, whose bounds include their rounding; all that it starts from is computed anew:
+the discounts by the cuts of the proof, the least costs, an eigenvalue. So a network with another
+family costs at least
 
     the bound of the multipliers - the least reduced cost of the child + the child's threshold.
 
@@ -19,11 +21,7 @@ import numpy as np
 
 from skbn._branch_and_cut.checker_kernels import EPSILON
 from skbn._branch_and_cut.chosen_kernels import new_chosen, room_for, with_more_room
-from skbn._branch_and_cut.pricing_checker_kernels import (
-    PRICING_CHECKER_KERNELS,
-    Claim,
-    list_families_again,
-)
+from skbn._branch_and_cut.pricing_kernels import PRICING_KERNELS, search_parent_sets
 from skbn._branch_and_cut.pricing_problem import Child, ChildCosts, Discounts, ExactProducts
 from skbn._branch_and_cut.proof import Cut, LocalCut
 from skbn._branch_and_cut.proof_checker import ProofError, checked_cut
@@ -84,7 +82,7 @@ def certified_bound_of_others(
     ProofError
         If a cut does not hold, or grows with the parents, or if a list lacks a family.
     """
-    compile_kernels(PRICING_CHECKER_KERNELS)
+    compile_kernels(PRICING_KERNELS)
     m = len(children)
     if multipliers.shape != (len(cuts),) or not (multipliers >= 0).all():
         raise ProofError("the bound over all parent sets has negative or missing multipliers")
@@ -205,17 +203,16 @@ def _families_again(
         np.minimum.accumulate(each[::-1])[::-1].copy()
         for each in (costs.costs, costs.costs_of_columns)
     )
-    claim = Claim(
-        costs._replace(least_costs=least_costs, least_of_columns=least_of_columns),
-        eigenvalue,
-        _discounts(child, number, cuts, multipliers),
-        threshold + child.offset,
+    costs = costs._replace(
+        least_costs=least_costs, least_of_columns=least_of_columns, eigenvalue=eigenvalue
     )
+    discounts = _discounts(child, number, cuts, multipliers)
     tie = 0.0 if child.exact is None else 2 * rounding
-    walk = new_walk(costs, np.inf, with_dominated, tie)
-    chosen = new_chosen(costs, claim.discounts)
+    chosen = new_chosen(costs, discounts)
+    walk = new_walk(costs, threshold + child.offset, with_dominated, tie)
     found = room_for(_FIRST_ROOM, k)
-    while (state := list_families_again(claim, walk, chosen, found, _NODES)) != DONE:
+    rest = math.inf, _NODES
+    while (state := search_parent_sets(costs, discounts, chosen, walk, found, *rest)) != DONE:
         if state == FULL:
             found = with_more_room(found)
     n = int(walk.numbers[N_FOUND])

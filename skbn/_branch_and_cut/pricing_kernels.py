@@ -11,6 +11,10 @@ most without, first without the node, then with it. What remains of the child's 
 of the inverse of a matrix of products: without a column, the inverse changes by a matrix of rank
 one. When a node was chosen, or many are open, those are left out that the bound of
 `relaxed_kernels` rules out.
+
+All bounds have their rounding in them (`rounding_kernels`), so the search is a proof that no other
+family is within reach. Sums of costs and comparisons may round: that is far less than what the
+check of a proof takes from its bounds for each child.
 """
 
 import math
@@ -19,12 +23,20 @@ from typing import NamedTuple
 import numpy as np
 from numba import float64, int64
 
-from skbn._branch_and_cut.chosen_kernels import CHOSEN, FOUND, begin, choose, cost_of
+from skbn._branch_and_cut.checker_kernels import EPSILON
+from skbn._branch_and_cut.chosen_kernels import CHOSEN, FOUND, begin, choose, regress_on
 from skbn._branch_and_cut.pricing_problem import CHILD_COSTS, DISCOUNTS
-from skbn._branch_and_cut.relaxed_kernels import fill_gains, new_relaxed, relax
+from skbn._branch_and_cut.relaxed_kernels import Relaxed, fill_gains, new_relaxed, relax
+from skbn._branch_and_cut.rounding_kernels import (
+    bounds_of_inverse,
+    cost_of_inverse,
+    error_of,
+    most_of_inverse,
+)
 from skbn._branch_and_cut.walk_kernels import (
     DONE,
     FULL,
+    GROWTH,
     IS_FRESH,
     LEAST,
     LEVEL,
@@ -35,26 +47,35 @@ from skbn._branch_and_cut.walk_kernels import (
     TIE,
     WALK,
     WITH_DOMINATED,
-    eliminate,
     largest_first,
     leave_out_all,
     leave_out_node,
 )
-from skbn._core.arrays import F2
-from skbn._core.compile import inlined_kernel, inner_kernel, kernel
+from skbn._core.arrays import B1, F1, F2
+from skbn._core.compile import inner_kernel, kernel, pasted_kernel
 
 # The price of a parent in the relaxation, as a share of what the first one may cost: the logarithm
 # is concave, and each further parent may cost less.
 _SHARE_OF_PRICE = 0.9
 # With fewer open nodes the relaxation is not worth its time: after a node was chosen, and else.
 _FEWEST_OPEN, _FEWEST_OPEN_ELSE = 4, 48
+# An error that changes the child's entry of an inverse by more than this share is computed anew.
+_LARGE_ERROR = 1e-10
 
 
-class _Groups(NamedTuple):
-    """Memory for nodes of several columns."""
+class _Work(NamedTuple):
+    """Memory for one set after the other."""
 
-    chain: F2  # (d, n): A vector for each column of the child
-    block: F2  # (n, n)
+    block: F2  # (n, n): of an inverse, for columns of a node and of the child
+    errors: F1  # (n,): of its rows, and what rounding adds to them
+    roundings: F1  # (n,)
+    # by candidates or their numbers, if none has several columns
+    coefficients: F1  # (k,)
+    gains: F1  # (k + 1,)
+    limits: F1  # (k + 1,)
+    totals: F1  # (k + 1,)
+    is_out: B1  # (n,)
+    relaxed: Relaxed
 
 
 @kernel(CHILD_COSTS, DISCOUNTS, CHOSEN, WALK, FOUND, float64, int64, seconds=10.0)
@@ -85,16 +106,22 @@ def search_parent_sets(child, discounts, chosen, walk, found, slack, n_nodes):
     numbers, limits = walk.numbers, walk.limits
     if numbers[N_NODES] == 0:
         begin(child, discounts, chosen)
-    n_columns, k = child.products.shape[0], child.starts.size - 2
-    losses, lost, costs = np.empty((3, k + 2))
-    groups = _Groups(
-        np.empty((n_columns - child.starts[k], n_columns)), np.empty((n_columns, n_columns))
+    n_columns, k, n_single = child.products.shape[0], child.starts.size - 2, child.diagonal.size
+    costs, losses, lost = np.empty((3, k + 2))
+    gains, limits_of_rss, totals = np.empty((3, n_single + 1))
+    work = _Work(
+        np.empty((n_columns, n_columns)),
+        np.empty(n_columns),
+        np.empty(n_columns),
+        np.empty(n_single),
+        gains,
+        limits_of_rss,
+        totals,
+        np.empty(n_columns, np.bool_),
+        new_relaxed(n_single),
     )
-    relaxed = new_relaxed(child.diagonal.size)
     end = numbers[N_NODES] + n_nodes
-    while numbers[LEVEL] >= 0:
-        if numbers[N_NODES] >= end:
-            return PAUSED
+    while numbers[LEVEL] >= 0 and numbers[N_NODES] < end:
         level = numbers[LEVEL]
         q = walk.n_chosen[level]
         was_fresh = numbers[IS_FRESH]
@@ -103,31 +130,34 @@ def search_parent_sets(child, discounts, chosen, walk, found, slack, n_nodes):
         numbers[IS_FRESH] = 0
         numbers[N_NODES] += 1
         reach, cheapest = limits[REACH] + chosen.discount[q], walk.cheapest[level]
-        full, more = _cost_of_all(child, chosen, walk, groups, costs)
+        full, more = _cost_of_all(child, walk, work), _fill_costs(child, chosen, walk, costs)
         node, n_open = -1, 0
         if full + more[1] <= min(reach, cheapest):
             of_costs = full, reach, cheapest
-            if _leave_out_dear(child, chosen, walk, was_fresh, of_costs, relaxed):
+            if _leave_out_dear(child, chosen, walk, was_fresh, of_costs, work):
                 continue
-            node, n_open = _losses(child, chosen.lost[q], walk, groups, losses, lost)
+            node, n_open = _losses(child, chosen.lost[q], walk, full, losses, lost, work)
         if node < 0 or _is_beyond(losses[:n_open], lost[:n_open], full, more, reach, cheapest):
-            _go_back(child, discounts, chosen, walk)
-        elif not _leave_out_hopeless(child, chosen.lost[q], walk, level, reach - full - more[1]):
-            # The largest loss comes first now.
-            if full + losses[0] + more[1] > min(reach, cheapest):  # nothing within reach lacks it
-                _choose_here(child, discounts, chosen, walk, node)
-            else:
-                _branch(child, walk, level, node)
-    return DONE
+            numbers[LEVEL] -= 1
+            if level == 0:
+                break
+            node = walk.branch[level - 1]  # the level before left it out: choose it there
+        elif _leave_out_hopeless(child, chosen.lost[q], walk, level, reach - full - more[1]):
+            continue
+        elif full + losses[0] + more[1] <= min(reach, cheapest):  # the largest loss
+            _branch(child, walk, level, node)
+            continue
+        _choose_here(child, discounts, chosen, walk, node)
+    return DONE if numbers[LEVEL] < 0 else PAUSED
 
 
-@inlined_kernel
+@pasted_kernel
 def _take(child, chosen, walk, found, slack):
     """Keep the family of the chosen nodes if it is within reach; return whether there is room."""
     limits, numbers = walk.limits, walk.numbers
     level = numbers[LEVEL]
     q = walk.n_chosen[level]
-    cost = cost_of(child, chosen, q)
+    cost, most = _bounds_of_cost(child, chosen, q)
     if cost < walk.cheapest[level]:
         reduced = cost - chosen.discount[q]
         if reduced <= limits[REACH]:
@@ -142,41 +172,131 @@ def _take(child, chosen, walk, found, slack):
             limits[LEAST] = reduced
             limits[REACH] = min(limits[REACH], reduced + slack)
         if not numbers[WITH_DOMINATED]:
-            walk.cheapest[level] = min(walk.cheapest[level], cost + limits[TIE])
+            walk.cheapest[level] = min(walk.cheapest[level], most + limits[TIE])
     return True
 
 
-@inlined_kernel
-def _cost_of_all(child, chosen, walk, groups, costs):
-    """Return what families of all columns left cost, and what 0, 1, ... further parents do."""
-    level, weight = walk.numbers[LEVEL], child.weight
-    q, n, inverse = walk.n_chosen[level], walk.n_left[level], walk.inverses[level]
-    more = child.least_costs[q:]
+@inner_kernel
+def _bounds_of_cost(child, chosen, q):
+    """Return what the family of the first q chosen nodes costs, at least and at most."""
+    n, last, columns = chosen.n_columns[q], child.products.shape[0] - 1, chosen.columns
+    least = child.costs[q] + child.costs_of_columns[n]
+    most = least
+    # The child's columns are regressed on those before them.
+    for column in range(child.starts[child.starts.size - 2], last + 1):
+        columns[n] = column
+        _fill_last_column(chosen, n, column)
+        low, high = bounds_of_inverse(child.products, columns, n + 1, chosen.v, child.eigenvalue)
+        least += cost_of_inverse(child.weight, high, False)
+        most += cost_of_inverse(child.weight, low, True) if low > 0 else np.inf
+        if column < last:
+            regress_on(child, chosen, n, column)
+        n += 1
+    return least, most
+
+
+@inner_kernel
+def _fill_last_column(chosen, n, column):
+    """Fill about the last column of the inverse of the products of n chosen columns and one."""
+    v, rows, columns = chosen.v, chosen.rows, chosen.columns
+    v[n] = 1 / chosen.variances[n, column]
+    for h in range(n - 1, -1, -1):
+        t = rows[h, column] * v[n]
+        for i in range(h + 1, n):
+            t += rows[h, columns[i]] * v[i]
+        v[h] = -t / rows[h, columns[h]]
+
+
+@pasted_kernel
+def _fill_costs(child, chosen, walk, costs):
+    """Return what 0, 1, ... further parents cost at least."""
+    q = walk.n_chosen[walk.numbers[LEVEL]]
+    more, of_columns = child.least_costs[q:], child.least_of_columns
     if child.products.shape[0] == child.starts.size - 1:
-        return -weight * math.log(inverse[n - 1, n - 1]), more
-    of_columns = child.least_of_columns
+        return more
     for t in range(more.size):
         costs[t] = more[t] + of_columns[min(chosen.n_columns[q] + t, of_columns.size - 1)]
-    return -weight * _fill_chain(inverse, n, groups.chain), costs[: more.size]
+    return costs[: more.size]
 
 
-@inlined_kernel
-def _losses(child, all_lost, walk, groups, losses, lost):
+@pasted_kernel
+def _cost_of_all(child, walk, work):
+    """Return what families of all columns left cost at least, without the costs of parents.
+
+    Large errors of the child's rows, which grow while columns are left out, are computed anew.
+    """
+    level = walk.numbers[LEVEL]
+    inverse, errors, n = walk.inverses[level], walk.errors[level], walk.n_left[level]
+    for at in range(n - child.starts[-1] + child.starts[-2], n):
+        if errors[at] ** 2 > _LARGE_ERROR**2 * child.eigenvalue * inverse[at, at]:
+            error = error_of(child.products, walk.left[level], n, inverse[at], at)
+            errors[at] = min(errors[at], error)
+    if child.products.shape[0] != child.starts.size - 1:
+        return _cost_without(child, walk, -1, work)
+    most = most_of_inverse(inverse[n - 1, n - 1], errors[n - 1], child.eigenvalue)
+    return cost_of_inverse(child.weight, most, False)
+
+
+@inner_kernel
+def _cost_without(child, walk, node, work):
+    """Return what families of all columns left, or all but a node's, cost at least.
+
+    In the block of the inverse for the columns of the node and the child, the node is left out, and
+    then the child's columns are, from the last one.
+    """
+    level, d = walk.numbers[LEVEL], child.starts[-1] - child.starts[-2]
+    inverse, left, n = walk.inverses[level], walk.left[level], walk.n_left[level]
+    block, growth = work.block, walk.limits[GROWTH]
+    errors, roundings = work.errors, work.roundings
+    r, first = 0, 0
+    if node >= 0:
+        r = child.starts[node + 1] - child.starts[node]
+        while left[first] != child.starts[node]:
+            first += 1
+    for a in range(r + d):
+        at = first + a if a < r else n - d + a - r
+        errors[a], roundings[a] = walk.errors[level, at], walk.roundings[left[at]]
+        for b in range(r + d):
+            block[a, b] = inverse[at, first + b if b < r else n - d + b - r]
+    cost = 0.0
+    for t in range(r + d):
+        p = t if t < r else 2 * r + d - 1 - t
+        if t >= r:
+            most = most_of_inverse(block[p, p], errors[p], child.eigenvalue)
+            cost += cost_of_inverse(child.weight, most, False)
+        start, stop = (t + 1, r + d) if t < r else (r, p)
+        for a in range(start, stop):
+            factor = block[a, p] / block[p, p]
+            errors[a] = growth * errors[a] + roundings[a]
+            errors[a] += abs(factor) * (growth * errors[p] + roundings[p])
+            for b in range(start, stop):
+                block[a, b] -= factor * block[p, b]
+    return cost
+
+
+@pasted_kernel
+def _losses(child, all_lost, walk, full, losses, lost, work):
     """Fill how much more families cost without each open node, and what it takes of the discount.
 
     Returns the node of the largest loss, or -1, and the number of open nodes.
     """
-    level = walk.numbers[LEVEL]
+    level, node, n_open, largest = walk.numbers[LEVEL], -1, 0, -1.0
     if child.products.shape[0] != child.starts.size - 1:
-        return _losses_of_groups(child, all_lost, walk, groups, losses, lost)
+        return _losses_of_groups(child, all_lost, walk, full, losses, lost, work)
     inverse, left, is_open = walk.inverses[level], walk.left[level], walk.is_open[level]
-    of_child = walk.n_left[level] - 1
-    own = inverse[of_child, of_child]
-    node, n_open, largest = -1, 0, -1.0
+    errors, n = walk.errors[level], walk.n_left[level]
+    of_child = n - 1
+    own, error = inverse[of_child], errors[of_child]
+    value, most = own[of_child], math.exp(-full / child.weight)
+    by = (1 + 16 * EPSILON) * math.sqrt(most / child.eigenvalue)
     for a in range(of_child):
         if is_open[left[a]]:
-            share = inverse[of_child, a] * inverse[of_child, a] / inverse[a, a]
-            loss = child.weight * math.log(own / max(own - share, 1e-300))
+            # As in `_cost_without`, with the bound of the norm of the child's row.
+            factor = own[a] / inverse[a, a]
+            taken = factor * inverse[a, of_child]
+            off = error + abs(factor) * errors[a] + n * EPSILON * abs(own[a])
+            high = value - taken + off * by + 4 * EPSILON * (value + abs(taken))
+            loss = child.weight * math.log(most / min(high, most))
             losses[n_open], lost[n_open] = loss, all_lost[left[a]]
             n_open += 1
             if loss > largest:
@@ -185,77 +305,33 @@ def _losses(child, all_lost, walk, groups, losses, lost):
 
 
 @inner_kernel
-def _losses_of_groups(child, all_lost, walk, groups, losses, lost):
-    """Fill the same where nodes have several columns, by the chain of the child's columns."""
+def _losses_of_groups(child, all_lost, walk, full, losses, lost, work):
+    """Fill the same where nodes have several columns."""
     level, node, n_open, largest = walk.numbers[LEVEL], -1, 0, -1.0
     for a in range(walk.is_open.shape[1]):
         if walk.is_open[level, a]:
-            loss = child.weight * _loss(child.starts, walk, level, a, groups)
-            losses[n_open], lost[n_open] = loss, all_lost[a]
+            losses[n_open] = max(_cost_without(child, walk, a, work) - full, 0.0)
+            lost[n_open] = all_lost[a]
+            if losses[n_open] > largest:
+                node, largest = a, losses[n_open]
             n_open += 1
-            if loss > largest:
-                node, largest = a, loss
     return node, n_open
 
 
-@inner_kernel
-def _fill_chain(inverse, n, chain):
-    """Fill the vectors of the child's columns; return the log-determinant of its block."""
-    d = chain.shape[0]
-    for t in range(d):
-        chain[t, :n] = inverse[n - d + t, :n]
-    eliminate(chain, n)
-    total = 0.0
-    for t in range(d):
-        total += math.log(max(chain[t, n - d + t], 1e-300))
-    return total
-
-
-@inner_kernel
-def _loss(starts, walk, level, node, groups):
-    """Return by how much log(det(R)) is larger without a node.
-
-    Each vector of the chain takes a share of the node's block of the inverse.
-    """
-    left, inverse, n = walk.left[level], walk.inverses[level], walk.n_left[level]
-    chain, block = groups
-    d, r, at = chain.shape[0], starts[node + 1] - starts[node], 0
-    while left[at] != starts[node]:
-        at += 1
-    loss = 0.0
-    for without_share in range(2):
-        for a in range(r):
-            for b in range(a + 1):
-                t = inverse[at + a, at + b]
-                if without_share:
-                    for i in range(d):
-                        share = chain[i, at + a] * chain[i, at + b]
-                        t -= share / chain[i, n - d + i]
-                for c in range(b):
-                    t -= block[a, c] * block[b, c]
-                if a == b:
-                    t = max(t, 1e-300)
-                    loss += -math.log(t) if without_share else math.log(t)
-                    block[a, a] = math.sqrt(t)
-                else:
-                    block[a, b] = t / block[b, b]
-    return loss
-
-
-@inner_kernel
+@pasted_kernel
 def _leave_out_hopeless(child, lost, walk, level, most):
     """Leave out the open nodes that take more of the discount; return whether there are any."""
     is_any = False
     for a in range(lost.size - 1, -1, -1):
         if walk.is_open[level, a] and lost[a] > most:
             walk.is_open[level, a] = False
-            leave_out_node(child.starts, walk, level, level, a)
+            leave_out_node(child, walk, level, level, a)
             is_any = True
     return is_any
 
 
-@inner_kernel
-def _leave_out_dear(child, chosen, walk, is_fresh, costs, relaxed):
+@pasted_kernel
+def _leave_out_dear(child, chosen, walk, is_fresh, costs, work):
     """Leave out open columns that no family within reach has; return whether there are any.
 
     With t of the open columns, the child's RSS is at least what the relaxation leaves of it less
@@ -269,40 +345,51 @@ def _leave_out_dear(child, chosen, walk, is_fresh, costs, relaxed):
     full, reach, cheapest = costs
     more, lost, most = child.least_costs[q:], chosen.lost[q], min(reach, cheapest)
     # The RSS up to which a family is within reach, with one open column and with two.
-    one, two = math.exp((most - more[1]) / weight), math.exp((most - more[2]) / weight)
+    one, two = _rss_of(most, more[1], weight, True), _rss_of(most, more[2], weight, True)
     price = _SHARE_OF_PRICE * (one - two)
     if not price > 0:
         return False
-    relax(child, chosen, q, max(q - is_fresh, 0), is_open, price, relaxed)
-    order, gains = np.flatnonzero(is_open), np.empty(k)
-    base, n = fill_gains(child, chosen, q, order, relaxed, gains), order.size
-    least = math.exp(full / weight)  # with all columns
-    limits, totals = np.empty((2, n + 1))
+    relax(child, chosen, q, max(q - is_fresh, 0), is_open, price, work.relaxed)
+    base = fill_gains(child, chosen, q, is_open, work.relaxed, work.coefficients, work.gains)
+    order, gains, limits, totals = np.flatnonzero(is_open), work.gains, work.limits, work.totals
+    n = order.size
+    for i in range(n):  # the candidates are in ascending order
+        gains[i] = gains[order[i]]
+    least = _rss_of(full, 0.0, weight, False)  # with all columns
     n_most, totals[0] = 0, 0.0
     for t in range(1, n + 1):
-        limits[t] = math.exp((most - more[t]) / weight)
+        limits[t] = _rss_of(most, more[t], weight, True)
         if limits[t] < least:
             break
         n_most = t
         totals[t] = totals[t - 1] + largest_first(gains[t - 1 : n], order[t - 1 :])
-    is_out, n_out = np.zeros(k, np.bool_), 0
+    n_out, is_out = 0, work.is_out
+    is_out[:] = False
     for i in range(n):
         a, t = order[i], 1
-        share = math.exp((min(reach - lost[a], cheapest) - most) / weight)
+        share = _rss_of(min(reach - lost[a], cheapest), most, weight, True)
         while t <= n_most:
             gain = totals[t] if i < t else totals[t - 1] + gains[i]
-            if max(least, base - gain) <= share * limits[t]:
+            off = (k + 8) * EPSILON * (abs(base) + gain)
+            if max(least, base - gain - off) <= share * limits[t]:
                 break
             t += 1
         is_out[a] = t > n_most
         n_out += is_out[a]
         is_open[a] = not is_out[a]
     if n_out:
-        leave_out_all(child.products, walk, level, is_out)
+        leave_out_all(child, walk, level, is_out)
     return n_out > 0
 
 
-@inner_kernel
+@pasted_kernel
+def _rss_of(cost, costs, weight, up):
+    """Return the RSS that costs a number less others, at most (up) or at least."""
+    off = 8 * EPSILON * (1 + (abs(cost) + abs(costs)) / weight)
+    return math.exp((cost - costs) / weight) * (1 + off if up else 1 - off)
+
+
+@pasted_kernel
 def _choose_here(child, discounts, chosen, walk, node):
     level = walk.numbers[LEVEL]
     walk.is_open[level, node] = False
@@ -311,20 +398,11 @@ def _choose_here(child, discounts, chosen, walk, node):
     walk.numbers[IS_FRESH] = 1
 
 
-@inner_kernel
-def _go_back(child, discounts, chosen, walk):
-    """Go on with the node that the level before left out."""
-    walk.numbers[LEVEL] -= 1
-    level = walk.numbers[LEVEL]
-    if level >= 0:
-        _choose_here(child, discounts, chosen, walk, walk.branch[level])
-
-
-@inner_kernel
+@pasted_kernel
 def _branch(child, walk, level, node):
     """Go on without a node."""
     walk.branch[level] = node
-    leave_out_node(child.starts, walk, level, level + 1, node)
+    leave_out_node(child, walk, level, level + 1, node)
     walk.n_chosen[level + 1] = walk.n_chosen[level]
     walk.is_open[level + 1] = walk.is_open[level]
     walk.is_open[level + 1, node] = False

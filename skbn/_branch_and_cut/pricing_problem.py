@@ -87,6 +87,7 @@ class ChildCosts(NamedTuple):
     # (k,): positive numbers, such that the candidates' products less these on the diagonal are
     # positive semidefinite. None if some node has several columns
     diagonal: F1
+    eigenvalue: float  # positive, and at most the smallest eigenvalue of the products
 
     @property
     def has_groups(self) -> bool:

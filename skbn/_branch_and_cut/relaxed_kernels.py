@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from skbn._branch_and_cut.checker_kernels import EPSILON
 from skbn._core.arrays import B1, F1, F2
 from skbn._core.compile import inner_kernel
 
@@ -72,18 +73,66 @@ def relax(child, chosen, q, first, is_open, price, relaxed):
 
 
 @inner_kernel
-def fill_gains(child, chosen, q, candidates, relaxed, gains):
-    """Fill by how much the child's RSS falls at most with each candidate; return what it is before.
+def fill_gains(child, chosen, q, is_open, relaxed, b, gains):
+    """Fill by how much the child's RSS falls at most with each open candidate.
 
-    Both as the bound has them, with the coefficients and slopes of `relax`.
+    The bound takes the products as they are, whatever the coefficients: those of `relax`, and of
+    the chosen candidates those that the regression on these would have.
+
+    Parameters
+    ----------
+    b, gains : ndarray of shape (k,), float64
+        Filled; of `gains`, entries of other candidates do not matter.
+
+    Returns
+    -------
+    base : float
+        At most what the RSS falls from, for all families that have the chosen candidates.
     """
-    base, own = chosen.covariances[q, child.diagonal.size], relaxed.coefficients[q]
-    for i in range(candidates.size):
-        a = candidates[i]
-        slope = relaxed.slopes[a]
-        base -= own[a] * (chosen.covariances[q, a] - slope)
-        gains[i] = slope * slope / child.diagonal[a]
-    return base
+    k, of_child = child.diagonal.size, child.products[child.diagonal.size]
+    b[:] = relaxed.coefficients[q]
+    _regress_on_chosen(child, chosen, q, b)
+    size, slopes = 0.0, relaxed.slopes
+    for a in range(k):
+        size += abs(b[a])
+        slopes[a] = of_child[a] + child.diagonal[a] * b[a]
+    for e in range(k):
+        if b[e] != 0:
+            for a in range(k):
+                slopes[a] -= b[e] * child.products[e, a]
+    rounding = (k + 8) * EPSILON * (1.0 + size)  # of a slope: no product exceeds 1
+    base = child.products[k, k]
+    magnitude = base + size * rounding / EPSILON
+    for i in range(k + q):
+        a = i if i < k else chosen.nodes[i - k]
+        is_chosen = i >= k
+        if is_chosen or is_open[a]:
+            slope = slopes[a]
+            gains[a] = (1 + 8 * EPSILON) * (abs(slope) + rounding) ** 2 / child.diagonal[a]
+            tangent = b[a] * (of_child[a] - slope)
+            base -= tangent
+            magnitude += abs(tangent)
+            if is_chosen:
+                base -= gains[a]
+                magnitude += gains[a]
+    return base - (2 * k + 16) * EPSILON * magnitude
+
+
+@inner_kernel
+def _regress_on_chosen(child, chosen, q, b):
+    """Fill the coefficients of the first q chosen candidates, given those of the open ones."""
+    k = b.size
+    rest = chosen.v
+    for i in range(q):
+        rest[i] = chosen.rows[i, k]
+        for e in range(k):
+            if b[e] != 0:
+                rest[i] -= chosen.rows[i, e] * b[e]
+    for i in range(q - 1, -1, -1):
+        t = rest[i]
+        for h in range(i + 1, q):
+            t -= chosen.rows[i, chosen.nodes[h]] * b[chosen.nodes[h]]
+        b[chosen.nodes[i]] = t / chosen.rows[i, chosen.nodes[i]]
 
 
 @inner_kernel

@@ -1,22 +1,24 @@
 """The state of a search through the parent sets of a child, and kernels that leave nodes out of it.
 
 With the inverse B of the products of all columns that are left, ``-log(det(R))`` of the child's
-residuals R is the log-determinant of the child's block of B. The check of a proof has this state
-too, but trusts no inverse.
+residuals R is the log-determinant of the child's block of B. Each row of B has a bound of its
+error, which grows as columns are left out.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
+from skbn._branch_and_cut.checker_kernels import EPSILON
 from skbn._branch_and_cut.pricing_problem import ChildCosts
-from skbn._core.arrays import B2, F1, F3, I1, I2
+from skbn._branch_and_cut.rounding_kernels import error_of
+from skbn._core.arrays import B2, F1, F2, F3, I1, I2
 from skbn._core.compile import inner_kernel, tuple_type
 
 PAUSED, FULL, DONE = 0, 1, 2
 # The numbers of a search, by their places in `Walk.numbers` and `Walk.limits`.
 LEVEL, IS_FRESH, N_FOUND, N_NODES, WITH_DOMINATED = range(5)
-REACH, LEAST, TIE = range(3)
+REACH, LEAST, TIE, GROWTH = range(4)
 
 
 class Walk(NamedTuple):
@@ -24,6 +26,8 @@ class Walk(NamedTuple):
 
     # (k + 1, n, n): the inverse of the products of the columns that are left at each level
     inverses: F3
+    errors: F2  # (k + 1, n): the errors of its rows
+    roundings: F1  # (n,): what leaving out a column adds to the error of each column's row
     left: I2  # (k + 1, n): these columns; the child's are the last
     # (k + 1,): how many they are, how many nodes are chosen, and which one is being left out
     n_left: I1
@@ -36,8 +40,9 @@ class Walk(NamedTuple):
     # (5,): the level, whether its last chosen node is new, how many families were found and sets
     # visited, and whether families are sought that a subset dominates
     numbers: I1
-    # (3,): the reduced cost up to which families are sought, the least one found, and by how much
-    # more than a subset a family must cost to be dominated
+    # (4,): the reduced cost up to which families are sought, the least one found, by how much more
+    # than a subset a family must cost to be dominated, and the factor of errors when a column is
+    # left out
     limits: F1
 
 
@@ -50,67 +55,66 @@ def new_walk(
     """Return the state in which a search begins that finds reduced costs up to `reach`."""
     n, k = len(child.products), len(child.starts) - 2
     inverses = np.empty((k + 1, n, n))
-    inverses[0] = np.linalg.inv(child.products)
+    inverses[0] = inverse = np.linalg.inv(child.products)
+    errors = np.empty((k + 1, n))
+    off = (n + 4) * EPSILON
+    residuals = np.abs(np.eye(n) - inverse @ child.products)
+    residuals += off * (1 + np.abs(inverse).sum(axis=1, keepdims=True))
+    errors[0] = (1 + off) * np.sqrt((residuals**2).sum(axis=1))
+    # When a column is left out, the entries of the others' rows round three times, and its own ones
+    # are not quite 0. The norm of a row of the exact inverse is at most the root of its diagonal
+    # entry over the eigenvalue, and that of the products at most n.
+    largest = inverse.diagonal() + errors[0] / child.eigenvalue
+    roundings = 4 * off * np.sqrt(largest / child.eigenvalue)
     is_open = np.ones((k + 1, k), dtype=np.bool_)
     is_open[:, : child.n_required] = False
     sizes = np.full(k + 1, n), np.full(k + 1, child.n_required), np.full(k + 1, -1)
     left, numbers = np.tile(np.arange(n), (k + 1, 1)), np.array([0, 1, 0, 0, with_dominated])
-    limits = np.array([reach, np.inf, tie])
-    return Walk(inverses, left, *sizes, is_open, np.full(k + 1, np.inf), numbers, limits)
+    limits = np.array([reach, np.inf, tie, 1 + 4 * off * (1 + 1 / child.eigenvalue)])
+    return Walk(
+        inverses, errors, roundings, left, *sizes, is_open, np.full(k + 1, np.inf), numbers, limits
+    )
 
 
 @inner_kernel
-def eliminate(chain, n):
-    """Make columns of an inverse those of the inverses for its first columns alone.
+def leave_out(child, walk, level, at, n, target):
+    """Fill a level's inverse with that of a level without a column; they may be the same.
 
-    Parameters
-    ----------
-    chain : ndarray of shape (d, ...), float64
-        The last d columns of an inverse for n columns, as rows. Then row t is the last column of
-        the inverse for the first n - d + t + 1.
-    n : int
+    The new residual of a row is ``r - factor * r_at``, and the entries round.
     """
-    d = chain.shape[0]
-    for t in range(d - 1, 0, -1):
-        own = n - d + t
-        for before in range(t):
-            ratio = chain[before, own] / chain[t, own]
-            for a in range(own + 1):
-                chain[before, a] -= ratio * chain[t, a]
-
-
-@inner_kernel
-def leave_out(inverse, left, n, at, target, target_left):
-    """Fill an inverse and its columns without a column; they may take the place of the old ones."""
-    pivot = inverse[at, at]
-    taken = inverse[at, :n].copy()
+    inverse, left, errors = walk.inverses[level], walk.left[level], walk.errors[level]
+    of_target, roundings, growth = walk.inverses[target], walk.roundings, walk.limits[GROWTH]
+    pivot, taken = inverse[at, at], inverse[at, :n].copy()
+    error = growth * errors[at] + roundings[left[at]]
     for a in range(n):
         if a != at:
             to = a - (a > at)
             factor = inverse[a, at] / pivot
+            own = growth * errors[a] + roundings[left[a]]
             for b in range(at):
-                target[to, b] = inverse[a, b] - factor * taken[b]
+                of_target[to, b] = inverse[a, b] - factor * taken[b]
             for b in range(at + 1, n):
-                target[to, b - 1] = inverse[a, b] - factor * taken[b]
-            target_left[to] = left[a]
+                of_target[to, b - 1] = inverse[a, b] - factor * taken[b]
+            walk.left[target, to] = left[a]
+            walk.errors[target, to] = own + abs(factor) * error
+    walk.n_left[target] = n - 1
 
 
 @inner_kernel
-def leave_out_node(starts, walk, level, target, node):
+def leave_out_node(child, walk, level, target, node):
     """Fill a level's inverse with that of a level without a node; they may be the same."""
     n, source = walk.n_left[level], level
-    for column in range(starts[node], starts[node + 1]):
-        left, at = walk.left[source], 0
-        while left[at] != column:
+    for column in range(child.starts[node], child.starts[node + 1]):
+        at = 0
+        while walk.left[source, at] != column:
             at += 1
-        leave_out(walk.inverses[source], left, n, at, walk.inverses[target], walk.left[target])
+        leave_out(child, walk, source, at, n, target)
         n -= 1
         source = target
-    walk.n_left[target] = n
 
 
 @inner_kernel
-def leave_out_all(products, walk, level, is_out):
+def leave_out_all(child, walk, level, is_out):
     """Leave out columns, one by one or, if few are left, by a new inverse."""
     inverse, left, n = walk.inverses[level], walk.left[level], walk.n_left[level]
     n_kept = n
@@ -119,15 +123,17 @@ def leave_out_all(products, walk, level, is_out):
     if n_kept**3 >= (n - n_kept) * n * n:
         for at in range(n - 2, -1, -1):
             if is_out[left[at]]:
-                leave_out(inverse, left, n, at, inverse, left)
+                leave_out(child, walk, level, at, n, level)
                 n -= 1
-    else:
-        n_kept = 0
-        for at in range(n):
-            if at == n - 1 or not is_out[left[at]]:
-                left[n_kept] = left[at]
-                n_kept += 1
-        _invert(products, left[:n_kept], inverse)
+        return
+    n_kept = 0
+    for at in range(n):
+        if at == n - 1 or not is_out[left[at]]:
+            left[n_kept] = left[at]
+            n_kept += 1
+    _invert(child.products, left[:n_kept], inverse)
+    for at in range(n_kept):
+        walk.errors[level, at] = error_of(child.products, left, n_kept, inverse[at], at)
     walk.n_left[level] = n_kept
 
 

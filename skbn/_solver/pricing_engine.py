@@ -230,7 +230,7 @@ def _children(
     by_rows = {id(scorer): scorer for scorer in scorers}
     of_rows = {own: _products(scorer, numbers) for own, scorer in by_rows.items()}
     of_products = _OF_PRODUCTS + (len(numbers) + 4) * float(np.finfo(np.longdouble).eps)
-    sensitivity = max(each for _, _, each in of_rows.values())
+    sensitivity = max(each for *_, each in of_rows.values())
     rounding = ROUNDING + sensitivity * (of_products + _OF_SOLUTION)
     exact: dict[int, ExactProducts] = {}
     if 2 * len(columns) * rounding > tolerance / 2:
@@ -240,20 +240,21 @@ def _children(
             exact[own] = ExactProducts.of_factor(factor)
     children = []
     for x, parents, scorer in zip(columns, network, scorers, strict=True):
-        products, diagonal, _ = of_rows[id(scorer)]
-        costs, candidates, at = _costs(problem, x, products, diagonal, position)
+        costs, candidates, at = _costs(problem, x, *of_rows[id(scorer)][:3], position)
         digits = exact[id(scorer)].of_columns(at) if exact else None
         child = Child(costs, candidates, 0.0, digits)
         children.append(child._replace(offset=child.exact_cost_of(parents)))
     return children, rounding
 
 
-def _products(scorer: FamilyScorer, nodes: list[int]) -> tuple[Floats, Floats, float]:
-    """Return the products of columns, scaled to norm 1, a diagonal below them, and a sensitivity.
+def _products(scorer: FamilyScorer, nodes: list[int]) -> tuple[Floats, Floats, float, float]:
+    """Return products of columns scaled to norm 1, a diagonal and an eigenvalue below them.
+
+    Last comes a sensitivity: by how many nats relative errors of 1 of all products would put the
+    cost of a family off.
 
     Errors of norm d change a residual sum of squares by the share d / s at most, where s is the
-    smallest eigenvalue of the products. The sensitivity is by how many nats relative errors of 1
-    of all products would put the cost of a family off.
+    smallest eigenvalue of the products.
     """
     from skbn._branch_and_cut.pricing_checker import smallest_eigenvalue
     from skbn._branch_and_cut.pricing_problem import diagonal_below
@@ -269,7 +270,7 @@ def _products(scorer: FamilyScorer, nodes: list[int]) -> tuple[Floats, Floats, f
         diagonal = diagonal_below(products) if scorer.nodes.are_columns else np.zeros(m)
         if smallest_eigenvalue(products - np.diag(diagonal)) is None:
             diagonal = np.zeros(m)
-        return products, diagonal, widest * weight * m / eigenvalue
+        return products, diagonal, eigenvalue, widest * weight * m / eigenvalue
     along = np.linalg.eigh(products)[1][:, 0]
     name = scorer.nodes.column_names[columns[int(np.argmax(np.abs(along)))]]
     raise ValueError(
@@ -280,7 +281,12 @@ def _products(scorer: FamilyScorer, nodes: list[int]) -> tuple[Floats, Floats, f
 
 
 def _costs(
-    problem: Problem, x: int, products: Floats, diagonal: Floats, position: dict[int, int]
+    problem: Problem,
+    x: int,
+    products: Floats,
+    diagonal: Floats,
+    eigenvalue: float,
+    position: dict[int, int],
 ) -> tuple[ChildCosts, Integers, list[int]]:
     """Return what the families of a child cost, the places of its candidates, and its columns."""
     from skbn._branch_and_cut.pricing_problem import ChildCosts
@@ -307,7 +313,8 @@ def _costs(
     terms = costs, _least(costs), of_columns, _least(of_columns)
     starts, below = np.cumsum([0, *widths]), diagonal[columns[: -widths[-1]]]
     below = below if (below > 0).all() else np.empty(0)
-    return ChildCosts(products, starts, weight, *terms, len(required), below), numbers, columns
+    of_child = ChildCosts(products, starts, weight, *terms, len(required), below, eigenvalue)
+    return of_child, numbers, columns
 
 
 def _least(costs: Floats) -> Floats:

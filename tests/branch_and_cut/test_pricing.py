@@ -2,15 +2,19 @@
 
 import itertools
 import math
+import warnings
 from fractions import Fraction
 
 import numpy as np
 import pytest
 import reference
 from agreement import raises
+from branch_and_cut_alone import without_dynamic_programs
+from hostile_tables import hostile_table
 from random_proofs import plain
 
-from skbn._branch_and_cut import pricing
+from skbn import GaussianBNLearner
+from skbn._branch_and_cut import all_parent_sets, pricing
 from skbn._branch_and_cut.column_generation import ColumnGeneration
 from skbn._branch_and_cut.pricing import (
     OutOfTimeError,
@@ -19,7 +23,11 @@ from skbn._branch_and_cut.pricing import (
     price_all,
     price_near,
 )
-from skbn._branch_and_cut.pricing_checker import ROUNDING, certified_bound_of_others
+from skbn._branch_and_cut.pricing_checker import (
+    ROUNDING,
+    certified_bound_of_others,
+    smallest_eigenvalue,
+)
 from skbn._branch_and_cut.pricing_problem import (
     Child,
     ChildCosts,
@@ -28,9 +36,13 @@ from skbn._branch_and_cut.pricing_problem import (
 )
 from skbn._branch_and_cut.proof import ClusterCut, LocalCut
 from skbn._branch_and_cut.proof_checker import ProofError
+from skbn._branch_and_cut.rounding_kernels import bounds_of_inverse, most_of_inverse
 from skbn._branch_and_cut.separation import arrays_of
+from skbn._branch_and_cut.walk_kernels import leave_out, new_walk
 from skbn._core.resources import Threads
+from skbn._solver import planner
 from skbn.datasets import make_gaussian_network
+from skbn.exceptions import DataWarning
 
 
 def random_rows(rng, m, n):
@@ -56,7 +68,9 @@ def children_of(rows, penalty, n_required=0, most=None, widths=None):
         own = np.cumsum([0, *(starts[p + 1] - starts[p] for p in [*others, x])])
         diagonal = np.empty(0) if widths else diagonal_below(products)[:-1].copy()
         terms = costs, least_from(costs), of_columns, least_from(of_columns)
-        of_child = ChildCosts(products, own, n / 2, *terms, n_required, diagonal)
+        of_child = ChildCosts(
+            products, own, n / 2, *terms, n_required, diagonal, smallest_eigenvalue(products)
+        )
         children.append(Child(of_child, np.array(others), 0.0))
     return children
 
@@ -70,24 +84,14 @@ def costs_of_columns(n):
     return 0.3 * np.arange(n + 1.0) + np.where(np.arange(n + 1) % 3 == 2, 0.5, 0.0)
 
 
-def all_costs(rows, x, penalty, n_required=0, most=None, widths=None):
-    """The costs of all parent sets, by least squares."""
-    n, starts = len(rows), np.cumsum([0, *(widths or [1] * rows.shape[1])])
-    m = len(starts) - 1
-    others = [p for p in range(m) if p != x]
-    found = {}
-    for size in range(m):
-        for parents in itertools.combinations(others, size):
-            if size <= (m if most is None else most) and set(others[:n_required]) <= set(parents):
-                before = [c for p in parents for c in range(starts[p], starts[p + 1])]
-                cost = penalty * size
-                if widths is not None:
-                    cost += costs_of_columns(starts[-1])[len(before)]
-                for column in range(starts[x], starts[x + 1]):
-                    cost += n / 2 * math.log(reference.regression(rows, column, before)[2])
-                    before.append(column)
-                found[parents] = cost
-    return found
+def all_costs(child):
+    """The costs of all parent sets, by determinants."""
+    costs = child.costs if child.exact is None else child.costs._replace(products=child.exact.rows)
+    terms = costs.products, costs.starts, costs.weight, costs.costs, costs.costs_of_columns
+    return {
+        tuple(sorted(child.candidates[list(places)].tolist())): cost - child.offset
+        for places, cost in reference.priced_families(*terms, costs.n_required).items()
+    }
 
 
 def random_cut(rng, m, w):
@@ -115,7 +119,7 @@ def random_priced(seed, m=7, **limits):
     cuts = [random_cut(rng, m, int(rng.integers(3, 5))) for _ in range(5)]
     cuts.append(ClusterCut(np.sort(rng.permutation(m)[:3]).astype(np.int16)))
     multipliers = rng.exponential(2.0, len(cuts)) * (rng.random(len(cuts)) < 0.9)
-    costs = [all_costs(rows, x, penalty, **limits) for x in range(m)]
+    costs = [all_costs(child) for child in children]
     reduced = [
         {
             parents: cost
@@ -230,6 +234,43 @@ def test_a_search_gives_up(monkeypatch):
         price_all(children[0], discounts, math.inf, 1e3, lambda: False, most_nodes=3)
     with pytest.raises(OutOfTimeError):
         price_all(children[0], discounts, math.inf, 1e3, lambda: True)
+
+
+# Rounding
+
+
+@pytest.mark.parametrize("noise", [1.0, 1e-3, 1e-6])
+def test_no_rounding_breaks_the_bounds_of_inverses(noise):
+    rng, m = np.random.default_rng(0), 9
+    rows = random_rows(rng, m, 60)
+    rows[:, 2] = rows[:, 0] - rows[:, 5] + noise * rng.normal(size=60)
+    rows /= np.linalg.norm(rows, axis=0)
+    child = children_of(rows, 2.0)[4].costs
+    products = [[Fraction(entry) for entry in row] for row in child.products]
+    walk = new_walk(child, math.inf)
+    for level in range(m - 2):
+        n = m - level
+        left = walk.left[level, :n].tolist()
+        for at in range(n):
+            row = [Fraction(entry) for entry in walk.inverses[level, at, :n]]
+            residual = [
+                int(a == at) - sum(v * products[p][q] for v, q in zip(row, left, strict=True))
+                for a, p in enumerate(left)
+            ]
+            error = walk.errors[level, at]
+            assert sum(r * r for r in residual) <= Fraction(error) ** 2
+            # What it leaves of the column, once the others are before it.
+            order = np.array([*left[:at], *left[at + 1 :], left[at]])
+            of_order = [[products[p][q] for q in order] for p in order]
+            others = reference.determinant([each[:-1] for each in of_order[:-1]])
+            exact = others / reference.determinant(of_order)
+            most = most_of_inverse.py_func(float(row[at]), error, child.eigenvalue)
+            assert exact <= Fraction(most)
+            v = np.array([float(row[left.index(p)]) for p in order])
+            low, high = bounds_of_inverse.py_func(child.products, order, n, v, child.eigenvalue)
+            assert Fraction(low) <= exact <= Fraction(high)
+            assert noise < 1e-4 or high - low <= 1e-6 * exact
+        leave_out.py_func(child, walk, level, int(rng.integers(n - 1)), n, level + 1)
 
 
 # The check
@@ -390,6 +431,51 @@ def test_singular_products_are_refused():
         check(children, [], np.empty(0), np.full(4, -1e3), [{}] * 4)
 
 
+# The check, replayed
+
+
+def replayed(children, cuts, multipliers, thresholds, listed, rounding, with_dominated):
+    """What a slow replay of a claim says."""
+    families = [all_costs(child) for child in children]
+    rest = thresholds.tolist(), listed, with_dominated, 2 * rounding + 1e-9
+    return reference.replay_lists(families, [*map(plain, cuts)], multipliers.tolist(), *rest)
+
+
+@pytest.fixture
+def claims(monkeypatch):
+    """Requires of each claim that a slow replay says the same; counts them."""
+    found = []
+
+    def both(children, cuts, multipliers, thresholds, listed, rounding, threads, **settings):
+        claim = children, cuts, multipliers, thresholds, listed, rounding
+        bounds = certified_bound_of_others(*claim, threads, **settings)
+        *expected, lacking = replayed(*claim, settings["with_dominated"])
+        assert not lacking
+        for bound, value in zip(bounds, expected, strict=True):
+            assert value - 1e-6 - 4 * len(children) * rounding <= bound <= value
+        found.append(len(cuts))
+        return bounds
+
+    monkeypatch.setattr(all_parent_sets, "certified_bound_of_others", both)
+    return found
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_slow_replay_of_a_proof_says_the_same(monkeypatch, claims, seed):
+    rng = np.random.default_rng(seed)
+    rows, settings = hostile_table(rng, most=6)
+    if seed % 3 == 1:
+        settings |= {"nodes": {"pair": [0, 1]}}
+    without_dynamic_programs(monkeypatch)
+    monkeypatch.setattr(planner, "plan_branch_and_cut", lambda *_: None)
+    warnings.simplefilter("ignore", DataWarning)
+    try:
+        GaussianBNLearner(**settings, time_limit=60).fit(rows)
+    except ValueError as error:
+        pytest.skip(str(error))
+    assert claims
+
+
 # Column generation
 
 
@@ -398,10 +484,9 @@ def test_the_lists_have_all_families_of_better_networks(seed):
     rng = np.random.default_rng(seed)
     m, penalty = 7, 2.0
     rows = random_rows(rng, m, 80)
-    costs = [all_costs(rows, x, penalty) for x in range(m)]
     network = [() for _ in range(m)]
-    children = [c._replace(offset=costs[x][()]) for x, c in enumerate(children_of(rows, penalty))]
-    relative = [{p: c - costs[x][()] for p, c in costs[x].items()} for x in range(m)]
+    children = [child._replace(offset=child.cost_of(())) for child in children_of(rows, penalty)]
+    relative = [all_costs(child) for child in children]
     with Threads(1) as threads:
         found = ColumnGeneration(children, network, 1e-6, math.inf, 0, threads).run()
     cheapest = cheapest_network(relative)
@@ -440,6 +525,7 @@ def test_without_time_the_bound_is_that_of_all_candidates(monkeypatch):
     with Threads(1) as threads:
         found = ColumnGeneration(children, [()] * 5, 1e-6, -math.inf, 0, threads).run()
     assert found.lists is None
-    of_all = [all_costs(rows, x, 0.0)[tuple(p for p in range(5) if p != x)] for x in range(5)]
+    free = children_of(rows, 0.0)
+    of_all = [all_costs(child)[tuple(child.candidates.tolist())] for child in free]
     assert found.bound.bound == pytest.approx(sum(of_all), abs=1e-3)
     assert found.bound.bound <= sum(of_all)

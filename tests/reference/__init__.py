@@ -7,6 +7,7 @@ from reference.non_gaussian import *
 from reference.orders import *
 from reference.pictures import *
 from reference.posterior import *
+from reference.pricing import *
 from reference.regressions import *
 from reference.scores import *
 from reference.searches import *
