@@ -34,6 +34,8 @@ ROOT = Path(__file__).parents[1]
 SEARCHES = {
     "batch effects": "guide/environments",
     "invariance": "guide/environments",
+    "LiNGAM": "guide/non-gaussian",
+    "non-Gaussian": "guide/non-gaussian",
     "adjustment sets": "guide/networks",
     "anomaly": "guide/networks",
     "arc strength": "guide/coming-from",

@@ -15,6 +15,7 @@ ORDER = (
     "intervention",
     "experiment",
     "environments",
+    "non_gaussian",
     "macro_series",
     "greedy",
     "all_regressions",

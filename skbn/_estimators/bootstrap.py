@@ -37,7 +37,7 @@ from skbn._displays.display import fitted_network_and_table
 from skbn._displays.notebook import frame_of
 from skbn._estimators import fitting, resamples
 from skbn._estimators.ensembles import EnsembleMixin
-from skbn._estimators.learner import GaussianBNLearner, OneNetworkEstimator
+from skbn._estimators.learner import GaussianBNLearner, OneNetworkEstimator, SearchingEstimator
 from skbn._estimators.learner_cv import GaussianBNLearnerCV
 from skbn._estimators.resamples import Draws, plan_draws
 from skbn._networks import effect_estimates as estimates
@@ -702,9 +702,9 @@ def all_rows_of(
     learner of a pipeline. A learner that does not say its criterion gets the BIC, and the edges
     that `fixed`, the masks of each resample's network, has.
     """
-    if isinstance(table, BaseScores):
-        searched: Problem = fitted._searched_  # of the rows that EM expects, if values are missing
-        return AllRows(searched, table.sample.is_complete)
+    if isinstance(fitted, SearchingEstimator):
+        searched = fitted._searched_  # of the rows that EM expects, if values are missing
+        return AllRows(searched, sample.is_complete)
     is_observed = not np.isnan(sample.rows).any()
     is_transformed = isinstance(fitted, Pipeline) or hasattr(fitted, "best_estimator_")
     may_differ = is_transformed or not is_observed

@@ -290,6 +290,9 @@ class OneNetworkEstimator(NetworkEstimator):
 class SearchingEstimator(OneNetworkEstimator):
     """An estimator of the network with the highest score, with what it knows of others."""
 
+    _searched_: Problem
+    _search_: str
+
     def _shown_note(self) -> str:
         if vars(self).get("is_optimal_", True):
             return ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
@@ -9,9 +10,10 @@ import numpy as np
 
 from skbn._core.arrays import Floats
 from skbn._core.resources import Progress, Resources
-from skbn._core.subsets import members_of
+from skbn._core.subsets import members_of, subsets_of
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._non_gaussian.residual_scores import ResidualScores, WalkedFamilies
+from skbn._scores.parent_set_scores import ParentSetScores
 from skbn._solver.constraints import Constraints
 from skbn._solver.listed_problem import ListedProblem
 from skbn._solver.problem import Shape, Solution, TableProblem
@@ -69,6 +71,30 @@ class NonGaussianProblem(ListedProblem):
             nodes=self.scorer.nodes,
             statistics=self.scorer.group_statistics,
         )
+
+    def best_directions(
+        self, pairs: Sequence[tuple[int, int]], shares: Floats, log_odds: Floats | None = None
+    ) -> tuple[list[int], bool]:
+        m, joined = len(self.names), [0] * len(self.names)
+        for a, b in pairs:
+            joined[a] |= 1 << b
+            joined[b] |= 1 << a
+        found = []
+        for x, mask in enumerate(joined):
+            own = {sets: self.scores.local_score(x, members_of(sets)) for sets in subsets_of(mask)}
+            found.append({sets: score for sets, score in own.items() if score > -np.inf})
+        # No network that leaves a pair out makes up for that.
+        bonus = 1.0 + sum(max(own.values()) - min(own.values()) for own in found)
+        families = []
+        for own in found:
+            rows = [members_of(sets) for sets in own]
+            padded = [row + [-1] * (m - len(row)) for row in rows]
+            local = [s + bonus * len(row) for s, row in zip(own.values(), rows, strict=True)]
+            families.append((np.array(padded, dtype=np.int16), np.array(local)))
+        listed = ParentSetScores([f"x{i}" for i in range(m)], families)
+        resources = Resources.of_machine(None)
+        (best,) = solve(ListedProblem(listed, self.constraints), resources)
+        return best.parents, best.is_optimal
 
     def network(self, parents: list[int], is_observed: bool = True) -> GaussianBayesianNetwork:
         model = replace(self._gaussian.model(parents), fixed=[*parents])

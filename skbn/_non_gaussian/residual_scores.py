@@ -31,8 +31,9 @@ from skbn._solver.constraints import Constraints
 # Degree of the polynomials that bend the density; chosen by how well held-out rows are predicted
 # and edges directed (tests/benchmarks/non_gaussian.py).
 DEGREE = 4
-# A child's families are cut into tasks by which of these first candidates they have.
-_FIRST_CANDIDATES = 6
+# A child's families are cut into tasks by which of the first candidates they have, at most so many,
+# and a task has families of so many others.
+_FIRST_CANDIDATES, _OTHER_CANDIDATES = 6, 8
 # About how long a family takes in one thread: so many seconds, and so many more for each row.
 _SECONDS_OF_FAMILY, _SECONDS_OF_ROW = 2e-5, 1.2e-8
 # In units of one local score of a dense search, of which a thread makes so many in a second.
@@ -162,7 +163,7 @@ class ResidualScores(ParentSetScores):
             (x, base, weight, np.array(first, dtype=np.int64), begin, scores[x])
             for x in self._modelled
             for base in [self._base(x, rows, weight)]
-            for begin in [min(len(base) - 1, _FIRST_CANDIDATES)]
+            for begin in [min(max(len(base) - 1 - _OTHER_CANDIDATES, 0), _FIRST_CANDIDATES)]
             for size in range(min(begin, self._numbered[x].most) + 1)
             for first in combinations(range(begin), size)
         ]

@@ -343,9 +343,7 @@ class Problem(ABC):
                 child, parent = (a, b) if shares[b, a] > shares[a, b] else (b, a)
                 parents[child] = 1 << parent
         else:
-            parents, is_best = best_directions(
-                self.scorer, self.constraints, pairs, shares, log_odds
-            )
+            parents, is_best = self.best_directions(pairs, shares, log_odds)
         network = self.network(parents, is_observed)
         network.dag.graph.update({} if is_best else {"directions": "by a local search"})
         number = {name: x for x, name in enumerate(self.names)}
@@ -353,6 +351,15 @@ class Problem(ABC):
             edge = number[parent], number[child]
             data.update(zip(attributes, map(float, (shares[edge], either[edge])), strict=True))
         return network
+
+    def best_directions(
+        self, pairs: Sequence[tuple[int, int]], shares: Floats, log_odds: Floats | None = None
+    ) -> tuple[list[int], bool]:
+        """Return the best network that joins given pairs, and whether it is known to be the best.
+
+        See `orientation.best_directions`.
+        """
+        return best_directions(self.scorer, self.constraints, pairs, shares, log_odds)
 
     @property
     def _exogenous(self) -> tuple[str | int, ...]:

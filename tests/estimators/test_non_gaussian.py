@@ -1,5 +1,7 @@
 """NonGaussianBNLearner, against enumeration, and what it refuses."""
 
+from itertools import product
+
 import networkx as nx
 import numpy as np
 import pandas as pd
@@ -98,7 +100,25 @@ def test_support_of_edges():
     bootstrap = BootstrapBNLearner(NonGaussianBNLearner(), n_resamples=10, random_state=0)
     bootstrap.fit(chain())
     assert bootstrap.edge_support_[3, 1] > 0.7
-    assert bootstrap.dag_.has_edge(3, 1)
+    assert {*bootstrap.dag_.edges} == {(3, 1), (1, 0), (2, 0)}
+    assert bootstrap.effect(3, 0).mean == pytest.approx(0.56, abs=0.2)
+
+
+def test_pairs_are_directed_in_the_best_way():
+    rows = chain(40)
+    rows[:, 2] += 0.3 * rows[:, 3]
+    learner = NonGaussianBNLearner("loglik", max_parents=2).fit(rows)
+    pairs = [(0, 1), (1, 2), (0, 2), (2, 3)]
+    parents, is_best = learner._searched_.best_directions(pairs, np.zeros((4, 4)))
+    scores = learner.local_scores_
+    ways = [
+        nx.DiGraph([pair[::sign] for pair, sign in zip(pairs, signs, strict=True)])
+        for signs in product([1, -1], repeat=4)
+    ]
+    ways = [dag for dag in ways if nx.is_directed_acyclic_graph(dag)]
+    best = max(ways, key=scores.network_score)
+    assert is_best
+    assert parents == [sum(1 << p for p in best.predecessors(x)) for x in range(4)]
 
 
 def with_a_hole(rows):
