@@ -255,7 +255,7 @@ def group_work(plan: GroupPlan, sum_only: bool, sum_prior: bool) -> int:
     of_sums = order_work(plan.layout) if n > 1 else 0
     if n > 1 and plan.prior == "uniform":
         of_sums += network_work(n)
-    of_scores = log_determinants_work(len(plan.columns))
+    of_scores = plan.n_walks * log_determinants_work(len(plan.columns))
     if plan.listing is not None:
         of_scores = plan.listing.work
     if sum_only:

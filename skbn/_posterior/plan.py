@@ -66,6 +66,7 @@ class GroupPlan:
     # how many such tables there are, or of log-determinants of listed families: more than one if
     # columns have rows of their own
     n_tables: int = 1
+    n_walks: int = 1  # as `Shape` has it
 
     @property
     def columns(self) -> list[int]:
@@ -215,7 +216,7 @@ def _group_plan(
     n, n_others = len(group.columns), len(group.others)
     dense = SearchPlan(n, n_outer, n_others=n_others)
     n_tables = shape.n_functions * shape.n_row_groups
-    plans = [GroupPlan(group, prior, dense, n_threads, n_tables=n_tables)]
+    plans = [GroupPlan(group, prior, dense, n_threads, n_tables=n_tables, n_walks=shape.n_walks)]
     listing = _listing(group, shape.constraints)
     if listing is not None:
         listed = GroupPlan(group, prior, SearchPlan(n, n_outer), n_threads, listing, n_tables)

@@ -363,7 +363,7 @@ class TargetScorer(GroupedScorer):
         self, columns: list[int], children: list[int], max_parents: int, resources: Resources
     ) -> list[SetFunctions]:
         scores = np.zeros((len(children), 1 << len(columns)))
-        work = log_determinants_work(len(columns)) / len(self.pooled)
+        work = log_determinants_work(len(columns))
         for mask, functions in self.walks(columns, max_parents, resources.n_jobs):
             how = BEGIN if mask == 0 else SUM if self.environments.is_sum else MAXIMUM
             with resources.threads(len(columns)) as threads:

@@ -207,7 +207,7 @@ def plan_dense_search(
         n_workers, n_functions = cluster.n_workers, shape.n_functions
         sizes = len(columns), len(others), n_workers
         plan = plan_on_workers(*sizes, n_bytes, limit, here, n_functions)
-        return _DenseSearch(group, plan)
+        return _DenseSearch(group, plan, shape.n_walks)
     # Branch and cut is faster than a search that makes log-determinants again.
     stays = settings.lists_networks or (has_lists and resources.scratch is None) or not is_shared
     n_bytes, limit = resources.beside(in_memory)
@@ -223,14 +223,15 @@ def plan_dense_search(
     plan = plan_with(n_bytes=n_bytes)
     if plan.n_varying is not None:  # it recomputes what is in memory already
         plan = plan_with(n_bytes=n_bytes - in_memory)
-    search = _DenseSearch(group, plan)
+    search = _DenseSearch(group, plan, shape.n_walks)
     if settings.lists_networks:
         search.kernels += LISTING_KERNELS
     return search
 
 
 class _DenseSearch(_DynamicProgram):
-    def __init__(self, group: Group, plan: SearchPlan) -> None:
+    def __init__(self, group: Group, plan: SearchPlan, n_walks: int) -> None:
+        self._n_walks = n_walks
         families = DENSE_KERNELS if plan.n_varying is None else WALKING_KERNELS
         super().__init__(group, plan, (walk_seeds, *families))
         # The group's columns, then the others. The search itself is over the first of these, as
@@ -240,7 +241,7 @@ class _DenseSearch(_DynamicProgram):
     def cost(self) -> int:
         is_in_memory = self._plan.n_varying is None
         of_walk = log_determinants_work(len(self._sets_of)) if is_in_memory else 0
-        return of_walk + self._plan.work
+        return self._n_walks * of_walk + self._plan.work
 
     def optimum(self, problem: Problem, resources: Resources) -> Optimum:
         families = self._families(problem, resources)

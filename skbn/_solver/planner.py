@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from skbn._core.resources import Resources
+from skbn._core.resources import Resources, duration
 from skbn._core.text import readable_size
 from skbn._exact.plan import TooLargeError, space_of_scratch
 from skbn._scores.families import SmallFamilies
@@ -111,6 +111,9 @@ def plan_searches(shape: Shape, resources: Resources, settings: SearchSettings =
         except TooLargeError as error:
             refusals.append(error)
     if not refusals:
+        if shape.n_walks > 1 and settings.is_exact:
+            for search in searches:
+                _require_time(search, shape.n_walks, resources)
         return Plan(searches)
     largest = max(refusals, key=lambda error: error.needed)
     remedies = ", or ".join(_remedies(shape, resources, settings, largest.needed))
@@ -152,6 +155,19 @@ def _plan_group(
             if other is not None:
                 return other
     raise refusal
+
+
+def _require_time(search: GroupSearch, n_walks: int, resources: Resources) -> None:
+    """Raise if the walks that unknown targets take are expected to last too long."""
+    limit = math.inf if resources.time_limit is None else resources.time_limit
+    seconds = expected_seconds(search.cost(), resources)
+    if seconds > limit and not search.heeds_time_limit:
+        raise ValueError(
+            f"The scores of all environments take {n_walks} walks through all sets of columns, "
+            f"perhaps {duration(seconds)}, and time_limit allows {limit:g} s. Merge environments, "
+            'each of which doubles the walks, raise time_limit, or set search="order", which is '
+            "not proven."
+        )
 
 
 def _takes_too_long(search: GroupSearch, group: Group, resources: Resources) -> bool:

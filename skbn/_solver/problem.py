@@ -94,6 +94,9 @@ class Shape(NamedTuple):
     # (3, m): the criterion's, over the numbers of columns; with interventions, those for the first
     # child
     tables: Floats | None = None
+    # how many walks through all sets of columns the scores take: more than one if targets are
+    # unknown
+    n_walks: int = 1
 
 
 class Problem(ABC):

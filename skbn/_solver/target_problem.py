@@ -34,10 +34,17 @@ class TargetProblem(TableProblem):
     _last: tuple[list[int], Floats] | None = None
 
     def read(self) -> Shape:
-        shape = super().read()
-        # Each column has a function of its own; those of a walk are beside them.
-        n = len(self.names) + len(self.scorer.environments.names) + 1
-        return shape._replace(n_row_groups=n, n_functions=1, tables=None)
+        scorers = [scorer for _, scorer in self.scorer.read()]
+        are_listed = self.families.are_listed
+        return Shape(
+            self.families,
+            self.constraints,
+            self.scorer.n_bytes,
+            not are_listed or all(each.statistics.is_checked for each in scorers),
+            # Each column has a function of its own; those of a walk are beside them.
+            n_row_groups=len(self.names) + len(self.scorer.environments.names) + 1,
+            n_walks=self.scorer.environments.n_walks,
+        )
 
     @property
     def any_member(self) -> bool:

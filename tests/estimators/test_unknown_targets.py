@@ -387,6 +387,7 @@ REFUSED = {
     "reference": ({"targets": "soft", "reference": "x"}, {}, "none of the environments"),
     "labels": ({"targets": "soft"}, {"environments": [0, 1]}, "a value for each of the 75 rows"),
     "covariances": ({"targets": "soft"}, {"X": from_covariance(np.eye(4), 75)}, "in memory"),
+    "time limit": ({"targets": "soft", "time_limit": 1e-6}, {}, "Merge environments, each"),
     "few rows": ({"targets": "soft"}, {"environments": [0] * 71 + [1] * 4}, "environment 1: .*row"),
     "many": ({"targets": "soft"}, {"environments": np.arange(75) // 5}, "Merge environments"),
 }
