@@ -129,6 +129,8 @@ def with_environments(
     do not suit the scores.
     """
     kind = estimator.targets
+    if isinstance(scores, environment_scores.EnvironmentScores):
+        raise TypeError("X are scores with environments already. Pass the table, and environments.")
     if kind is None and environments is None:
         return scores
     if kind is None or environments is None:

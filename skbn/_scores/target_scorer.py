@@ -141,6 +141,11 @@ class TargetScorer(GroupedScorer):
         self.is_sum = True  # no one regression scores a family
         self._subset_walks: dict[tuple[int, int, int], tuple[SubsetWalk, bool]] = {}
 
+    def __getstate__(self) -> dict[str, Any]:
+        made_again = {"_factors", "_offsets", "_tables_of_all", "_shifts"}
+        kept = {name: own for name, own in super().__getstate__().items() if name not in made_again}
+        return {**kept, "_subset_walks": {}}
+
     def with_penalty(self, penalty: float) -> Self:
         other = copy(self)
         other.pooled = [each.with_penalty(penalty) for each in self.pooled]

@@ -415,6 +415,8 @@ def test_scores_with_environments_are_not_changed():
         lambda: scores + plain,
         lambda: scores[:10],
         lambda: GaussianBNLearner(targets="soft").fit(scores, environments=labels),
+        lambda: GaussianBNLearner().fit(scores),
+        lambda: GaussianBNPosterior("bic").fit(scores),
         lambda: GaussianBNLearner(targets="soft").fit(plain + plain, environments=labels),
     ):
         with pytest.raises((TypeError, ValueError)):
@@ -427,6 +429,25 @@ def test_scores_with_environments_are_not_changed():
         GaussianBNLearner(targets="soft").fit(listed, environments=labels)
     of_scores = GaussianBNLearner(targets="soft").fit(plain, environments=labels)
     assert dict(of_scores.targets_) == dict(fit(environments(0), "soft").targets_)
+
+
+@pytest.mark.parametrize("kind", ["hard", "soft"])
+def test_few_parents_of_many_columns(kind):
+    tables = environments(17, m=9)
+    few, every = (fit(tables, kind, max_parents=most)._searched_.scores for most in (1, None))
+    array = few.to_array()
+    for x, p in reference.families(9):
+        if len(p) < 2:
+            score = every.local_score(x, p)
+            assert_allclose(few.local_score(x, p), score, rtol=1e-10)
+            assert_allclose(array[few.family_index(x, p)], score, rtol=1e-10)
+
+
+def test_changes_of_all_nodes_direct_nothing():
+    learner = fit(environments(18), "hard", target_cost=-1e3)
+    assert learner.targets_[1] == learner.targets_[2] == (0, 1, 2, 3)
+    assert "1: all nodes, which directs no edge" in learner.summary()
+    assert not any(fixed for *_, fixed in learner.dag_.edges(data="fixed"))
 
 
 def test_every_assignment_of_a_family_is_scored():
