@@ -248,17 +248,6 @@ class TargetScorer(GroupedScorer):
 
     # The criterion
 
-    @property
-    def score_offsets(self) -> Floats:
-        return self._whole.score_offsets
-
-    def _offset(self, child: int) -> float:
-        return float(self.score_offsets[child])
-
-    @property
-    def column_tables(self) -> None:  # type: ignore[override]
-        return None
-
     @cached_property
     def _shifts(self) -> Floats:
         """What the scores of each set of environments and each child have beside regressions."""
@@ -269,7 +258,7 @@ class TargetScorer(GroupedScorer):
             else each.score_offsets
             for each in self.own
         ]
-        shifts = np.array([each.score_offsets - self.score_offsets for each in self.pooled])
+        shifts = np.array([each.score_offsets for each in self.pooled]) - self.score_offsets
         if self.environments.is_sum:  # the prior probabilities of all sets of environments sum to 1
             shifts -= len(self.own) * np.logaddexp(0.0, -self.environments.cost)
         for mask, shift in enumerate(shifts):
@@ -509,14 +498,6 @@ class TargetScorer(GroupedScorer):
                 found = [each.of_family for each in of_each]
             self._sums = {(x,): values for x, values in enumerate(found)}
         return SetValues(self._sums[child,], self.tables)
-
-    def prepare(self, progress: Progress) -> None:
-        self._values_of(0)
-        progress.advance(self.families.work)
-
-    @property
-    def n_bytes(self) -> int:
-        return sum(each.nbytes for each in self._sums.values())
 
 
 def _with_one_mean(criterion: criteria.Criterion, summary: RowSummary) -> criteria.Criterion:
