@@ -9,6 +9,7 @@ import numpy as np
 
 from skbn._core import estimator
 from skbn._core.arrays import Floats
+from skbn._core.resources import explained
 from skbn._core.text import readable_name, warn
 from skbn._data.covariance_tables import CovarianceTable
 from skbn._estimators import fitting
@@ -144,7 +145,9 @@ None, default=None
     local_scores_: ResidualScores = field(init=False)
 
     @estimator.fit_method
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, interventions: Any = None
+    ) -> Self:
         """Find the best network and estimate its parameters.
 
         Parameters
@@ -154,6 +157,8 @@ None, default=None
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             How often each row counts, as in `GaussianBNLearner.fit`.
+        interventions : None
+            Rows of experiments are not taken.
 
         Returns
         -------
@@ -184,10 +189,13 @@ None, default=None
         sklearn.exceptions.ConvergenceWarning
             If branch and cut ended before it proved its network.
         """
-        _require_rows(X)
+        _require_rows(X, interventions)
         if self.criterion is not None:
             require_likelihood(as_criterion(self.criterion))
-        sample = fitting.read_sample(self, X, sample_weight, reset=True)
+        sample = explained(
+            lambda: fitting.read_sample(self, X, sample_weight, reset=True),
+            lambda error: str(error).replace("Let a learner", "Let a GaussianBNLearner"),
+        )
         gaussian = fitting.make_scores(self, sample)
         constraints = fitting.constraints_of(self, gaussian)
         scores = ResidualScores(gaussian, constraints, self.n_jobs, self.time_limit)
@@ -287,10 +295,15 @@ None, default=None
         ]
 
 
-def _require_rows(X: Any) -> None:
-    """Raise if X has no rows, whose noise has a shape."""
+def _require_rows(X: Any, interventions: Any) -> None:
+    """Raise if X has no rows, whose noise has a shape, or if columns were set in some."""
     if isinstance(X, BaseScores | CovarianceTable):
         raise TypeError(
             f"X is {type(X).__name__}, which says nothing of the shape of the noise. Give the "
             "table of its rows, or fit a GaussianBNLearner to it."
+        )
+    if interventions is not None:
+        raise TypeError(
+            "NonGaussianBNLearner takes no interventions. Leave out the rows in which a column was "
+            "set, make columns that were set in all rows exogenous, or fit a GaussianBNLearner."
         )

@@ -35,11 +35,12 @@ DEGREE = 4
 # and a task has families of so many others.
 _FIRST_CANDIDATES, _OTHER_CANDIDATES = 6, 8
 # About how long a family takes in one thread: so many seconds, and so many more for each row.
-_SECONDS_OF_FAMILY, _SECONDS_OF_ROW = 2e-5, 1.2e-8
+_SECONDS_OF_FAMILY, _SECONDS_OF_ROW = 1.5e-5, 1e-8
 # In units of one local score of a dense search, of which a thread makes so many in a second.
 _WORK_A_SECOND = 5e8
 # Longer walks must be asked for.
 _LONGEST = 600.0
+_FEWER = "set max_parents=2, give tiers of few columns, or leave out columns"
 
 
 class WalkedFamilies(GivenFamilies):
@@ -90,7 +91,8 @@ class ResidualScores(ParentSetScores):
         self._modelled = constraints.modelled
         seconds = self.n_families * (_SECONDS_OF_FAMILY + _SECONDS_OF_ROW * len(self.sample.rows))
         self.work = int(seconds * _WORK_A_SECOND)
-        self._check_size(seconds / Threads(n_jobs).n_threads, time_limit)
+        n_threads = Threads(n_jobs).n_threads
+        self._check_size(seconds / n_threads, n_threads, time_limit)
         self._listed_families: list[ScoredParentSets] | None = None
 
     @property
@@ -126,20 +128,24 @@ class ResidualScores(ParentSetScores):
             for limits, sets in zip(self._limits, self._numbered, strict=True)
         )
 
-    def _check_size(self, seconds: float, time_limit: float | None) -> None:
-        """Raise if the walk takes longer, or its scores more memory, than they may."""
-        m, longest = len(self._columns), _LONGEST if time_limit is None else time_limit
+    def _check_size(self, seconds: float, n_threads: int, time_limit: float | None) -> None:
+        """Raise if the walk takes longer, or more memory, than it may."""
+        m, n_rows = len(self._columns), len(self.sample.rows)
+        most = max(sets.most for sets in self._numbered)
+        n_bytes = self._n_bytes + BYTES * n_threads * (most + 1) * m * n_rows
+        require_memory(n_bytes, f"Scoring the {self.n_families:,} families", _FEWER)
+        longest = _LONGEST if time_limit is None else time_limit
         if seconds > longest:
             raise ValueError(
-                f"The {self.n_families:,} families of {m} columns with {len(self.sample.rows):,} "
-                f"rows take about {duration(seconds)} to score, and time_limit allows "
-                f"{duration(longest)}. Set time_limit to {math.ceil(2 * seconds)} seconds, set "
-                "max_parents to a small number such as 3, give tiers of few columns, or leave out "
-                "columns."
+                f"The {self.n_families:,} families of {m} columns with {n_rows:,} rows take about "
+                f"{duration(seconds)} to score, and time_limit allows {duration(longest)}. Set "
+                f"time_limit={math.ceil(2 * seconds)}, {_FEWER}."
             )
-        width = self.largest_n_parents
-        n_bytes = self.n_families * (2 * width + BYTES)
-        require_memory(n_bytes, f"The list of {self.n_families:,} families")
+
+    @property
+    def _n_bytes(self) -> int:
+        """How many bytes the list of families takes."""
+        return self.n_families * (2 * self.largest_n_parents + BYTES)
 
     # The walk
 
@@ -252,9 +258,8 @@ class ResidualScores(ParentSetScores):
 
     def _summary(self) -> ScoresSummary:
         settings = {"criterion": str(self.criterion), "penalty": f"{self.penalty:g}"}
-        n_bytes = self.n_families * (2 * self.largest_n_parents + BYTES)
         kind, n_rows = type(self).__name__, len(self.sample.rows)
-        return ScoresSummary(kind, self.n_families, n_rows, self._columns, settings, n_bytes)
+        return ScoresSummary(kind, self.n_families, n_rows, self._columns, settings, self._n_bytes)
 
 
 def residuals(columns: Floats, others: Floats, weight: Floats) -> Floats:

@@ -131,7 +131,10 @@ def with_a_hole(rows):
         (from_covariance(np.eye(3) + 0.5, 100), "shape of the noise. Give the table of its rows"),
         (LocalScoreTransformer().fit_transform(chain()), "LocalScores, which says nothing"),
         (with_a_hole(chain()), "missing"),
-        (pd.DataFrame(chain(), columns=[*"abcd"]).assign(group="a"), "group"),
+        (
+            pd.DataFrame(chain(), columns=[*"abcd"]).assign(group="a"),
+            "group.*a GaussianBNLearner take",
+        ),
         (chain(4), "rows"),
         (chain()[:, [0, 1, 1]], "collinear"),
         (chain() * [1, 1, 1, 0], "zero variance"),
@@ -150,11 +153,21 @@ def test_criteria_of_gaussian_noise_are_refused(criterion):
 
 
 def test_a_walk_that_takes_long_is_refused_with_what_shortens_it():
-    rows = np.random.default_rng(0).exponential(size=(200, 24))
-    with pytest.raises(ValueError, match=r"of 24 columns .* Set time_limit to .* max_parents"):
-        NonGaussianBNLearner().fit(rows)
-    few = NonGaussianBNLearner(max_parents=1, tiers=[range(12), range(12, 24)]).fit(rows)
-    assert few.dag_.number_of_nodes() == 24
+    rows = np.random.default_rng(0).exponential(size=(200, 14))
+    advice = r"114,688 families of 14 columns .* Set time_limit=\d+, set max_parents=2, give tiers"
+    with pytest.raises(ValueError, match=advice):
+        NonGaussianBNLearner(time_limit=0.2, n_jobs=1).fit(rows)
+    for settings in ({"max_parents": 2}, {"tiers": [range(7), range(7, 14)], "max_parents": 3}):
+        NonGaussianBNLearner(time_limit=0.2, n_jobs=1, **settings).fit(rows)
+    many = np.random.default_rng(0).exponential(size=(200, 40))
+    with pytest.raises(ValueError, match=r"families needs .* set max_parents=2"):
+        NonGaussianBNLearner().fit(many)
+
+
+def test_interventions_are_refused():
+    rows = chain()
+    with pytest.raises(TypeError, match=r"takes no interventions\. Leave out the rows"):
+        NonGaussianBNLearner().fit(rows, interventions=[0] * len(rows))
 
 
 def test_a_posterior_is_refused():
