@@ -174,3 +174,18 @@ def test_a_posterior_is_refused():
     learner = NonGaussianBNLearner().fit(chain())
     with pytest.raises((TypeError, ValueError)):
         GaussianBNPosterior().fit(learner.local_scores_)
+
+
+def test_the_example_of_direct_lingam():
+    """The tutorial of the package lingam: six columns with uniform noise."""
+    rng = np.random.default_rng(0)
+    rows = rng.uniform(size=(1000, 6))
+    edges = {(3, 0): 3, (3, 2): 6, (0, 1): 3, (2, 1): 2, (0, 5): 4, (0, 4): 8, (2, 4): -1}
+    for child in (0, 2, 1, 5, 4):
+        for (parent, other), weight in edges.items():
+            if other == child:
+                rows[:, child] += weight * rows[:, parent]
+    learner = NonGaussianBNLearner().fit(rows)
+    assert {*learner.dag_.edges} == {*edges}
+    for edge, weight in edges.items():
+        assert learner.dag_.edges[edge]["weight"] == pytest.approx(weight, abs=0.2)
