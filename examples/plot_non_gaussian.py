@@ -16,9 +16,9 @@ rng = np.random.default_rng(0)
 noise = rng.exponential(size=(300, 4)) - 1
 rain = noise[:, 0]
 river = 0.8 * rain + noise[:, 1]
-turbine = 0.6 * river + noise[:, 2]
-flood = 0.7 * river - 0.5 * turbine + noise[:, 3]
-table = pd.DataFrame({"flood": flood, "rain": rain, "river": river, "turbine": turbine})
+lake = 0.6 * river + noise[:, 2]
+flood = 0.7 * river + 0.5 * lake + noise[:, 3]
+table = pd.DataFrame({"flood": flood, "rain": rain, "river": river, "lake": lake})
 
 # %%
 # The table has an edge for each line of the program above. Reversing any of them, with all other
@@ -34,7 +34,7 @@ print(learner.network_.to_frame()[["parent", "child", "weight", "reversal_loss"]
 gaussian = GaussianBNLearner().fit(table)
 figure, axes = plt.subplots(1, 2, figsize=(9, 4))
 for ax, each, title in zip(axes, (gaussian, learner), ("Gaussian", "non-Gaussian"), strict=True):
-    each.plot(ax=ax)
+    each.plot(ax=ax, cpdag=True)
     ax.set_title(title)
 
 # %%
