@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.polynomial.legendre import legvander
 
-from skbn._core.arrays import BYTES, Floats, Integers
+from skbn._core.arrays import BYTES, Floats, Integers, ShortIntegers
 from skbn._core.columns import family_numbers
 from skbn._core.compile import compile_kernels
 from skbn._core.resources import Progress, Threads, duration, require_memory
 from skbn._core.subsets import SmallSubsets, members_of
 from skbn._core.text import readable_value
 from skbn._data.sample import Sample
-from skbn._non_gaussian.walk_kernels import N_ASIDE, STEP, walk_families
+from skbn._non_gaussian.walk_kernels import N_ASIDE, SMALLEST, STEP, walk_families
 from skbn._scores.base import ScoresSummary
 from skbn._scores.criteria import Criterion, InformationCriterion
 from skbn._scores.families import (
@@ -27,6 +27,7 @@ from skbn._scores.families import (
 from skbn._scores.local_scores import LocalScores
 from skbn._scores.parent_set_scores import ParentSetScores
 from skbn._solver.constraints import Constraints
+from skbn.exceptions import DegenerateColumnsError
 
 # Degree of the polynomials that bend the density; chosen by how well held-out rows are predicted
 # and edges directed (tests/benchmarks/non_gaussian.py).
@@ -185,9 +186,24 @@ class ResidualScores(ParentSetScores):
             if limits.child not in self._modelled:
                 local[:] = 0.0
             else:
+                self._require_digits(limits.child, members[np.isnan(local)])
                 local -= costs[(members >= 0).sum(axis=1)] + unit[limits.child]
             listed.append((members, local))
         self._listed_families = listed
+
+    def _require_digits(self, child: int, lost: ShortIntegers) -> None:
+        """Raise if families of a column leave it too small residuals."""
+        if len(lost) == 0:
+            return
+        fewest = lost[np.argmin((lost >= 0).sum(axis=1))]
+        name, parents = self._columns[child], [self._columns[p] for p in fewest if p >= 0]
+        raise DegenerateColumnsError(
+            f"Column {name!r} is nearly collinear with {parents}: they leave less than "
+            f"{SMALLEST:g} of its spread, which has too few digits to show the shape of the noise. "
+            "Leave out one of these columns.",
+            [],
+            [name],
+        )
 
     def _walk_part(
         self, x: int, base: Floats, weight: Floats, first: Integers, begin: int, scores: Floats

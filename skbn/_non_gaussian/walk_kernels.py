@@ -26,6 +26,8 @@ from skbn._core.subsets import rank
 
 # The scale at which a logistic distribution has variance 1.
 SCALE = math.pi / math.sqrt(12)
+# Of the residuals of a column of variance 1: smaller ones have lost too many digits.
+SMALLEST = 1e-8
 # The nodes: their distance, and how many there are on each side of 0.
 STEP, N_ASIDE = 0.2, 50
 # Half of this times the square of theta is subtracted, so that it stays finite.
@@ -121,12 +123,17 @@ def _sweep(column, pivot, weight, square, left):
 
 @inner_kernel
 def log_likelihood(residuals, weight, statistics, shares, theta):
-    """Return the largest log-likelihood of residuals; set `theta` to where it is attained."""
+    """Return the largest log-likelihood of residuals; set `theta` to where it is attained.
+
+    It is NaN if rounding may have changed their shape.
+    """
     total = 0.0
     square = 0.0
     for t in range(residuals.size):
         total += weight[t]
         square += weight[t] * residuals[t] * residuals[t]
+    if not square > SMALLEST * SMALLEST * total:
+        return math.nan
     unit = math.sqrt(square / total) * STEP / SCALE  # the distance of the nodes, as a residual
     counts = np.zeros(shares.size)
     beyond = 0.0

@@ -18,7 +18,7 @@ from skbn import (
     NonGaussianBNLearner,
     from_covariance,
 )
-from skbn.exceptions import UncertainDirectionsWarning
+from skbn.exceptions import DegenerateColumnsError, UncertainDirectionsWarning
 
 pytestmark = pytest.mark.filterwarnings("ignore::skbn.exceptions.DataWarning")
 
@@ -162,6 +162,15 @@ def test_a_walk_that_takes_long_is_refused_with_what_shortens_it():
     many = np.random.default_rng(0).exponential(size=(200, 40))
     with pytest.raises(ValueError, match=r"families needs .* set max_parents=2"):
         NonGaussianBNLearner().fit(many)
+
+
+@pytest.mark.parametrize("size", [0.0, 1e-12, 1e-9])
+@pytest.mark.parametrize("max_parents", [None, 1])
+def test_columns_that_rounding_tells_apart_are_refused(size, max_parents):
+    rows = chain(100)
+    rows[:, 2] = 7 * rows[:, 1] + size * rows[:, 2]
+    with pytest.raises(DegenerateColumnsError, match="collinear"):
+        NonGaussianBNLearner(max_parents=max_parents).fit(rows)
 
 
 def test_interventions_are_refused():
