@@ -341,8 +341,8 @@ def test_large_parameters_are_shown_in_short():
     assert len(html) < 60_000
     assert "<script>alert" not in html
     assert len(repr(learner)) < 2500
-    assert len(skbn.GaussianBNLearner(required_edges=dag)._repr_html_()) < 49_500
-    assert len(skbn.GaussianBayesianNetwork(dag)._repr_html_()) < 49_500
+    assert len(skbn.GaussianBNLearner(required_edges=dag)._repr_html_()) < 54_000
+    assert len(skbn.GaussianBayesianNetwork(dag)._repr_html_()) < 54_000
 
 
 def out_of_range():
