@@ -289,6 +289,7 @@ class BootstrapBNLearner(EnsembleMixin, OneNetworkEstimator):
         """
         began = time.monotonic()
         learner = GaussianBNLearner() if self.estimator is None else clone(self.estimator)
+        fitting.refuse_targets(type(self).__name__, learner)
         given = {} if y is None else {"y": y}
         if isinstance(learner, GaussianBNLearner | GaussianBNLearnerCV):
             table = self._scores(learner, X, sample_weight, interventions)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_array
 
 from skbn._core.arrays import Floats, random_seeds
@@ -140,6 +141,17 @@ def with_environments(
         raise ValueError(f"{one}, which is half of what is needed: {other}, or leave both at None.")
     settings = kind, estimator.reference, cost
     return environment_scores.with_environments(scores, environments, *settings)
+
+
+def refuse_targets(holder: str, estimator: BaseEstimator) -> None:
+    """Raise ValueError if what is to be fitted needs environments, which nobody passes on to it."""
+    last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+    if "reference" in vars(last) and last.targets is not None:
+        raise ValueError(
+            f"{holder} does not take environments, which targets={last.targets!r} of its estimator "
+            "needs. Set targets to None there. For rows from environments, "
+            "GaussianBNPosterior(targets=...) has probabilities of edges and of targets."
+        )
 
 
 def takes_missing(estimator: BaseEstimator) -> bool:

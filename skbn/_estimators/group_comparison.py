@@ -35,7 +35,7 @@ from skbn._data.row_values import read_row_groups, without_named
 from skbn._data.sample import Sample
 from skbn._displays.forest_display import ForestDisplay
 from skbn._displays.notebook import TableRepr, frame_of
-from skbn._estimators.fitting import constraints_of, read_scores
+from skbn._estimators.fitting import constraints_of, read_scores, refuse_targets
 from skbn._estimators.learner import GaussianBNLearner
 from skbn._estimators.posterior import GaussianBNPosterior
 from skbn._networks.descriptions import standard_errors
@@ -287,6 +287,7 @@ def compare_groups(
             "estimator must be a GaussianBNPosterior or a GaussianBNLearner; got "
             f"{readable_value(estimator)}."
         )
+    refuse_targets("compare_groups", given)
     level = level_of(level)
     labels = frame_labels(X) if isinstance(groups, str | list | tuple) else None
     if labels is not None:

@@ -650,8 +650,11 @@ None, default=None
         `environments`, and finds the network and the targets with the highest score together. A
         *soft* target has a regression of its own on the same parents; a *hard* one has no parents,
         but a mean and a variance of its own.
-    reference : hashable or None, default=None
-        The environment that the others are compared with. None means that of the first row.
+    reference : hashable, None or False, default=None
+        The environment that the others are compared with. None means that of the first row. With
+        False there is none: any environments may share a mechanism, and each of the others has one
+        of its own. If no two share that of a node, it is a target of all of them, because the score
+        cannot tell which environment changed it.
     target_cost : float, default=0.0
         What each target costs besides its parameters, in nats. It may be negative.
     scratch : str, path or None, default=None

@@ -21,6 +21,7 @@ from skbn._data.containers import frame_labels, row_labels
 from skbn._data.row_values import in_order_of_rows
 from skbn._displays.display import fitted_network_and_table
 from skbn._displays.notebook import DocLinkMixin
+from skbn._estimators.fitting import refuse_targets
 from skbn._estimators.learner import GaussianBNLearner
 from skbn._networks.descriptions import partial_r2
 from skbn._networks.network import GaussianBayesianNetwork
@@ -125,6 +126,7 @@ class MarkovBlanketSelector(DocLinkMixin, SelectorMixin, MetaEstimatorMixin, Bas
         target = self._target(y, X)
         table, labels = _with_target(X, target, labels, getattr(y, "name", None))
         learner = GaussianBNLearner() if self.estimator is None else clone(self.estimator)
+        refuse_targets(type(self).__name__, learner)
         if target.dtype == object:
             given = learner.get_params().items()
             unset = [key for key, value in given if f"__{key}"[-7:] == "__nodes" and value is None]

@@ -113,10 +113,14 @@ class GaussianBNPosterior(EnsembleMixin, SearchParameters, NetworkEstimator):
     targets : {"soft", "hard"} or None, default=None
         For rows from several environments, of which it is not known what each changed, as for
         `GaussianBNLearner`: the sums are over networks and targets together.
-    reference : hashable or None, default=None
-        The environment that the others are compared with. None means that of the first row.
+    reference : hashable, None or False, default=None
+        The environment that the others are compared with. None means that of the first row. With
+        False there is none, as in `GaussianBNLearner`; that no two environments share a mechanism
+        is one case, which is counted once.
     target_prior : float, default=1.0
-        Prior odds that an environment changed a node, whatever it changed else.
+        Prior odds that an environment changed a node, whatever it changed else. Without a
+        reference, a case has the prior weight ``target_prior**k`` if all but k environments share
+        the mechanism; k is n_environments - 1 if no two do.
     max_parents : int or None, default=None
         The largest number of parents; None stands for any number. With a small number, families
         are listed one by one if that is faster, so that in tiers there may be many columns.
@@ -216,7 +220,9 @@ class GaussianBNPosterior(EnsembleMixin, SearchParameters, NetworkEstimator):
         As in `GaussianBNLearner`.
     target_probabilities_ : ndarray of shape (n_environments - 1, m), float64
         Only with `targets`: how probable it is that each environment but the reference changed each
-        node; NaN for exogenous columns. `targets_to_frame` has it as a table.
+        node; NaN for exogenous columns. `targets_to_frame` has it as a table. With
+        ``reference=False`` it has n_environments rows: how probable it is that each environment
+        shares the node's mechanism with no other.
     environments_ : list of hashable
         Only with `targets`: the environments, the reference first.
     n_features_in_ : int
@@ -605,7 +611,7 @@ class GaussianBNPosterior(EnsembleMixin, SearchParameters, NetworkEstimator):
         at = sorted(np.argwhere(~np.isnan(shares)).tolist(), key=lambda place: -shares[*place])
         return frame_of(
             {
-                "environment": [self.environments_[1 + e] for e, _ in at],
+                "environment": [self.environments_[e - len(shares)] for e, _ in at],
                 "node": [columns[x] for _, x in at],
                 "probability": [float(shares[e, x]) for e, x in at],
             }

@@ -22,6 +22,7 @@ from skbn._core.resources import one_blas_thread
 from skbn._data.nodes import Nodes
 from skbn._data.sample import Sample, summarise
 from skbn._displays.notebook import DocLinkMixin
+from skbn._estimators import fitting
 from skbn._estimators.fitting import PARAMETER_CONSTRAINTS, make_scores, read_sample, takes_missing
 from skbn._estimators.learner import GaussianBNLearner, NetworkLearner
 from skbn._networks.network import GaussianBayesianNetwork
@@ -418,6 +419,7 @@ class GaussianBNImputer(DocLinkMixin, OneToOneFeatureMixin, TransformerMixin, Ba
             As `GaussianBNLearner.fit`; if X is scores that a network gets no parameters from.
         """
         learner = GaussianBNLearner(missing="em") if self.estimator is None else self.estimator
+        fitting.refuse_targets(type(self).__name__, learner)
         fitted = clone(learner).fit(X, sample_weight=sample_weight)
         if isinstance(X, BaseScores) and not fitted.network_.__sklearn_is_fitted__():
             raise ValueError(

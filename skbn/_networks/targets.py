@@ -21,15 +21,19 @@ class Targets(TableRepr, Mapping[Hashable, tuple[Hashable, ...]]):
     regression of the node differs there, and not that somebody acted on the node: if a changed
     variable is not measured, each of its children is a target.
 
+    Without a reference, it maps every environment to the nodes whose mechanism it shares with no
+    other. If no two environments share a node's mechanism, the node is a target of all of them: the
+    score cannot tell which environment changed it. Of two environments, it never can.
+
     `GaussianBNLearner` with ``targets`` makes these objects; there is no constructor.
 
     Attributes
     ----------
     reference : hashable
-        The environment with which the others are compared.
+        The environment with which the others are compared; False without one.
     kind : {"soft", "hard"}
         Whether a target has a regression of its own on the same parents, or has no parents.
-    score_losses : ndarray of shape (n_environments - 1, n_nodes), nats
+    score_losses : ndarray of shape (len(targets), n_nodes), nats
         What the score loses if a node is no target of an environment, for the same network; NaN
         where it is none.
 
@@ -62,7 +66,7 @@ class Targets(TableRepr, Mapping[Hashable, tuple[Hashable, ...]]):
     score_losses: Floats
     _names: list[Hashable]
     _nodes: list[Any]
-    _networks: list[GaussianBayesianNetwork]
+    _networks: dict[Hashable, GaussianBayesianNetwork]
 
     def __init__(self) -> None:
         raise TypeError('Targets are found by GaussianBNLearner(targets="soft") and its fit.')
@@ -77,9 +81,11 @@ class Targets(TableRepr, Mapping[Hashable, tuple[Hashable, ...]]):
         networks: list[GaussianBayesianNetwork],
     ) -> Self:
         self = cls.__new__(cls)
-        self.reference, *self._names = names
+        self._names = [*names][len(names) - len(losses) :]
+        self.reference = names[0] if len(losses) < len(names) else False
         self.kind, self._nodes = kind, [*nodes]
-        self.score_losses, self._networks = losses, networks
+        self.score_losses = losses
+        self._networks = dict(zip(names, networks, strict=True))
         return self
 
     def __getitem__(self, environment: Hashable) -> tuple[Hashable, ...]:
@@ -117,10 +123,9 @@ class Targets(TableRepr, Mapping[Hashable, tuple[Hashable, ...]]):
         KeyError
             If there is no such environment.
         """
-        if environment == self.reference:
-            return self._networks[0]
-        _ = self[environment]
-        return self._networks[1 + self._names.index(environment)]
+        if environment not in self._networks:
+            _ = self[environment]
+        return self._networks[environment]
 
     def to_frame(self) -> Any:
         """Return a row for each target, the most certain first within each environment.
@@ -163,17 +168,27 @@ class Targets(TableRepr, Mapping[Hashable, tuple[Hashable, ...]]):
 
     def _lines(self) -> list[tuple[str, str]]:
         """Return the lines of a learner's summary."""
-        n = len(self._nodes) - len(self._networks[0]._exogenous_numbers())
+        network, *_ = self._networks.values()
+        n = len(self._nodes) - len(network._exogenous_numbers())
         found = [
             f"{e!r}: {'all nodes, which directs no edge' if len(own) == n else first_few(own)}"
             for e, own in self.items()
             if own
         ]
-        environments = f"{1 + len(self)}, compared with {self.reference!r}"
-        return [
-            ("environments", environments),
+        has_none = not self._has_reference
+        compared = "without a reference" if has_none else f"compared with {self.reference!r}"
+        lines = [
+            ("environments", f"{len(self._networks)}, {compared}"),
             ("targets", f"{self.kind}; {'; '.join(found) or 'none'}"),
         ]
+        if own := [x for x in self._nodes if has_none and all(x in each for each in self.values())]:
+            untold = "the score cannot tell which environment changed"
+            lines.append(("not shared", f"{first_few(own)}; {untold}"))
+        return lines
+
+    @property
+    def _has_reference(self) -> bool:
+        return len(self) < len(self._networks)  # the reference may be called False
 
     def _entries(self) -> list[tuple[int, int]]:
         """Return the numbers of environment and node of each target, in the table's order."""
@@ -185,7 +200,8 @@ class Targets(TableRepr, Mapping[Hashable, tuple[Hashable, ...]]):
     def _caption(self) -> str:
         n, found = len(self), len(self._entries())
         environments = f"{n} environment{'s' * (n != 1)}"
-        return f"Targets of {environments} beside {self.reference!r}, {self.kind}: {found}"
+        beside = f" beside {self.reference!r}" if self._has_reference else ""
+        return f"Targets of {environments}{beside}, {self.kind}: {found}"
 
     def _rows(self) -> Sequence[Sequence[str]]:
         return [

@@ -14,7 +14,7 @@ from skbn._core.text import readable_value
 from skbn._data.row_values import read_row_groups
 from skbn._data.sample import Sample
 from skbn._scores.local_scores import LocalScores
-from skbn._scores.target_scorer import MOST_ENVIRONMENTS, Environments, TargetScorer
+from skbn._scores.target_scorer import MOST_WALKS, Environments, TargetScorer
 
 
 class EnvironmentScores(LocalScores):
@@ -81,7 +81,8 @@ def with_environments(
     """Return the scores of rows from environments, each of which may have changed columns.
 
     `given`: (n,), the environment of each row
-    `reference`: the environment that changed nothing; None for that of the first row
+    `reference`: the environment that changed nothing; None for that of the first row; False if any
+        may have changed something
 
     Raises ValueError or TypeError if they are not environments of these rows, or the scores are of
     a kind that cannot have them.
@@ -104,19 +105,26 @@ def with_environments(
             "without rows, such as covariances. Pass the rows, as by X.compute() of dask."
         )
     number, names = read_row_groups(given, sample.labels, len(sample.rows), "environments")
-    first = 0
-    if reference is not None:
+    first, has_reference = 0, not (isinstance(reference, bool | np.bool_) and not reference)
+    if not has_reference:
+        if any(isinstance(name, bool | np.bool_) and not name for name in names):
+            raise ValueError(
+                "reference=False means that no environment is the reference, but one of them is "
+                "called False. Give names as text, as by [str(each) for each in environments]."
+            )
+    elif reference is not None:
         if reference not in names:
             raise ValueError(
                 f"reference={readable_value(reference)} is none of the environments "
-                f"{readable_value(names)}. Name one of them, or leave it at None."
+                f"{readable_value(names)}. Name one of them, or set None for the first, or "
+                "False for none."
             )
         first = names.index(reference)
-    if len(names) > MOST_ENVIRONMENTS:
+    if 1 << len(names) - has_reference > MOST_WALKS:
         raise ValueError(
             f"There are {len(names)} environments, and each one more doubles the search: "
-            f"{1 << len(names) - 1} walks through all sets of columns. Merge environments until "
-            f"there are {MOST_ENVIRONMENTS} or fewer."
+            f"{1 << len(names) - has_reference} walks through all sets of columns. Merge "
+            f"environments until there are {MOST_WALKS.bit_length() - 1 + has_reference} or fewer."
         )
     order = [first, *(e for e in range(len(names)) if e != first)]
     number = np.argsort(order)[number]
@@ -128,4 +136,6 @@ def with_environments(
         )
         for e, name in enumerate(names)
     ]
-    return EnvironmentScores._of(scores, Environments(names, summaries, number, kind, cost))
+    settings = names, summaries, number, kind, cost
+    environments = Environments(*settings, has_reference=has_reference)
+    return EnvironmentScores._of(scores, environments)

@@ -6,6 +6,11 @@ With T the environments of which the child is a target, the local score is the m
 the score of the pooled rows outside T, plus what the rows of each environment in T score on their
 own, less a cost for each. This is a function of the child and its parents only, so that all
 searches take it. In a posterior, the exponentials are added up instead.
+
+Without a reference, T may be all environments but one. If no two environments share a mechanism,
+it does not matter which one of them has the pooled regression: this is one model, listed and added
+up once, and the child is a target of all environments. Only if targets are hard and the child has
+parents are these models of their own, which keep the parents in one environment each.
 """
 
 from __future__ import annotations
@@ -48,7 +53,7 @@ from skbn._scores.target_kernels import (
 )
 
 # Each further environment doubles the walks through all sets of columns.
-MOST_ENVIRONMENTS = 13
+MOST_WALKS = 1 << 12
 # All sets of columns are walked through faster than this share of them, the small ones, one by one.
 _FASTER_BITS = 3
 # Up to so many columns, preparing a walk takes longer than the walk.
@@ -59,27 +64,49 @@ _FEW_COLUMNS = 14
 class Environments:
     """The environments that rows come from, and what one may change."""
 
-    names: list[Hashable]  # the reference first
+    names: list[Hashable]  # the reference first, if there is one
     summaries: list[RowSummary]  # of the rows of each
     number: Integers | None  # (n,): that of each row's environment; None if rows were not kept
     # "soft" if a target has its own regression on the same parents, "hard" if it has none any more
     kind: str
     cost: float = 0.0  # what each target costs besides its parameters, in nats
     is_sum: bool = False  # whether all sets of environments are added up, as likelihoods
+    has_reference: bool = True  # whether the first environment changed nothing
 
     @property
     def is_hard(self) -> bool:
         """Whether a target is cut off from its parents."""
         return self.kind == "hard"
 
-    @property
-    def n_walks(self) -> int:
-        """How many sets of environments may have changed a mechanism."""
-        return 1 << len(self.names) - 1
+    @cached_property
+    def masks(self) -> list[int]:
+        """The sets of environments that may have changed a mechanism; the reference has no bit."""
+        n = len(self.names)
+        masks = range(1 << n - 1 if self.has_reference else (1 << n) - 1)
+        return [mask for mask in masks if self.is_hard or not (self.is_apart(mask) and mask & 1)]
 
     def changed(self, mask: int) -> list[int]:
-        """Return the numbers of the environments of a mask, in which the reference has no bit."""
-        return [e + 1 for e in members_of(mask)]
+        """Return the numbers of the environments of a mask."""
+        return [e + self.has_reference for e in members_of(mask)]
+
+    def is_apart(self, mask: int) -> bool:
+        """Whether no two environments share a mechanism, and none of them is a reference."""
+        return not self.has_reference and mask.bit_count() == len(self.names) - 1 > 0
+
+    def targets(self, mask: int) -> int:
+        """Return the mask of the environments of which the child is a target."""
+        return (1 << len(self.names)) - 1 if self.is_apart(mask) else mask
+
+    @property
+    def log_weights(self) -> Floats:
+        """The logarithm of each mask's prior weight, or less its cost if the best is looked for."""
+        weights = -self.cost * np.bitwise_count(self.masks)
+        if self.is_sum:
+            # If targets are hard, each environment is equally likely to keep the parents.
+            n_alike = [len(self.names) if self.is_apart(mask) else 1 for mask in self.masks]
+            weights -= self.is_hard * np.log(n_alike)
+            weights -= np.logaddexp.reduce(weights)
+        return np.asarray(weights)
 
 
 class _PartScorer(FamilyScorer):
@@ -119,24 +146,27 @@ class TargetScorer(GroupedScorer):
         names, summaries = environments.names, environments.summaries
         settings = nodes, _with_one_mean(criterion, sample.summary), penalty
         n_all = sample.summary.n_samples
+        others = summaries[1:] if environments.has_reference else summaries
         # By the mask of the environments that are left out: the last has the reference only.
-        of_rest = {environments.n_walks - 1: summaries[0]}
-        for mask in range(environments.n_walks - 2, -1, -1):
-            first = members_of(~mask & environments.n_walks - 1)[0]
-            of_rest[mask] = of_rest[mask | 1 << first].merge(summaries[first + 1])
-        self.pooled = [
-            _PartScorer(
+        every = (1 << len(others)) - 1
+        of_rest = {every: summaries[0]} if environments.has_reference else {}
+        for mask in range(every - 1, -1, -1):
+            first = members_of(~mask & every)[0]
+            more, own = of_rest.get(mask | 1 << first), others[first]
+            of_rest[mask] = own if more is None else more.merge(own)
+        self.pooled = {
+            mask: _PartScorer(
                 Sample.of_summary(of_rest[mask]), n_all, True, *settings, max_parents, n_jobs
             )
-            for mask in range(environments.n_walks)
-        ]
+            for mask in environments.masks
+        }
         largest = 0 if environments.is_hard else max_parents
         self.own = [
             _PartScorer(Sample.of_summary(each), n_all, False, *settings, largest, n_jobs)
-            for each in summaries[1:]
+            for each in others
         ]
-        whole, every = self.pooled[0], [*range(len(nodes.names))]
-        super().__init__([TableGroup(every, whole, whole)], [], sample)
+        whole, columns = self.pooled[0], [*range(len(nodes.names))]
+        super().__init__([TableGroup(columns, whole, whole)], [], sample)
         self._names = names
         self.is_sum = True  # no one regression scores a family
         self._subset_walks: dict[tuple[int, int, int], tuple[SubsetWalk, bool]] = {}
@@ -148,7 +178,7 @@ class TargetScorer(GroupedScorer):
 
     def with_penalty(self, penalty: float) -> Self:
         other = copy(self)
-        other.pooled = [each.with_penalty(penalty) for each in self.pooled]
+        other.pooled = {mask: each.with_penalty(penalty) for mask, each in self.pooled.items()}
         other.own = [each.with_penalty(penalty) for each in self.own]
         other._whole, other.penalty, other._sums = other.pooled[0], penalty, {}
         other._subset_walks = {}
@@ -176,26 +206,27 @@ class TargetScorer(GroupedScorer):
 
     def read(self) -> list[ScoredGroup]:
         """Compute the statistics of all rows; an error names the environment."""
-        reference, *others = self._names
+        n, has_reference = len(self._names), self.environments.has_reference
 
-        def explain(error: ValueError, name: Hashable) -> str:
-            what = "the reference environment" if name == reference else "environment"
-            return f"In the rows of {what} {name!r}: {error} Or merge it with another environment."
+        def read(scorer: FamilyScorer, e: int) -> None:
+            what = "the reference environment" if has_reference and e == 0 else "environment"
+            where = f"In the rows of {what} {self._names[e]!r}"
+            remedy = "Or merge it with another environment."
+            explained(lambda: scorer.statistics, lambda error: f"{where}: {error} {remedy}")
 
-        def read(scorer: FamilyScorer, name: Hashable) -> None:
-            explained(lambda: scorer.statistics, lambda error: explain(error, name))
-
-        read(self.pooled[-1], reference)
-        for scorer, name in zip(self.own, others, strict=True):
-            read(scorer, name)
-        for scorer in self.pooled:
+        for mask, scorer in self.pooled.items():
+            if mask.bit_count() == n - 1:
+                read(scorer, *{*range(n)}.difference(self.environments.changed(mask)))
+        for e, scorer in enumerate(self.own, has_reference):
+            read(scorer, e)
+        for scorer in self.pooled.values():
             _ = scorer.statistics
         return [ScoredGroup(self.groups[0].nodes, each) for each in self._regressed]
 
     @property
     def _regressed(self) -> list[_PartScorer]:
         """The scorers whose families have parents."""
-        return self.pooled if self.environments.is_hard else [*self.pooled, *self.own]
+        return [*self.pooled.values(), *([] if self.environments.is_hard else self.own)]
 
     @cached_property
     def _are_checked(self) -> bool:
@@ -232,17 +263,19 @@ class TargetScorer(GroupedScorer):
         self, e: int, targets: Sequence[int]
     ) -> tuple[list[GroupStatistics], list[Floats]]:
         """Return what each column is regressed by in an environment, and its noise's divisors."""
-        chosen = [
-            self.own[e - 1] if e and mask >> e - 1 & 1 else self.pooled[mask] for mask in targets
-        ]
+        changed = self.environments.changed
+        own = dict(enumerate(self.own, self.environments.has_reference))
+        chosen = [own[e] if e in changed(mask) else self.pooled[mask] for mask in targets]
         groups = [GroupStatistics([x], each.statistics) for x, each in enumerate(chosen)]
         return groups, [each.noise_divisors for each in chosen]
 
     def masks_of(self, targets: Sequence[int]) -> list[int]:
         """Return the masks of the targets of each environment that has some, each once."""
         of_each = [
-            sum(1 << x for x, mask in enumerate(targets) if mask >> e & 1)
-            for e in range(len(self._names) - 1)
+            sum(
+                1 << x for x, mask in enumerate(targets) if self.environments.targets(mask) >> e & 1
+            )
+            for e in range(len(self.own))
         ]
         return sorted({*of_each} - {0})
 
@@ -258,12 +291,11 @@ class TargetScorer(GroupedScorer):
             else each.score_offsets
             for each in self.own
         ]
-        shifts = np.array([each.score_offsets for each in self.pooled]) - self.score_offsets
-        if self.environments.is_sum:  # the prior probabilities of all sets of environments sum to 1
-            shifts -= len(self.own) * np.logaddexp(0.0, -self.environments.cost)
-        for mask, shift in enumerate(shifts):
+        shifts = np.array([each.score_offsets for each in self.pooled.values()])
+        shifts += self.environments.log_weights[:, np.newaxis] - self.score_offsets
+        for mask, shift in zip(self.pooled, shifts, strict=True):
             for e in members_of(mask):
-                shift += of_own[e] - self.environments.cost
+                shift += of_own[e]
         return read_only(shifts)
 
     # Families
@@ -304,10 +336,12 @@ class TargetScorer(GroupedScorer):
 
     def _sums_over_targets(self, of_own: Any) -> Any:
         """Return the sum of what environments score on their own, for each set of them."""
-        sums: list[Any] = [np.zeros(np.shape(of_own[0]))] if len(of_own) else [0.0]
+        if not len(of_own):
+            return 0.0
+        sums: list[Any] = [np.zeros(np.shape(of_own[0]))]
         for each in of_own:
             sums += [every + each for every in sums]
-        return np.array(sums)
+        return np.array(sums)[self.environments.masks]
 
     def _joined(self, by_targets: Floats) -> Floats:
         """Return the maximum, or the sum of likelihoods, over the first axis."""
@@ -347,7 +381,7 @@ class TargetScorer(GroupedScorer):
         of_own = [np.zeros((len(children), m))] * len(self.own)
         if not self.environments.is_hard:
             of_own = [scores(each) for each in self.own]
-        by_targets = np.array([scores(each) for each in self.pooled])
+        by_targets = np.array([scores(each) for each in self.pooled.values()])
         by_targets += self._sums_over_targets(of_own) + self._shifts[:, children, np.newaxis]
         unknown, nothing = np.full((len(children), m), np.nan), np.zeros((len(children), m))
         terms = np.stack([self._joined(by_targets), nothing, nothing])
@@ -358,11 +392,12 @@ class TargetScorer(GroupedScorer):
     ) -> list[SetFunctions]:
         scores = np.zeros((len(children), 1 << len(columns)))
         work = log_determinants_work(len(columns))
-        for mask, functions in self.walks(columns, max_parents, resources.n_jobs):
+        walks = self.walks(columns, max_parents, resources.n_jobs)
+        for shift, (mask, functions) in zip(self._shifts, walks, strict=True):
             how = BEGIN if mask == 0 else SUM if self.environments.is_sum else MAXIMUM
             with resources.threads(len(columns)) as threads:
                 tasks = [
-                    (*functions, columns.index(x), self._shifts[mask, x], how, own)
+                    (*functions, columns.index(x), shift[x], how, own)
                     for x, own in zip(children, scores, strict=True)
                 ]
                 for _ in threads.map(join_scores, tasks):
@@ -379,18 +414,17 @@ class TargetScorer(GroupedScorer):
         `probabilities`: (n_children, 2**n), that of each set of parents of the first columns, by
             the places of all columns
 
-        Returns an array of shape (n_environments - 1, n_children).
+        Returns an array with a row for each environment but the reference, and a column per child.
         """
         children = columns[: len(probabilities)]
         scores = self.functions_by_child(columns, children, max_parents, resources)
         shares = np.zeros((len(self.own), len(children)))
-        for mask, functions in self.walks(columns, max_parents, resources.n_jobs):
-            changed = members_of(mask)
+        walks = self.walks(columns, max_parents, resources.n_jobs)
+        for shift, (mask, functions) in zip(self._shifts, walks, strict=True):
+            changed = members_of(self.environments.targets(mask))
             for place, x in enumerate(children) if changed else ():
                 joined = scores[place].of_family, probabilities[place]
-                shares[changed, place] += share_of_targets(
-                    *functions, place, self._shifts[mask, x], *joined
-                )
+                shares[changed, place] += share_of_targets(*functions, place, shift[x], *joined)
         return np.minimum(shares, 1.0)
 
     def walks(
@@ -431,8 +465,8 @@ class TargetScorer(GroupedScorer):
         n = len(self.pooled)
         of_own = [functions_of(i) for i in range(n, len(self._regressed))]
         are_one = all(each.of_family is each.of_parents for each in of_own)
-        for mask in range(n):
-            of_family, of_parents = functions_of(mask)
+        for i, mask in enumerate(self.pooled):
+            of_family, of_parents = functions_of(i)
             if of_family is of_parents and not are_one:
                 of_parents = of_parents.copy()
             for own in [of_own[e] for e in members_of(mask)] if of_own else []:
@@ -466,10 +500,10 @@ class TargetScorer(GroupedScorer):
 
         of_own = [scores(each) for each in self.own] if not self.environments.is_hard else []
         joined: list[Floats] = []
-        for mask, scorer in enumerate(self.pooled):
+        for shift, (mask, scorer) in zip(self._shifts, self.pooled.items(), strict=True):
             own = [of_own[e] for e in members_of(mask)] if of_own else []
             for i, values in enumerate(scores(scorer)):
-                total = values + sum(each[i] for each in own) + self._shifts[mask, children[i]]
+                total = values + sum(each[i] for each in own) + shift[children[i]]
                 if mask == 0:
                     joined.append(total)
                 else:

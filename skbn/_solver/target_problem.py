@@ -43,7 +43,7 @@ class TargetProblem(TableProblem):
             not are_listed or all(each.statistics.is_checked for each in scorers),
             # Each column has a function of its own; those of a walk are beside them.
             n_row_groups=len(self.names) + len(self.scorer.environments.names) + 1,
-            n_walks=self.scorer.environments.n_walks,
+            n_walks=len(self.scorer.pooled),
         )
 
     @property
@@ -62,7 +62,8 @@ class TargetProblem(TableProblem):
 
     def targets_given(self, parents: Sequence[int]) -> list[int]:
         """Return the mask of the environments that changed each column, given its parents."""
-        return [int(mask) for mask in self.by_targets(parents).argmax(axis=1)]
+        masks = self.scorer.environments.masks
+        return [masks[i] for i in self.by_targets(parents).argmax(axis=1)]
 
     def known(self, parents: Sequence[int]) -> TableProblem:
         """Return the problem in which the best targets of a network are known.
@@ -122,16 +123,16 @@ class TargetProblem(TableProblem):
     def _targets(self, parents: list[int], fixed: list[int]) -> Targets:
         """Return the targets of each environment, and what the score loses without each."""
         scorer, of_column = self.scorer, self.targets_given(parents)
-        names, m = scorer.environments.names, len(parents)
-        losses = np.full((len(names) - 1, m), np.nan)
-        masks = np.arange(len(scorer.pooled))
+        environments, names = scorer.environments, scorer.environments.names
+        losses = np.full((len(scorer.own), len(parents)), np.nan)
+        masks = np.array([environments.targets(mask) for mask in environments.masks])
         for x in self.constraints.modelled:
             scores = self.by_targets(parents)[x]
-            for e in members_of(of_column[x]):
+            for e in members_of(environments.targets(of_column[x])):
                 losses[e, x] = scores.max() - scores[masks >> e & 1 == 0].max()
         networks = []
         for e in range(len(names)):
-            is_cut = [scorer.environments.is_hard and e and mask >> e - 1 & 1 for mask in of_column]
+            is_cut = [environments.is_hard and e in environments.changed(own) for own in of_column]
             own = [0 if cut else mask for cut, mask in zip(is_cut, parents, strict=True)]
             directed = [a & b for a, b in zip(fixed, own, strict=True)]
             groups, divisors = scorer.of_environment(e, of_column)
@@ -143,4 +144,4 @@ class TargetProblem(TableProblem):
                 divisors=divisors,
             )
             networks.append(GaussianBayesianNetwork._from_model(model, scorer.nodes))
-        return Targets._of(names, self.names, scorer.environments.kind, losses, networks)
+        return Targets._of(names, self.names, environments.kind, losses, networks)

@@ -14,14 +14,20 @@ import reference
 from enumerated_networks import parents_of, ranking
 from numpy.testing import assert_allclose
 from random_constraints import is_allowed
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from skbn import (
     BIC,
+    BootstrapBNLearner,
+    GaussianBNImputer,
     GaussianBNLearner,
     GaussianBNPosterior,
     LocalScoreTransformer,
+    MarkovBlanketSelector,
     ParentSetScores,
     Targets,
+    compare_groups,
     from_covariance,
 )
 
@@ -461,3 +467,242 @@ def test_every_assignment_of_a_family_is_scored():
             for mask in range(8)
         ]
         assert_allclose(found, expected, rtol=1e-10)
+
+
+# Without a reference
+
+
+def is_apart(changed, n):
+    """Whether no two of n environments share a mechanism."""
+    return len(changed) == n - 1
+
+
+def check_without_reference(learner, tables, scores, **settings):
+    """Raise unless network, targets and fixed edges are those of all networks and all targets."""
+    m, n = len(learner.dag_), len(tables)
+    best = {key: score for key, (score, _) in best_targets(scores).items()}
+    ranked = ranking(best, m, **settings)
+    assert_allclose(learner.network_score_, ranked[0][0], rtol=1e-10)
+    parents = parents_of(learner.network_)
+    for x, p in enumerate(parents):
+        own = {key[2]: score for key, score in scores.items() if key[:2] == (x, p)}
+        top = [changed for changed, score in own.items() if score > max(own.values()) - 1e-7]
+        apart = all(is_apart(changed, n) for changed in top)
+        assert apart or len(top) == 1  # these are the only ties
+        for e in range(n):
+            is_target = x in learner.targets_[e]
+            assert is_target == (apart or e in top[0])
+            if is_target:
+                without = max(
+                    score
+                    for changed, score in own.items()
+                    if e not in changed and not is_apart(changed, n)
+                )
+                assert_allclose(
+                    learner.targets_.score_losses[e, x], max(own.values()) - without, rtol=1e-6
+                )
+    # An edge is directed only if all networks with the same score have it; if soft, whenever.
+    equal = [network for score, network in ranked if score > ranked[0][0] - 1e-7]
+    class_ = learner.network_.cpdag(targets=learner.targets_)
+    for a, b, fixed in learner.dag_.edges(data="fixed"):
+        in_all = all(a in network[b] for network in equal)
+        is_directed = not class_.has_edge(b, a) and not class_.edges[a, b]["undirected"]
+        assert in_all or not (fixed or is_directed)
+        assert is_directed or not in_all or learner.targets_.kind == "hard"
+
+
+@pytest.mark.parametrize("kind", ["hard", "soft"])
+@pytest.mark.parametrize("n", [(30, 20), (30, 20, 25), (20, 25, 22, 30)])
+@pytest.mark.parametrize("seed", range(3))
+def test_without_a_reference_any_environments_may_share_a_mechanism(kind, n, seed):
+    tables = environments(seed, m=3, n=n, shift=2.0)
+    scores = reference.target_scores(tables, kind, has_reference=False)
+    learner = fit(tables, kind, reference=False)
+    sets = [changed for changed in reference.subsets(range(len(n))) if len(changed) < len(n)]
+    best = -np.inf
+    for parents in reference.all_dags(3):  # 25 of them
+        own = [[scores[x, p, changed] for changed in sets] for x, p in enumerate(parents)]
+        total = np.add.outer(np.add.outer(own[0], own[1]), own[2])
+        best = max(best, total.max())
+    assert_allclose(learner.network_score_, best, rtol=1e-10)
+    assert learner.is_optimal_
+    assert learner.targets_.reference is False
+    check_without_reference(learner, tables, scores)
+
+
+@pytest.mark.filterwarnings("ignore::skbn.exceptions.MaxParentsWarning")
+@pytest.mark.parametrize("kind", ["hard", "soft"])
+@pytest.mark.parametrize("case", CASES)
+def test_settings_of_a_search_without_a_reference(kind, case):
+    settings, tables = CASES[case], environments(7)
+    known = {k: v for k, v in settings.items() if k in ("max_parents", "tiers")}
+    known |= {k: v for k, v in settings.items() if k.endswith("_edges")}
+    scores = reference.target_scores(
+        tables, kind, cost=settings.get("target_cost", 0.0), has_reference=False
+    )
+    learner = fit(tables, kind, reference=False, **settings)
+    check_without_reference(learner, tables, scores, **known)
+
+
+@pytest.mark.parametrize("kind", ["hard", "soft"])
+@pytest.mark.parametrize("criterion", ["bge", "bic"])
+def test_local_scores_without_a_reference(kind, criterion):
+    tables = environments(3)
+    best = best_targets(reference.target_scores(tables, kind, criterion, has_reference=False))
+    learner = fit(tables, kind, criterion, reference=False)
+    scores = learner._searched_.scores
+    array = scores.to_array()
+    few = fit(tables, kind, criterion, reference=False, max_parents=1)._searched_.scores
+    for (x, parents), (score, _) in best.items():
+        assert_allclose(scores.local_score(x, parents), score, rtol=1e-10)
+        assert_allclose(array[scores.family_index(x, parents)], score, rtol=1e-10)
+        if len(parents) < 2:
+            assert_allclose(few.to_array()[few.family_index(x, parents)], score, rtol=1e-10)
+    near = learner.near_optimal(20, equivalence_classes=False)
+    expected = ranking({key: score for key, (score, _) in best.items()}, 4)[:20]
+    assert_allclose(near.scores, [score for score, _ in expected], rtol=1e-10)
+
+
+def models_without_reference(kind, parents, n, odds):
+    """The models of a family's environments: prior weight, changed ones, and whose targets."""
+    for changed in reference.subsets(range(n)):
+        if len(changed) < n - 1:
+            yield odds ** len(changed), changed, changed
+    alone = [tuple(e for e in range(n) if e != one) for one in range(n)]
+    if kind == "soft" or not parents:  # the same model, whichever is chosen
+        alone = alone[-1:]
+    for changed in alone:
+        yield odds ** (n - 1) / len(alone), changed, range(n)
+
+
+@pytest.mark.parametrize("kind", ["hard", "soft"])
+@pytest.mark.parametrize("n", [(8, 5), (8, 5, 6), (5, 6, 5, 7)])
+@pytest.mark.parametrize("odds", [1.0, 0.3])
+def test_posterior_without_a_reference_sums_over_models(kind, n, odds):
+    tables = environments(14, m=3, n=n)
+    rows, labels = stacked(tables)
+    scores = reference.target_scores(tables, kind, "bge", has_reference=False)
+    posterior = GaussianBNPosterior(
+        targets=kind, reference=False, target_prior=odds, structure_prior="uniform"
+    ).fit(rows, environments=labels)
+    dags = [*reference.all_dags(3)]
+    logs, edges, targets = np.zeros(len(dags)), np.zeros((3, 3)), np.zeros((len(n), 3))
+    of_network = np.zeros((len(dags), len(n), 3))
+    for i, dag in enumerate(dags):
+        for x, p in enumerate(dag):
+            models = [*models_without_reference(kind, p, len(n), odds)]
+            weights = np.array([weight for weight, *_ in models])
+            own = np.log(weights / weights.sum()) + [scores[x, p, c] for _, c, _ in models]
+            total = np.logaddexp.reduce(own)
+            logs[i] += total
+            for share, (*_, changed) in zip(np.exp(own - total), models, strict=True):
+                of_network[i, list(changed), x] += share
+    evidence = np.logaddexp.reduce(logs)
+    for dag, weight, own in zip(dags, np.exp(logs - evidence), of_network, strict=True):
+        targets += weight * own
+        for x, p in enumerate(dag):
+            edges[list(p), x] += weight
+    assert_allclose(posterior.edge_probabilities_, edges, atol=1e-10)
+    assert_allclose(posterior.target_probabilities_, targets, atol=1e-10)
+    assert_allclose(posterior.log_evidence_, evidence - log(len(dags)), rtol=1e-10)
+    frame = posterior.targets_to_frame()
+    for e, x, probability in frame.itertuples(index=False):
+        assert probability == posterior.target_probabilities_[e, x]
+
+
+@pytest.mark.parametrize("kind", ["hard", "soft"])
+def test_without_a_reference_the_order_of_environments_changes_nothing(kind):
+    rows, labels = stacked(environments(5, n=(12, 10, 11, 12)))
+    order = np.argsort(-labels, kind="stable")
+    for estimator in (GaussianBNLearner, GaussianBNPosterior):
+        one, two = (
+            estimator(targets=kind, reference=False).fit(rows[at], environments=labels[at])
+            for at in (np.arange(len(rows)), order)
+        )
+        if estimator is GaussianBNLearner:
+            assert_allclose(one.network_score_, two.network_score_, rtol=1e-12)
+            assert dict(one.targets_) == dict(two.targets_)
+            assert [*one.dag_.edges(data="fixed")] == [*two.dag_.edges(data="fixed")]
+        else:
+            assert one.environments_ == two.environments_[::-1]
+            assert_allclose(one.target_probabilities_, two.target_probabilities_[::-1], atol=1e-10)
+            assert_allclose(one.edge_probabilities_, two.edge_probabilities_, atol=1e-10)
+
+
+def test_two_environments_do_not_tell_who_changed():
+    tables = environments(10, n=(60, 60), shift=3.0)
+    learner, known = fit(tables, "soft", reference=False), fit(tables, "soft")
+    assert_allclose(learner.network_score_, known.network_score_, rtol=1e-12)
+    assert [*learner.dag_.edges(data="fixed")] == [*known.dag_.edges(data="fixed")]
+    assert learner.targets_[0] == learner.targets_[1] == known.targets_[1] != ()
+    assert "the score cannot tell which environment changed" in learner.summary()
+    assert "without a reference" in learner.summary()
+    assert repr(learner.targets_).startswith("Targets of 2 environments, soft: ")
+    one = fit(tables[:1], "hard", reference=False)
+    assert dict(one.targets_) == {0: ()}
+    assert one.network_score_ == GaussianBNLearner().fit(tables[0]).network_score_
+
+
+@pytest.mark.parametrize("kind", ["hard", "soft"])
+def test_networks_of_environments_without_a_reference(kind):
+    tables = environments(10, n=(80, 60, 60), shift=3.0)
+    learner = fit(tables, kind, reference=False)
+    scores = reference.target_scores(tables, kind, has_reference=False)
+    for x, p in enumerate(parents_of(learner.network_)):
+        own = {key[2]: score for key, score in scores.items() if key[:2] == (x, p)}
+        changed = max(own, key=own.get)
+        for e, table in enumerate(tables):
+            given = () if kind == "hard" and e in changed else p
+            rows = (
+                table
+                if x in learner.targets_[e]
+                else np.vstack([t for i, t in enumerate(tables) if i not in changed])
+            )
+            intercept, coefficients, left = reference.regression(rows, x, given)
+            network = learner.targets_.network(e)
+            assert_allclose(network.intercept_[x], intercept, rtol=1e-8)
+            assert_allclose(network.coef_[list(given), x], coefficients, rtol=1e-8)
+            assert_allclose(network.noise_variance_[x], left / len(rows), rtol=1e-8)
+
+
+def test_environments_called_false_or_zero():
+    rows, labels = stacked(environments(0, n=(30, 25)))
+    learner = GaussianBNLearner(targets="soft", reference=False)
+    assert [*learner.fit(rows, environments=labels).targets_] == [0, 1]
+    with pytest.raises(ValueError, match="one of them is called False"):
+        learner.fit(rows, environments=labels == 1)
+    names = [str(each) for each in labels == 1]
+    assert [*learner.fit(rows, environments=names).targets_] == ["False", "True"]
+    of_zero = GaussianBNLearner(targets="soft", reference=0).fit(rows, environments=labels)
+    assert of_zero.targets_.reference == 0
+    of_first = GaussianBNLearner(targets="soft").fit(rows, environments=labels == 1)
+    assert [*of_first.targets_] == [True]
+    assert "compared with False" in of_first.summary()
+
+
+@pytest.mark.parametrize("kind", ["hard", "soft"])
+def test_few_rows_without_a_reference_are_refused_by_name(kind):
+    rows, labels = stacked(environments(0))
+    labels[-4:] = 7
+    with pytest.raises(ValueError, match=r"environment 7: .*row"):
+        GaussianBNLearner(targets=kind, reference=False).fit(rows, environments=labels)
+    many = np.arange(75) % 13
+    with pytest.raises(ValueError, match=r"8192 walks .* until there are 12 or fewer"):
+        GaussianBNLearner(targets=kind, reference=False).fit(rows, environments=many)
+
+
+def test_what_does_not_take_environments_refuses_targets():
+    rows, labels = stacked(environments(0))
+    learner = GaussianBNLearner(targets="soft")
+    piped = make_pipeline(StandardScaler(), learner)
+    for fitted in (
+        lambda own: BootstrapBNLearner(own, n_resamples=2).fit(rows),
+        lambda own: MarkovBlanketSelector(own).fit(rows[:, 1:], rows[:, 0]),
+        lambda own: GaussianBNImputer(own).fit(rows),
+        lambda own: compare_groups(rows, labels, own),
+    ):
+        with pytest.raises(ValueError, match=r"does not take environments.* Set targets to None"):
+            fitted(learner)
+        fitted(GaussianBNLearner())
+    with pytest.raises(ValueError, match="BootstrapBNLearner does not take environments"):
+        BootstrapBNLearner(piped).fit(rows)
