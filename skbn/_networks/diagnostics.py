@@ -283,9 +283,11 @@ def _may_be_redundant(rows: Floats) -> bool:
         return False
     with _few_threads(rows):
         centred = rows - np.full(n, 1 / n) @ rows
-        scale = np.sqrt(np.einsum("ij,ij->j", centred, centred))
+        products = centred.T @ centred
+        scale = np.sqrt(products.diagonal())
         scale[scale == 0] = 1.0  # columns may not vary in these rows
-        correlation = centred.T @ centred / np.outer(scale, scale) + _RIDGE * np.eye(m)
+        correlation = products / scale / scale[:, np.newaxis]
+        correlation.flat[:: m + 1] += _RIDGE
         inflation = np.linalg.inv(correlation).diagonal() if n > m + 1 else np.inf
     return bool(np.max(inflation) > 1 / suspicions.LARGEST_RESIDUAL**2)
 
