@@ -127,7 +127,7 @@ class TargetScorer(GroupedScorer):
     """Scores each family by the environments that are best taken to have changed its child.
 
     Each node is a column. `pooled` has the scorer of the rows outside each set of environments, by
-    its mask, and `own` that of each environment but the reference.
+    its mask, and `own` that of each environment but a reference.
     """
 
     why_listed = "with unknown targets"
@@ -414,7 +414,7 @@ class TargetScorer(GroupedScorer):
         `probabilities`: (n_children, 2**n), that of each set of parents of the first columns, by
             the places of all columns
 
-        Returns an array with a row for each environment but the reference, and a column per child.
+        Returns an array with a row for each environment but a reference, and a column per child.
         """
         children = columns[: len(probabilities)]
         scores = self.functions_by_child(columns, children, max_parents, resources)
