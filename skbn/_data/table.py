@@ -355,8 +355,8 @@ def _floats_of_series(column: Any, name: Hashable, number: int) -> Floats:
     """Return a data frame's column as numbers, with NaN for missing values."""
     if str(getattr(column, "type", "")).startswith("dictionary"):
         raise ValueError(
-            f"Column {name!r} is dictionary-encoded, as categories are. Let a learner take it as a "
-            'category by nodes="auto", leave it out, or, if they are numbers, pass '
+            f"Column {name!r} is dictionary-encoded, as categories are. Let GaussianBNLearner take "
+            'it as a category by nodes="auto", leave it out, or, if they are numbers, pass '
             f"X.set_column({number}, {name!r}, X[{name!r}].cast('double'))."
         )
     values = containers.as_numpy(column, f"Column {name!r}", "Cast it to float64 or leave it out.")
@@ -403,8 +403,8 @@ def _float(value: Any, name: Hashable, row: int) -> float:
     remedy = "Encode it as numbers or leave the column out."
     if isinstance(value, str):
         remedy = (
-            'Let a learner take the column as a category by nodes="auto", encode it as numbers, or '
-            "leave it out."
+            'Let GaussianBNLearner take the column as a category by nodes="auto", encode it as '
+            "numbers, or leave it out."
         )
     if isinstance(value, np.datetime64 | date) or _is_date(value):
         remedy = _remedy_of_dates(name)

@@ -288,8 +288,7 @@ class BootstrapBNLearner(EnsembleMixin, OneNetworkEstimator):
             are two, Ctrl-C raises KeyboardInterrupt.
         """
         began = time.monotonic()
-        learner = GaussianBNLearner() if self.estimator is None else clone(self.estimator)
-        fitting.refuse_targets(type(self).__name__, learner)
+        learner = fitting.to_fit(type(self).__name__, self.estimator, GaussianBNLearner())
         given = {} if y is None else {"y": y}
         if isinstance(learner, GaussianBNLearner | GaussianBNLearnerCV):
             table = self._scores(learner, X, sample_weight, interventions)

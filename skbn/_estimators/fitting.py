@@ -6,9 +6,10 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
 from sklearn.utils.validation import check_array
 
 from skbn._core.arrays import Floats, random_seeds
@@ -143,8 +144,21 @@ def with_environments(
     return environment_scores.with_environments(scores, environments, *settings)
 
 
-def refuse_targets(holder: str, estimator: BaseEstimator) -> None:
-    """Raise ValueError if what is to be fitted needs environments, which nobody passes on to it."""
+def to_fit(holder: str, estimator: Any, default: BaseEstimator) -> Any:
+    """Return a copy of an estimator, or the default if it is None.
+
+    Raise TypeError if it learns no network of a table alone, and ValueError if it needs
+    environments, which nobody passes on to it.
+    """
+    if estimator is None:
+        return default
+    is_estimator = hasattr(estimator, "fit") and not isinstance(estimator, type)
+    if not is_estimator or get_tags(estimator).target_tags.required:
+        raise TypeError(
+            f"{holder} needs an estimator that learns a network of a table, such as {default!r}; "
+            f"got estimator={readable_value(estimator)}."
+        )
+    estimator = clone(estimator)
     last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
     if "reference" in vars(last) and last.targets is not None:
         raise ValueError(
@@ -152,6 +166,7 @@ def refuse_targets(holder: str, estimator: BaseEstimator) -> None:
             "needs. Set targets to None there. For rows from environments, "
             "GaussianBNPosterior(targets=...) has probabilities of edges and of targets."
         )
+    return estimator
 
 
 def takes_missing(estimator: BaseEstimator) -> bool:

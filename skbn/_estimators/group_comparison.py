@@ -35,7 +35,7 @@ from skbn._data.row_values import read_row_groups, without_named
 from skbn._data.sample import Sample
 from skbn._displays.forest_display import ForestDisplay
 from skbn._displays.notebook import TableRepr, frame_of
-from skbn._estimators.fitting import constraints_of, read_scores, refuse_targets
+from skbn._estimators.fitting import constraints_of, read_scores, to_fit
 from skbn._estimators.learner import GaussianBNLearner
 from skbn._estimators.posterior import GaussianBNPosterior
 from skbn._networks.descriptions import standard_errors
@@ -281,13 +281,12 @@ def compare_groups(
     1  color_intensity       flavanoids    0.29          0.05 -0.04   0.52
     2              hue          alcohol    0.01          1.13 -3.77   1.54
     """
-    given = clone(GaussianBNPosterior() if estimator is None else estimator)
-    if not isinstance(given, (GaussianBNLearner, GaussianBNPosterior)):
+    if not isinstance(estimator, GaussianBNLearner | GaussianBNPosterior | None):
         raise TypeError(
             "estimator must be a GaussianBNPosterior or a GaussianBNLearner; got "
             f"{readable_value(estimator)}."
         )
-    refuse_targets("compare_groups", given)
+    given = to_fit("compare_groups", estimator, GaussianBNPosterior())
     level = level_of(level)
     labels = frame_labels(X) if isinstance(groups, str | list | tuple) else None
     if labels is not None:

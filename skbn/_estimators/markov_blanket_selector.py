@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
@@ -21,7 +21,7 @@ from skbn._data.containers import frame_labels, row_labels
 from skbn._data.row_values import in_order_of_rows
 from skbn._displays.display import fitted_network_and_table
 from skbn._displays.notebook import DocLinkMixin
-from skbn._estimators.fitting import refuse_targets
+from skbn._estimators.fitting import to_fit
 from skbn._estimators.learner import GaussianBNLearner
 from skbn._networks.descriptions import partial_r2
 from skbn._networks.network import GaussianBayesianNetwork
@@ -117,6 +117,7 @@ class MarkovBlanketSelector(DocLinkMixin, SelectorMixin, MetaEstimatorMixin, Bas
         ValueError, TypeError
             As the estimator's `fit` for the table with the target; if y is not a column.
         """
+        learner = to_fit(type(self).__name__, self.estimator, GaussianBNLearner())
         labels = frame_labels(X)
         if labels is None:
             finite: Any = "allow-nan" if self._may_miss else True
@@ -125,8 +126,6 @@ class MarkovBlanketSelector(DocLinkMixin, SelectorMixin, MetaEstimatorMixin, Bas
             validate_data(self, X, y, skip_check_array=True)
         target = self._target(y, X)
         table, labels = _with_target(X, target, labels, getattr(y, "name", None))
-        learner = GaussianBNLearner() if self.estimator is None else clone(self.estimator)
-        refuse_targets(type(self).__name__, learner)
         if target.dtype == object:
             given = learner.get_params().items()
             unset = [key for key, value in given if f"__{key}"[-7:] == "__nodes" and value is None]

@@ -9,7 +9,6 @@ import numpy as np
 
 from skbn._core import estimator
 from skbn._core.arrays import Floats
-from skbn._core.resources import explained
 from skbn._core.text import readable_name, warn
 from skbn._data.covariance_tables import CovarianceTable
 from skbn._estimators import fitting
@@ -192,10 +191,7 @@ None, default=None
         _require_rows(X, interventions)
         if self.criterion is not None:
             require_likelihood(as_criterion(self.criterion))
-        sample = explained(
-            lambda: fitting.read_sample(self, X, sample_weight, reset=True),
-            lambda error: str(error).replace("Let a learner", "Let a GaussianBNLearner"),
-        )
+        sample = fitting.read_sample(self, X, sample_weight, reset=True)
         gaussian = fitting.make_scores(self, sample)
         constraints = fitting.constraints_of(self, gaussian)
         scores = ResidualScores(gaussian, constraints, self.n_jobs, self.time_limit)

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, clone
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
@@ -418,9 +418,9 @@ class GaussianBNImputer(DocLinkMixin, OneToOneFeatureMixin, TransformerMixin, Ba
         ValueError, TypeError
             As `GaussianBNLearner.fit`; if X is scores that a network gets no parameters from.
         """
-        learner = GaussianBNLearner(missing="em") if self.estimator is None else self.estimator
-        fitting.refuse_targets(type(self).__name__, learner)
-        fitted = clone(learner).fit(X, sample_weight=sample_weight)
+        default = GaussianBNLearner(missing="em")
+        learner = fitting.to_fit(type(self).__name__, self.estimator, default)
+        fitted = learner.fit(X, sample_weight=sample_weight)
         if isinstance(X, BaseScores) and not fitted.network_.__sklearn_is_fitted__():
             raise ValueError(
                 f"X is {type(X).__name__}, so that the network has no parameters, and there is "

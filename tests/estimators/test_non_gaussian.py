@@ -133,7 +133,7 @@ def with_a_hole(rows):
         (with_a_hole(chain()), "missing"),
         (
             pd.DataFrame(chain(), columns=[*"abcd"]).assign(group="a"),
-            "group.*a GaussianBNLearner take",
+            "group.*Let GaussianBNLearner take",
         ),
         (chain(4), "rows"),
         (chain()[:, [0, 1, 1]], "collinear"),

@@ -10,13 +10,17 @@ import pytest
 from agreement import raises
 from scipy.sparse import csr_array
 from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LinearRegression
 
 from skbn import (
     AIC,
+    BootstrapBNLearner,
     GaussianBayesianNetwork,
+    GaussianBNImputer,
     GaussianBNLearner,
     GaussianBNLearnerCV,
     LocalScoreTransformer,
+    MarkovBlanketSelector,
     ParentSetScores,
 )
 from skbn._data.sample import Sample
@@ -308,3 +312,12 @@ def test_memory_is_asked_for_before_the_search(monkeypatch):
     monkeypatch.setattr("skbn._scores.scorer.set_functions", None)
     rows = table(m=32, n=40)
     raises(r"over 32 columns needs 37\.3 GB.* and 1\.0 GB are", GaussianBNLearner().fit, rows)
+
+
+@pytest.mark.parametrize("holder", [BootstrapBNLearner, MarkovBlanketSelector, GaussianBNImputer])
+@pytest.mark.parametrize("estimator", [LinearRegression(), GaussianBNLearner, "bic"])
+def test_estimators_that_learn_no_network(holder, estimator):
+    X = np.random.default_rng(0).normal(size=(50, 3))
+    y = (X[:, 0],) if holder is MarkovBlanketSelector else ()
+    with pytest.raises(TypeError, match=f"{holder.__name__} needs .* such as GaussianBNLearner"):
+        holder(estimator=estimator).fit(X, *y)
