@@ -16,7 +16,6 @@ from skbn import (
     AIC,
     BootstrapBNLearner,
     GaussianBayesianNetwork,
-    GaussianBNImputer,
     GaussianBNLearner,
     GaussianBNLearnerCV,
     LocalScoreTransformer,
@@ -314,7 +313,7 @@ def test_memory_is_asked_for_before_the_search(monkeypatch):
     raises(r"over 32 columns needs 37\.3 GB.* and 1\.0 GB are", GaussianBNLearner().fit, rows)
 
 
-@pytest.mark.parametrize("holder", [BootstrapBNLearner, MarkovBlanketSelector, GaussianBNImputer])
+@pytest.mark.parametrize("holder", [BootstrapBNLearner, MarkovBlanketSelector])
 @pytest.mark.parametrize("estimator", [LinearRegression(), GaussianBNLearner, "bic"])
 def test_estimators_that_learn_no_network(holder, estimator):
     X = np.random.default_rng(0).normal(size=(50, 3))
