@@ -36,7 +36,7 @@ from skbn._data.table import Table, read_columns
 from skbn._displays.display import fitted_network_and_table
 from skbn._displays.notebook import frame_of
 from skbn._estimators import fitting, resamples
-from skbn._estimators.ensembles import EnsembleMixin
+from skbn._estimators.ensembles import EnsembleMixin, edges_of_fdr
 from skbn._estimators.learner import GaussianBNLearner, OneNetworkEstimator, SearchingEstimator
 from skbn._estimators.learner_cv import GaussianBNLearnerCV
 from skbn._estimators.resamples import Draws, plan_draws
@@ -395,6 +395,48 @@ class BootstrapBNLearner(EnsembleMixin, OneNetworkEstimator):
         resamples.check_takes_weight(learner)
         with resamples.without_warnings():  # which the learner gives
             return fitting.read_sample(self, X, sample_weight, reset=True, may_miss=True)
+
+    def predict(self, X: Any = None, *, fdr: float | None = None, directed: bool = True) -> Any:
+        """Return the averaged network's graph, or the edges of most support.
+
+        Parameters
+        ----------
+        X : array-like, data frame or LocalScores, optional
+            Must have the columns of `fit`; not used otherwise.
+        fdr : float, optional
+            Between 0 and 1. The graph then has the largest set of edges whose mean of 1 - support
+            is at most this: the share of false edges that would be expected if support were a
+            probability, which it is not. `GaussianBNPosterior.predict` has probabilities.
+        directed : bool, default=True
+            Whether support is that of an edge in its direction. Otherwise the graph has pairs
+            joined in either direction, by their strength.
+
+        Returns
+        -------
+        graph : networkx.DiGraph, or networkx.Graph if not directed
+            With `fdr`, edges have the attribute `support`, or `strength` for pairs, and the graph
+            `expected_by_support`, the mean of 1 less these. Its attribute `is_acyclic` says whether
+            directed edges are free of cycles.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If X is not a table of these columns; if `fdr` is not between 0 and 1.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_wine
+        >>> from skbn import BootstrapBNLearner
+        >>> wine = load_wine(as_frame=True).data[["alcohol", "proline", "hue", "ash"]]
+        >>> bootstrap = BootstrapBNLearner(n_resamples=50, random_state=0).fit(wine)
+        >>> list(bootstrap.predict(fdr=0.2).edges(data="support"))
+        [('alcohol', 'proline', 0.82), ('hue', 'proline', 0.92)]
+        """
+        graph = super().predict(X)
+        if fdr is None:
+            return graph if directed else graph.to_undirected()
+        attributes = "support", "strength", "expected_by_support"
+        return edges_of_fdr([*graph], self._support_.directed, fdr, directed, attributes)
 
     def averaged_network(self, threshold: float | None = None) -> GaussianBayesianNetwork:
         """Return the best network of the pairs of columns with a strength above a threshold.

@@ -1,11 +1,19 @@
 """Networks of a posterior, a bootstrap or a list: answers that say how sure they are."""
 
+from numbers import Real
 from typing import Any
 
-from skbn._core.arrays import Random
-from skbn._core.estimator import random_generator
+import networkx as nx
+import numpy as np
+
+from skbn._core.arrays import Floats, Random
+from skbn._core.estimator import Interval, random_generator
+from skbn._core.text import must_be
 from skbn._networks.anomalies import Anomalies
 from skbn._networks.network import GaussianBayesianNetwork
+
+_BETWEEN_0_AND_1 = Interval(Real, 0, 1, closed="neither")
+_ROUNDING = 1e-12  # of exact probabilities
 
 
 class EnsembleMixin:
@@ -73,3 +81,31 @@ def networks_of(source: Any, n: int, rng: Random) -> tuple[list[Any], str]:
     networks = [*source] if isinstance(source, list | tuple) and source else [source]
     found = [getattr(each, "network_", each) for each in networks]
     return found, f"{len(found)} networks" if len(found) > 1 else ""
+
+
+def edges_of_fdr(
+    names: list[Any], shares: Floats, fdr: Any, directed: bool, attributes: tuple[str, str, str]
+) -> nx.Graph:
+    """Return the most edges, or joined pairs, whose expected share of false ones is at most `fdr`.
+
+    `shares`: (m, m), how probable, or how frequent, the edge i -> j is
+    `attributes`: the names of the share of an edge, of that of a joined pair, and of the expected
+        share of false ones
+    """
+    if not _BETWEEN_0_AND_1.allows(fdr):
+        raise ValueError(must_be("fdr", "a number between 0 and 1", fdr))
+    shares = np.minimum(shares if directed else np.triu(shares + shares.T, 1), 1.0)
+    first, second = np.nonzero(shares > 0)
+    surest = np.argsort(-shares[first, second], kind="stable")
+    first, second = first[surest], second[surest]
+    # This mean grows with each less probable edge, so that the surest edges are the largest set.
+    false = np.cumsum(1 - shares[first, second]) / np.arange(1, len(surest) + 1)
+    n = np.count_nonzero(false <= fdr + _ROUNDING)
+    graph = nx.DiGraph() if directed else nx.Graph()
+    graph.add_nodes_from(names)
+    for a, b in zip(first[:n].tolist(), second[:n].tolist(), strict=True):
+        graph.add_edge(names[a], names[b], **{attributes[not directed]: float(shares[a, b])})
+    graph.graph[attributes[2]] = float(false[n - 1]) if n else 0.0
+    if directed:
+        graph.graph["is_acyclic"] = nx.is_directed_acyclic_graph(graph)
+    return graph

@@ -27,7 +27,7 @@ from skbn._core.resources import Resources
 from skbn._core.text import readable_value, warn
 from skbn._data.nodes import Nodes
 from skbn._displays.notebook import frame_of
-from skbn._estimators.ensembles import EnsembleMixin
+from skbn._estimators.ensembles import EnsembleMixin, edges_of_fdr
 from skbn._estimators.fitting import (
     TARGET_CONSTRAINTS,
     constraints_of,
@@ -535,6 +535,54 @@ class GaussianBNPosterior(EnsembleMixin, SearchParameters, NetworkEstimator):
         return posterior
 
     # Families and networks
+
+    def predict(self, X: Any = None, *, fdr: float | None = None, directed: bool = True) -> Any:
+        """Return the median network's graph, or the edges of a false discovery rate.
+
+        Parameters
+        ----------
+        X : array-like, data frame or LocalScores, optional
+            Must have the columns of `fit`; not used otherwise.
+        fdr : float, optional
+            Between 0 and 1: the largest expected share of false edges. The graph then has the
+            largest set of edges whose mean probability of not existing is at most this. Edges
+            that `fit` requires count as true.
+        directed : bool, default=True
+            Whether an edge is false if it points the other way. Otherwise the graph has pairs
+            joined in either direction.
+
+        Returns
+        -------
+        graph : networkx.DiGraph, or networkx.Graph if not directed
+            With `fdr`, edges have the attribute `probability`, or `joined` for pairs. The graph's
+            attribute `expected_fdr` is the expected share of false ones, an estimate where the
+            probabilities are estimates. `is_acyclic` says whether directed edges are free of
+            cycles: edges that are probable one by one may not be possible together.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If X is not a table of these columns; if `fdr` is not between 0 and 1.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_wine
+        >>> from sklearn.preprocessing import StandardScaler
+        >>> from skbn import GaussianBNPosterior
+        >>> wine = load_wine(as_frame=True).data[["alcohol", "proline", "hue", "ash"]]
+        >>> scaler = StandardScaler().set_output(transform="pandas")
+        >>> posterior = GaussianBNPosterior().fit(scaler.fit_transform(wine))
+        >>> found = posterior.predict(fdr=0.12)
+        >>> list(found.edges), round(found.graph["expected_fdr"], 3), found.graph["is_acyclic"]
+        ([('alcohol', 'proline'), ('hue', 'proline')], 0.112, True)
+        >>> list(posterior.predict(fdr=0.12, directed=False).edges)
+        [('alcohol', 'proline'), ('proline', 'hue')]
+        """
+        graph = super().predict(X)
+        if fdr is None:
+            return graph if directed else graph.to_undirected()
+        names, attributes = self.local_scores_.columns, ("probability", "joined", "expected_fdr")
+        return edges_of_fdr(names, self.posterior_.edges, fdr, directed, attributes)
 
     def to_frame(self) -> Any:
         """Return the probabilities of each pair of columns.

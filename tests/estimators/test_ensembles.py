@@ -23,6 +23,7 @@ from skbn import (
     lagged,
 )
 from skbn._core.subsets import mask_of, members_of
+from skbn._estimators.ensembles import edges_of_fdr
 from skbn._networks.equivalence import random_member
 
 COLUMNS = [*"abc"]
@@ -222,3 +223,94 @@ def test_anomalies_are_means_over_networks():
     wrong = new.assign(b=[0, 30, 0, 0, 0])
     assert bootstrap.anomalies(wrong).to_frame()["column"].iloc[0] == "b"
     raises("not fitted", BootstrapBNLearner().anomalies, X)
+
+
+# False discoveries
+
+
+def largest_sets(shares, fdr):
+    """Return the sizes and means of 1 - share of all sets of entries whose mean is at most fdr."""
+    allowed = [0]
+    for n in range(1, len(shares) + 1):
+        if any(np.mean([1 - p for p in own]) <= fdr + 1e-12 for own in combinations(shares, n)):
+            allowed.append(n)
+    return max(allowed)
+
+
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("seed", range(4))
+def test_no_larger_set_has_as_few_false_edges(seed, directed):
+    rng = np.random.default_rng(seed)
+    shares = np.triu(rng.choice([0.0, 0.2, 0.5, 0.6, 0.9, 1.0], (4, 4)), 1)
+    turned = rng.random((4, 4)) * shares
+    shares = shares - turned + turned.T
+    own = shares if directed else np.triu(shares + shares.T)
+    for fdr in (0.01, 0.1, 0.3, 0.6, 0.99):
+        found = edges_of_fdr([*"abcd"], shares, fdr, directed, ("p", "joined", "fdr"))
+        assert [*found] == [*"abcd"]
+        assert len(found.edges) == largest_sets(own[own > 0].tolist(), fdr)
+        values = [each for *_, each in found.edges(data="p" if directed else "joined")]
+        assert found.graph["fdr"] == pytest.approx(1 - np.mean(values) if values else 0.0)
+        assert found.graph["fdr"] <= fdr + 1e-12
+        if directed:
+            assert found.graph["is_acyclic"] == nx.is_directed_acyclic_graph(found)
+
+
+def test_edges_with_a_cycle_say_so():
+    shares = np.array([[0, 0.6, 0], [0, 0, 0.6], [0.6, 0, 0]])
+    found = edges_of_fdr([*"abc"], shares, 0.4, True, ("p", "joined", "fdr"))
+    assert ([*found.edges], found.graph["is_acyclic"]) == (
+        [("a", "b"), ("b", "c"), ("c", "a")],
+        False,
+    )
+
+
+def categories():
+    rng = np.random.default_rng(0)
+    group = rng.choice([*"uvw"], 80)
+    y = (group == "u") + rng.normal(size=80)
+    return pd.DataFrame({"group": pd.Categorical(group), "y": y, "z": y + rng.normal(size=80)})
+
+
+@pytest.mark.parametrize(
+    ("posterior", "table", "given"),
+    [
+        (GaussianBNPosterior(nodes="auto"), categories(), {}),
+        (GaussianBNPosterior(tiers=[["c"], ...], max_parents=1), few_rows(60), {}),
+        (GaussianBNPosterior(exogenous=["a"]), few_rows(60), {}),
+        (GaussianBNPosterior(), few_rows(60).to_numpy(), {"interventions": [[0]] * 20 + [[]] * 40}),
+        (GaussianBNPosterior(missing="augment", random_state=0, n_imputations=4),
+         few_rows(60).where(np.random.default_rng(0).random((60, 3)) > 0.1), {}),
+        (GaussianBNPosterior(method="sampling", n_samples=1000, random_state=0), few_rows(60), {}),
+        (BootstrapBNLearner(n_resamples=20, random_state=0), few_rows(60), {}),
+        (BootstrapBNLearner(GaussianBNLearner(nodes="auto"), n_resamples=20, random_state=0),
+         categories(), {}),
+    ],
+)  # fmt: skip
+def test_false_discoveries_of_all_kinds(posterior, table, given):
+    posterior.fit(table, **given)
+    is_bootstrap = isinstance(posterior, BootstrapBNLearner)
+    shares = posterior.edge_support_ if is_bootstrap else posterior.edge_probabilities_
+    names, word = [*posterior.predict()], "support" if is_bootstrap else "probability"
+    for fdr in (0.4, 0.8):
+        found = posterior.predict(table, fdr=fdr)
+        assert [*found] == names
+        assert found.number_of_edges() or fdr < 0.8
+        for a, b, share in found.edges(data=word):
+            assert share == pytest.approx(shares[names.index(a), names.index(b)])
+        least = min((each for *_, each in found.edges(data=word)), default=1.0)
+        assert len(found.edges) >= (shares > least + 1e-12).sum()
+        expected = found.graph["expected_by_support" if is_bootstrap else "expected_fdr"]
+        assert expected <= fdr + 1e-12
+        pairs = posterior.predict(fdr=fdr, directed=False)
+        assert not pairs.is_directed()
+        assert len(pairs.edges) >= found.to_undirected().number_of_edges()
+    assert {*posterior.predict(directed=False).edges} == {
+        *posterior.predict().to_undirected().edges
+    }
+
+
+@pytest.mark.parametrize("fdr", [0, 1, -0.1, 1.5, "0.1", np.nan, [0.1], True])
+def test_no_rate_of_false_discoveries(fdr):
+    fitted = GaussianBNPosterior().fit(few_rows())
+    raises("fdr must be a number between 0 and 1; got", fitted.predict, fdr=fdr)
