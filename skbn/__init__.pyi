@@ -29,6 +29,7 @@ from ._estimators.posterior import GaussianBNPosterior as GaussianBNPosterior
 from ._estimators.transformer import GaussianBNImputer as GaussianBNImputer
 from ._estimators.transformer import LocalScoreTransformer as LocalScoreTransformer
 from ._networks.adjustment import AdjustmentSets as AdjustmentSets
+from ._networks.adjustment import Instrument as Instrument
 from ._networks.anomalies import Anomalies as Anomalies
 from ._networks.categories import LevelProbabilities as LevelProbabilities
 from ._networks.effect_estimates import EffectEstimate as EffectEstimate

@@ -18,6 +18,11 @@ sets in causal graphs"), listed as by Kloks & Kratsch (1998), "Listing all minim
 graph". The optimal set is due to Henckel, Perković & Maathuis (2022), "Graphical criteria for
 efficient total effect estimation via adjustment in causal linear models".
 
+An *instrument* is separated from the outcome in the back-door graph, by nodes that neither the
+outcome nor a node on a directed path may act on, and is not separated from the cause. Some set will
+do if one of ancestors does, and then the one nearest to the outcome (van der Zander, Textor &
+Liśkiewicz 2015, "Efficiently finding conditional instruments for causal inference").
+
 Exogenous nodes may depend on each other in any way. So they get a hidden common cause, of number
 -1.
 """
@@ -27,7 +32,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence, Sized
 from dataclasses import dataclass
 from itertools import combinations, pairwise, product
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import networkx as nx
 
@@ -98,6 +103,25 @@ class AdjustmentSets(Sequence[list[Hashable]]):
         return "\n".join(lines + [self.reason] * bool(self.reason))
 
 
+class Instrument(NamedTuple):
+    """An instrument for the effect of a cause on an outcome.
+
+    Parameters
+    ----------
+    node : node
+    adjust_for : list of nodes
+        Its covariance with the outcome over that with the cause, both given these nodes, is the
+        total effect.
+
+    See Also
+    --------
+    GaussianBayesianNetwork.instruments : Returns them, and has an example.
+    """
+
+    node: Hashable
+    adjust_for: list[Hashable]
+
+
 def _named(nodes: Iterable[Hashable]) -> str:
     return ", ".join(map(readable_name, nodes))
 
@@ -117,6 +141,7 @@ class Adjustment:
     effects: set[int]
     on_paths: set[int]  # the nodes on the directed paths, without the causes
     biasing: set[int]
+    after: set[int]  # the effects, and what they may act on
     # an undirected edge with which a possibly directed path begins
     open_edge: tuple[int, int] | None
 
@@ -141,12 +166,8 @@ def is_adjustment_set(adjustment: Adjustment, columns: Any) -> bool:
 def adjustment_sets(adjustment: Adjustment, unobserved: Any, forbidden: Any) -> AdjustmentSets:
     """Return the sets of nodes to adjust for, without nodes that no set may have."""
     nodes = adjustment.nodes
-    hidden = _numbers(nodes, unobserved, "unobserved")
+    hidden = _observed_ends(adjustment, unobserved)
     barred = hidden | _numbers(nodes, forbidden, "forbidden")
-    for v in (adjustment.causes | adjustment.effects) & hidden:
-        raise ValueError(
-            f"unobserved must have neither cause nor effect; got {nodes[v]!r}. Leave it out."
-        )
     sets: list[set[int]] = []
     is_complete, optimal, reason = True, None, ""
     if adjustment.open_edge is not None:
@@ -185,8 +206,44 @@ def adjustment_sets(adjustment: Adjustment, unobserved: Any, forbidden: Any) -> 
     )
 
 
+def instruments(adjustment: Adjustment, unobserved: Any) -> list[Instrument]:
+    """Return the instruments of a single cause and effect, each with nodes to adjust for."""
+    nodes = adjustment.nodes
+    for name, ends in (("cause", adjustment.causes), ("outcome", adjustment.effects)):
+        if len(ends) > 1:
+            raise ValueError(f"{name} must be a single node; got {_named(nodes[v] for v in ends)}.")
+    (cause,), (effect,) = adjustment.causes, adjustment.effects
+    hidden = _observed_ends(adjustment, unobserved)
+    barred = hidden | adjustment.biasing | adjustment.after | {cause, _HIDDEN}
+    found = []
+    for v in {*range(len(nodes))} - hidden - {cause, effect}:
+        joined = _moral_graph(adjustment.back_door, {effect}, {v}, barred)
+        if adjustment.open_edge is not None or joined.has_edge(_CAUSE, _EFFECT):
+            continue
+        given = {*_beyond(joined, {_CAUSE}, _EFFECT)}
+        if not nx.is_d_separator(adjustment.dag, {v}, {cause}, given):
+            found.append(Instrument(nodes[v], [nodes[w] for w in sorted(given)]))
+    return found
+
+
+def _observed_ends(adjustment: Adjustment, unobserved: Any) -> set[int]:
+    """Return the numbers of unobserved nodes; raise if cause or effect is one."""
+    hidden = _numbers(adjustment.nodes, unobserved, "unobserved")
+    for v in (adjustment.causes | adjustment.effects) & hidden:
+        raise ValueError(
+            "unobserved must have neither cause nor effect; got "
+            f"{adjustment.nodes[v]!r}. Leave it out."
+        )
+    return hidden
+
+
 def read_adjustment(
-    graph: nx.DiGraph, fixed: list[int] | None, exogenous: list[Hashable], cause: Any, effect: Any
+    graph: nx.DiGraph,
+    fixed: list[int] | None,
+    exogenous: list[Hashable],
+    cause: Any,
+    effect: Any,
+    name: str = _EFFECT,
 ) -> Adjustment:
     """Read the graphs and nodes that decide which sets adjust.
 
@@ -194,18 +251,21 @@ def read_adjustment(
     `fixed`: for all networks of the equivalence class: the masks of each node's parents whose edges
         are known to have their direction. None for the network alone.
     `cause`, `effect`: node or list of nodes
+    `name`: what the caller calls the effect
     """
     nodes, parents = list(graph), parent_masks(graph)
     causes, effects = (
-        {nodes.index(node) for node in named_nodes(given, nodes, name)[0]}
-        for name, given in ((_CAUSE, cause), (_EFFECT, effect))
+        {nodes.index(node) for node in named_nodes(given, nodes, what)[0]}
+        for what, given in ((_CAUSE, cause), (name, effect))
     )
     if both := causes & effects:
-        raise ValueError(f"cause and effect must differ; {nodes[min(both)]!r} is in both.")
+        raise ValueError(f"cause and {name} must differ; {nodes[min(both)]!r} is in both.")
     known = parents if fixed is None else compelled_parents(parents, fixed)
     pattern = _Pattern(known, joined_columns(parents))
     avoided, ends = mask_of(causes), mask_of(effects)
-    open_edge, biasing = None, 0
+    open_edge, biasing, beyond = None, 0, 0
+    for v in effects:
+        beyond |= pattern.possible_descendants(v)
     for x in sorted(causes):
         for v in members_of(pattern.undirected(x) & ~avoided):
             if pattern.with_edge(x, v).possible_descendants(v, avoided) & ends:
@@ -222,9 +282,8 @@ def read_adjustment(
     after = {b for _, b in first}.union(*(nx.descendants(others, b) for _, b in first))
     back_door = dag.copy()
     back_door.remove_edges_from(first)
-    return Adjustment(
-        nodes, dag, back_door, causes, effects, before & after, {*members_of(biasing)}, open_edge
-    )
+    reached = before & after, {*members_of(biasing)}, {*members_of(beyond)}
+    return Adjustment(nodes, dag, back_door, causes, effects, *reached, open_edge)
 
 
 def _numbers(nodes: list[Hashable], chosen: Any, name: str) -> set[int]:
@@ -278,45 +337,55 @@ class _Pattern:
 
 def _minimal_sets(adjustment: Adjustment, barred: set[int]) -> tuple[list[set[int]], bool]:
     """Return the minimal sets, and whether they are all."""
-    ends = adjustment.causes | adjustment.effects
-    graph, relevant = adjustment.back_door, _ancestors(adjustment.back_door, ends)
-    moral = nx.moral_graph(graph.subgraph(relevant))
-    # Paths may pass nodes that cannot be adjusted for, as if their neighbours were joined.
-    for v in relevant & ((adjustment.biasing | barred | {_HIDDEN}) - ends):
-        moral.add_edges_from(combinations([*moral[v]], 2))
-        moral.remove_node(v)
-    merged = dict.fromkeys(adjustment.causes, _CAUSE) | dict.fromkeys(adjustment.effects, _EFFECT)
-    joined: nx.Graph = nx.Graph()
-    joined.add_nodes_from((*moral, _CAUSE, _EFFECT))
-    joined.remove_nodes_from(ends)
-    joined.add_edges_from((merged.get(a, a), merged.get(b, b)) for a, b in moral.edges)
-    joined.remove_edges_from(nx.selfloop_edges(joined))
+    barred = adjustment.biasing | barred | {_HIDDEN}
+    ends = adjustment.causes, adjustment.effects
+    joined = _moral_graph(adjustment.back_door, *ends, barred)
     if joined.has_edge(_CAUSE, _EFFECT):
         return [], True
     return _minimal_separators(joined, _CAUSE, _EFFECT)
 
 
+def _moral_graph(
+    graph: nx.DiGraph, causes: set[int], effects: set[int], barred: set[int]
+) -> nx.Graph:
+    """Return a graph whose separators d-separate two sets, each merged, without barred nodes."""
+    ends = causes | effects
+    relevant = _ancestors(graph, ends)
+    moral = nx.moral_graph(graph.subgraph(relevant))
+    # Paths may pass nodes that cannot be adjusted for, as if their neighbours were joined.
+    for v in relevant & (barred - ends):
+        moral.add_edges_from(combinations([*moral[v]], 2))
+        moral.remove_node(v)
+    merged = dict.fromkeys(causes, _CAUSE) | dict.fromkeys(effects, _EFFECT)
+    joined: nx.Graph = nx.Graph()
+    joined.add_nodes_from((*moral, _CAUSE, _EFFECT))
+    joined.remove_nodes_from(ends)
+    joined.add_edges_from((merged.get(a, a), merged.get(b, b)) for a, b in moral.edges)
+    joined.remove_edges_from(nx.selfloop_edges(joined))
+    return joined
+
+
 def _minimal_separators(graph: nx.Graph, a: Any, b: Any) -> tuple[list[set[int]], bool]:
     """Return the minimal sets of nodes that separate two, beginning near the first."""
-
-    def beyond(near: set[Any]) -> frozenset[int]:
-        """Return the neighbours of the part of b when nodes and their neighbours are removed."""
-        removed = near | nx.node_boundary(graph, near)
-        part = nx.node_connected_component(graph.subgraph({*graph} - removed), b)
-        return frozenset(nx.node_boundary(graph, part))
-
-    found = [beyond({a})]
+    found = [_beyond(graph, {a}, b)]
     seen = {*found}
     for separator in found:  # which grows
         part = nx.node_connected_component(graph.subgraph({*graph} - separator), a)
         for v in sorted(separator):
-            if graph.has_edge(v, b) or (other := beyond(part | {v})) in seen:
+            if graph.has_edge(v, b) or (other := _beyond(graph, part | {v}, b)) in seen:
                 continue
             if len(found) == _MOST_SETS:
                 return [{*each} for each in found], False
             seen.add(other)
             found.append(other)
     return [{*each} for each in found], True
+
+
+def _beyond(graph: nx.Graph, near: set[Any], b: Any) -> frozenset[int]:
+    """Return the neighbours of the part of b when nodes and their neighbours are removed."""
+    removed = near | nx.node_boundary(graph, near)
+    part = nx.node_connected_component(graph.subgraph({*graph} - removed), b)
+    return frozenset(nx.node_boundary(graph, part))
 
 
 def _ancestors(dag: nx.DiGraph, nodes: set[int]) -> set[int]:

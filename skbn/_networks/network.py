@@ -41,7 +41,7 @@ from skbn._networks import (
     inference,
     interchange,
 )
-from skbn._networks.adjustment import AdjustmentSets
+from skbn._networks.adjustment import AdjustmentSets, Instrument
 from skbn._networks.anomalies import Anomalies
 from skbn._networks.effect_estimates import EffectEstimate, EffectParts, Intervention
 from skbn._networks.equivalence import NetworkComparison
@@ -1617,9 +1617,66 @@ class GaussianBayesianNetwork(NetworkState):
         asked = self._adjustment(cause, effect, cpdag)
         return adjustment.adjustment_sets(asked, unobserved, forbidden)
 
-    def _adjustment(self, cause: Any, effect: Any, cpdag: bool) -> adjustment.Adjustment:
+    def _adjustment(
+        self, cause: Any, effect: Any, cpdag: bool, *name: str
+    ) -> adjustment.Adjustment:
         fixed = graphs.fixed_parent_masks(self._graph) if cpdag else None
-        return adjustment.read_adjustment(self._structure(), fixed, self.exogenous, cause, effect)
+        known = self._structure(), fixed, self.exogenous
+        return adjustment.read_adjustment(*known, cause, effect, *name)
+
+    def instruments(
+        self, cause: Any, outcome: Any, *, cpdag: bool = False, unobserved: Any = ()
+    ) -> list[Instrument]:
+        """Return the instruments for the total effect of a cause, where adjustment may not help.
+
+        An instrument z, given a set of nodes to adjust for, depends on the cause x, and on the
+        outcome y only through it. So ``cov(z, y) / cov(z, x)``, given the set, is the total effect,
+        even if common causes of x and y are unobserved.
+
+        Parameters
+        ----------
+        cause, outcome : node
+        cpdag : bool, default=False
+            Whether the instruments must hold in all equivalent networks, as in `adjustment_sets`.
+        unobserved : node or list of nodes, optional
+            Nodes that were not measured: neither instruments nor to adjust for.
+
+        Returns
+        -------
+        instruments : list of Instrument
+            Named tuples of a `node` and the nodes to `adjust_for`, in the order of `nodes`. It is
+            empty if there are none, as with `cpdag` where equivalent networks disagree about the
+            effect.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `dag` is not an acyclic graph; if these are not single nodes, or the same; if one is
+            unobserved.
+
+        See Also
+        --------
+        adjustment_sets : For a regression instead.
+
+        Notes
+        -----
+        They are the ancestral instruments of van der Zander, Textor & Liśkiewicz (2015),
+        "Efficiently finding conditional instruments for causal inference": the set has ancestors of
+        the instrument and the outcome. Other nodes may be instruments given other sets, but only if
+        there is an ancestral one.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from skbn import GaussianBayesianNetwork
+        >>> edges = [("lottery", "school"), ("school", "pay"), ("town", "lottery"), ("town", "pay")]
+        >>> hidden = [("talent", "school"), ("talent", "pay")]
+        >>> network = GaussianBayesianNetwork(nx.DiGraph([*edges, *hidden]))
+        >>> network.instruments("school", "pay", unobserved="talent")
+        [Instrument(node='lottery', adjust_for=['town'])]
+        """
+        asked = self._adjustment(cause, outcome, cpdag, "outcome")
+        return adjustment.instruments(asked, unobserved)
 
     def is_adjustment_set(
         self, cause: Any, effect: Any, columns: Any, *, cpdag: bool = False

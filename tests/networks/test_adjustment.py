@@ -4,7 +4,13 @@ import networkx as nx
 import numpy as np
 import pytest
 from agreement import raises
-from reference.adjustment import acyclic_graphs, candidate_sets, valid_sets
+from reference.adjustment import (
+    acyclic_graphs,
+    candidate_sets,
+    instrumental_ratio,
+    instruments,
+    valid_sets,
+)
 
 from skbn import GaussianBayesianNetwork, GaussianBNLearner, lagged
 from skbn.datasets import make_gaussian_network
@@ -249,3 +255,98 @@ def test_refused(arguments, options, message):
     raises(message, chain.adjustment_sets, *arguments, **options)
     raises("must have neither cause nor effect; got 'a'", chain.is_adjustment_set, "a", "c", ["a"])
     raises("columns must name nodes; 'q'", chain.is_adjustment_set, "a", "c", "q")
+
+
+# Instruments
+
+
+def check_instruments(m, rng, share=1.0):
+    """Hold the instruments for the effect of node 0 on node 1 against the definition."""
+    graphs, n_asked, n_found = acyclic_graphs(m), 0, 0
+    for asked, members, options in questions(graphs, rng):
+        if rng.random() > share:
+            continue
+        valid = [instruments(graphs[i], 0, 1) for i in members]
+        found = dict(asked.instruments(0, 1, **options))
+        for z, given in found.items():
+            for i, own in zip(members, valid, strict=True):
+                assert {*given} in [each for each, _ in own[z]]
+                ratio, effect = instrumental_ratio(graphs[i], 0, 1, z, given, rng)
+                assert ratio == pytest.approx(effect, abs=1e-9)
+        # With one member, these are all that have a set of ancestors; and none only if none is.
+        if len(members) == 1:
+            assert {*found} == {z for z, own in valid[0].items() if any(last for _, last in own)}
+            assert bool(found) == bool(valid[0])
+        elif not asked.adjustment_sets(0, 1, **options).reason.startswith("Equivalent"):
+            for z in {*range(2, m)} - {*found}:
+                sets = [[each for each, last in own.get(z, ()) if last] for own in valid]
+                assert not all(sets)
+        n_asked += 1
+        n_found += len(found)
+    return n_asked, n_found
+
+
+def test_instruments_in_graphs_of_four_nodes():
+    n_asked, n_found = check_instruments(4, np.random.default_rng(0), share=0.4)
+    assert n_asked > 250
+    assert n_found > 50
+
+
+@pytest.mark.slow
+def test_instruments_in_graphs_of_five_nodes():
+    n_asked, n_found = check_instruments(5, np.random.default_rng(1))
+    assert n_asked > 40_000
+    assert n_found > 10_000
+
+
+@pytest.mark.parametrize(
+    ("text", "unobserved", "expected"),
+    [
+        ("i -> x -> y; x <- u -> y", "u", {"i": []}),
+        ("i -> x -> y; x <- u -> y; y <- z -> i", "u", {"i": ["z"]}),
+        ("w -> z -> x -> y; w -> u -> x; u -> y", "u", {"z": ["w"]}),
+        ("z -> x -> y; u -> x; u -> y", "u", {"z": []}),
+        ("z -> x -> m -> y; u -> x; u -> y; p -> z; p -> m", "u", {"z": ["p"]}),
+        ("z -> x -> y; z -> y; u -> x; u -> y", "u", {}),
+    ],
+)
+def test_instruments_of_published_examples(text, unobserved, expected):
+    asked = network(text)
+    found = asked.instruments("x", "y", unobserved=unobserved)
+    assert dict(found) == expected
+    assert [*asked.instruments(["x"], ["y"], unobserved=[unobserved])] == found
+
+
+def test_instruments_need_a_direction():
+    asked = network("z -> x -> y")
+    assert asked.instruments("x", "y") == [("z", [])]
+    assert asked.instruments("x", "y", cpdag=True) == []
+    asked.dag.edges["x", "y"]["fixed"] = True
+    assert asked.instruments("x", "y", cpdag=True) == [("z", [])]
+    collider = network("z -> x -> y; x <- u -> y")  # which all equivalent networks have
+    assert collider.instruments("x", "y", unobserved="u", cpdag=True) == [("z", [])]
+
+
+def test_exogenous_nodes_have_a_hidden_cause():
+    dag = network("a -> x -> y; b -> y").dag
+    assert [each.node for each in GaussianBayesianNetwork(dag).instruments("x", "y")] == ["a"]
+    for node in "ab":
+        dag.nodes[node]["exogenous"] = True
+    found = GaussianBayesianNetwork(dag)
+    assert found.instruments("x", "y") == [("a", ["b"])]
+    assert found.instruments("x", "y", unobserved="b") == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "message"),
+    [
+        (("a", "a"), {}, "cause and outcome must differ; 'a'"),
+        (("a", "z"), {}, "outcome must name nodes; 'z'"),
+        ((["a", "b"], "c"), {}, "cause must be a single node; got a, b"),
+        (("a", ["b", "c"]), {}, "outcome must be a single node; got b, c"),
+        (("a", "b"), {"unobserved": "q"}, "unobserved must name nodes; 'q'"),
+        (("a", "b"), {"unobserved": ["b"]}, "unobserved must have neither .* got 'b'"),
+    ],
+)
+def test_no_instruments_of(arguments, options, message):
+    raises(message, network("a -> b -> c").instruments, *arguments, **options)

@@ -55,3 +55,45 @@ def valid_sets(graphs, causes=(0,), effects=(1,), seed=0):
             of_causes = np.diagonal(np.linalg.inv(of_given), axis1=1, axis2=2)[:, :n]
             variance[:, s] = (of_causes[:, :, np.newaxis] * left[:, np.newaxis]).reshape(k, -1)
     return is_valid, variance
+
+
+def instruments(graph, x, y):
+    """Return the sets with which each node is an instrument for the effect of x on y.
+
+    By definition: the set has neither x, nor what y or a node on a directed path from x to y may
+    act on; without the first edges of these paths it d-separates the node from y; and it does not
+    d-separate the node from x. With each set comes whether it has ancestors of the node and of y.
+    """
+    dag = nx.DiGraph(graph)
+    after = {v: {v, *nx.descendants(dag, v)} for v in dag}
+    free = nx.DiGraph(dag)
+    free.remove_edges_from([*dag.in_edges(x)])
+    first = [(x, v) for v in dag.successors(x) if y in {v, *nx.descendants(free, v)}]
+    back_door = nx.DiGraph(dag)
+    back_door.remove_edges_from(first)
+    on_paths = [v for v in after if v != x and x in nx.ancestors(free, v) and y in after[v]]
+    barred = {x}.union(after[y], *(after[v] for v in on_paths))
+    found = {}
+    for z in {*dag} - {x, y}:
+        before = nx.ancestors(back_door, z) | nx.ancestors(back_door, y)
+        others = [v for v in dag if v not in barred | {z}]
+        for k in range(len(others) + 1):
+            for chosen in map(set, combinations(others, k)):
+                if nx.is_d_separator(back_door, {z}, {y}, chosen) and not nx.is_d_separator(
+                    dag, {z}, {x}, chosen
+                ):
+                    found.setdefault(z, []).append((chosen, chosen <= before))
+    return found
+
+
+def instrumental_ratio(graph, x, y, z, given, rng):
+    """Return cov(z, y) / cov(z, x) given some nodes, and the effect, for weights at random."""
+    m = len(graph)
+    weights = rng.uniform(0.5, 1.5, (m, m)) * rng.choice([-1, 1], (m, m)) * graph
+    paths = np.linalg.inv(np.eye(m) - weights)
+    factor = rng.uniform(0.5, 1.5, m)[:, np.newaxis] * paths
+    covariance = factor.T @ factor
+    given = [*given]
+    slopes = np.linalg.solve(covariance[np.ix_(given, given)], covariance[given])
+    left = covariance - covariance[:, given] @ slopes
+    return left[z, y] / left[z, x], paths[x, y]
