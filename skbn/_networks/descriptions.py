@@ -28,6 +28,7 @@ from skbn._data.nodes import Nodes
 from skbn._data.sample import Sample
 from skbn._data.statistics import Groups
 from skbn._data.table import Table
+from skbn._networks.clusters import ClusterErrors
 from skbn._networks.equivalence import compelled_parents
 from skbn._networks.gaussian import LinearGaussianModel
 from skbn._regressions.least_squares import triangular_factor
@@ -134,6 +135,7 @@ def edge_columns(
     model: LinearGaussianModel | None,
     losses: Floats | None,
     groups: Groups | None,
+    clusters: ClusterErrors | None,
     confidence: float | None,
 ) -> tuple[dict[str, Any], list[tuple[Hashable, Hashable]]]:
     """Return the columns of a table with a row for each coefficient, and the edge of each row.
@@ -143,6 +145,7 @@ def edge_columns(
         `score_losses` returns it
     `groups`: the statistics from which the model was estimated; with them, there are standard
         errors
+    `clusters`: if rows come in groups, the standard errors by these instead
     `confidence`: the level of the intervals; None leaves them and the standard errors out
     """
     nodes, parents = list(dag), parent_masks(dag)
@@ -175,14 +178,20 @@ def edge_columns(
             ]
     if model is not None and groups is not None and confidence is not None:
         first, last = np.array(ends, dtype=int).reshape(-1, 2).T
-        errors, freedom = standard_errors(groups, blocks.parents_of_columns(parents, within=False))
         weight = np.array(columns["weight"])
-        columns |= _intervals(weight, errors[first, last], freedom[last], confidence)
+        if clusters is None:
+            of_columns = blocks.parents_of_columns(parents, within=False)
+            every, free = standard_errors(groups, of_columns)
+            errors, freedom = every[first, last], free[last]
+        else:
+            each = [clusters.between.error([(*end, 1.0)]) for end in ends]
+            errors, freedom = np.array(each).reshape(-1, 2).T
+        columns |= _intervals(weight, errors, freedom, confidence)
     if model is not None and not blocks.are_columns:
         shares = partial_r2(model, blocks, [*dict.fromkeys(pairs)], parents)
         of_edge = dict(zip(dict.fromkeys(pairs), shares, strict=True))
         columns["partial_r2"] = [of_edge[pair] for pair in pairs]
-        if "p_value" in columns:
+        if "p_value" in columns and clusters is None:
             tests = {pair: _p_value(blocks, parents, groups or [], *pair) for pair in of_edge}
             columns["edge_p_value"] = [tests[pair] for pair in pairs]
     return columns, edges

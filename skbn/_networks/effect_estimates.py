@@ -27,6 +27,7 @@ from skbn._data.statistics import Groups
 from skbn._displays.forest_display import ForestDisplay
 from skbn._displays.notebook import TableRepr, frame_of
 from skbn._networks import effects
+from skbn._networks.clusters import ClusterErrors
 from skbn._networks.effects import Combination, change_and_reading, matrix_of, path_columns
 from skbn._networks.gaussian import LinearGaussianModel
 
@@ -409,9 +410,12 @@ class EffectParts(NamedTuple):
 
 
 def effect_parts(
-    model: LinearGaussianModel, groups: Groups | None, asked: Intervention
+    model: LinearGaussianModel,
+    groups: Groups | None,
+    asked: Intervention,
+    clusters: ClusterErrors | None = None,
 ) -> EffectParts:
-    """Return the effect in a network as it is.
+    """Return the effect in a network as it is, with its error by clusters if these are given.
 
     The error is NaN if the statistics behind the parameters are unknown, and 0 without a path.
     """
@@ -421,7 +425,12 @@ def effect_parts(
     error, freedom = 0.0, np.inf
     if any(follows[c] and reach[members_of(mask)].any() for c, mask in enumerate(parents)):
         error = np.nan
-        if groups is not None:
+        if clusters is not None:
+            ends = [(p, c) for c, mask in enumerate(parents) for p in members_of(mask)]
+            error, freedom = clusters.with_own.error(
+                (*e, reach[e[0]] * follows[e[1]]) for e in ends
+            )
+        elif groups is not None:
             error, freedom = _error(groups, parents, reach, follows)
     effect = np.array([float(reach @ asked.weights)])
     return EffectParts(effect, np.array([error]), np.ones(1), np.array([freedom]))

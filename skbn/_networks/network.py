@@ -43,6 +43,7 @@ from skbn._networks import (
 )
 from skbn._networks.adjustment import AdjustmentSets, Instrument
 from skbn._networks.anomalies import Anomalies
+from skbn._networks.clusters import cluster_errors
 from skbn._networks.effect_estimates import EffectEstimate, EffectParts, Intervention
 from skbn._networks.equivalence import NetworkComparison
 from skbn._networks.fit_indices import FitIndices, fit_indices, indices_of_rows
@@ -192,7 +193,12 @@ class GaussianBayesianNetwork(NetworkState):
 
     @fit_method
     def fit(
-        self, X: Any, y: Any = None, sample_weight: Any = None, interventions: Any = None
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        interventions: Any = None,
+        groups: Any = None,
     ) -> Self:
         """Estimate the parameters of the graph by maximum likelihood.
 
@@ -212,6 +218,10 @@ class GaussianBayesianNetwork(NetworkState):
         interventions : data frame or array-like of bool, or sequence of length n_samples, optional
             Which nodes an experimenter set in each row, as for `GaussianBNLearner.fit`. A node is
             regressed on its parents in the rows in which it was not set.
+        groups : array-like of shape (n_samples,), optional
+            The person, site or other cluster of each row, whose rows may depend on each other. It
+            changes no parameter, but the standard errors of `to_frame` and `effect`. A Series is
+            matched by its index.
 
         Returns
         -------
@@ -223,13 +233,18 @@ class GaussianBayesianNetwork(NetworkState):
             If X is not such a table, or `dag` is not an acyclic graph. Also if the likelihood
             is unbounded: if a node has too many parents for the number of rows, or a column is
             constant or depends linearly on others. Also if a category has a level that `blocks`
-            lack.
+            lack; if all rows are in one of the groups, or there are groups and missing values.
 
         Notes
         -----
         Each child is regressed on its parents. The variance of its noise is the
         residual sum of squares divided by the number of rows. With missing values, EM finds the
         parameters; standard errors are not known then.
+
+        With `groups` standard errors are the sandwich by clusters of Liang & Zeger (1986),
+        "Longitudinal data analysis using generalized linear models", with Stata's factor
+        ``g / (g - 1) * (n - 1) / (n - k - 1)`` and g - 1 degrees of freedom, for g groups. It needs
+        many groups, some twenty or more.
 
         Examples
         --------
@@ -247,7 +262,16 @@ class GaussianBayesianNetwork(NetworkState):
             sample, graph = sample.counted(sample_weight), self._graph_of_columns()
             if sample.is_complete:
                 model, statistics = estimation.by_least_squares(sample, is_set, graph)
-                self._keep(model, statistics=statistics)
+                clusters = None
+                if groups is not None:
+                    known = sample, is_set, graph.blocks, model.parents
+                    clusters = cluster_errors(*known, groups)
+                self._keep(model, statistics=statistics, clusters=clusters)
+            elif groups is not None:
+                raise ValueError(
+                    "groups change standard errors, which are not known with missing values. Leave "
+                    "groups out, or pass them to BootstrapBNLearner.fit and take its effects."
+                )
             else:
                 self._keep(estimation.by_em(sample, is_set, graph))
         except BaseException:
@@ -1450,8 +1474,11 @@ class GaussianBayesianNetwork(NetworkState):
 
     def _effect_of(self, asked: Intervention, *, of_class: bool = False) -> EffectParts:
         """Return what the network, or its equivalence class, says of an effect."""
-        found = effect_estimates.class_effects if of_class else effect_estimates.effect_parts
-        return found(self._model(), self._groups, asked)
+        known = self._model(), self._groups, asked
+        if of_class:
+            return effect_estimates.class_effects(*known)
+        clusters = self._clusters if self._is_learned_graph() else None
+        return effect_estimates.effect_parts(*known, clusters)
 
     def path_effects(self, cause: Hashable, outcome: Hashable) -> Any:
         """Return a table of the parts of a total effect along each directed path.
@@ -1769,11 +1796,12 @@ class GaussianBayesianNetwork(NetworkState):
               weight of 0; and the confidence interval. They are there if the weights are known to
               be least squares of observed rows: after `fit`, and in the networks of
               `GaussianBNLearner` and `GaussianBNLearnerCV`, unless the criterion has a prior, as
-              BGe has, or values were missing. Otherwise fit the network to get them.
+              BGe has, or values were missing. Otherwise fit the network to get them. After a fit
+              with `groups`, they are by clusters.
             - if some node has several columns or levels, for the whole edge: `partial_r2`, the
               share of the child's generalised variance, given its other parents, that this parent
               explains, from 0 to 1; and `edge_p_value`, beside `p_value`, of no coefficient at all,
-              by Wilks' lambda.
+              by Wilks' lambda, which is not known by clusters.
 
         Raises
         ------

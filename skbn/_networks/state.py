@@ -28,6 +28,7 @@ from skbn._data.statistics import GroupStatistics
 from skbn._data.table import Table, numbers_of
 from skbn._displays.notebook import DocLinkMixin, PlotMixin
 from skbn._networks import descriptions, estimation
+from skbn._networks.clusters import ClusterErrors
 from skbn._networks.gaussian import LinearGaussianModel
 from skbn._scores.base import BaseScores
 
@@ -44,6 +45,7 @@ class NetworkState(
     _estimated: LinearGaussianModel | None = None
     _score_losses: Floats | None = None
     _statistics: list[GroupStatistics] | None = None
+    _clusters: ClusterErrors | None = None
     _means: Floats | None = None
     _learned_graph: tuple[list[Any], list[Any]] | None = None
     # What `set_output` was told: "default", "pandas" or "polars"; None leaves it to scikit-learn.
@@ -160,15 +162,16 @@ class NetworkState(
         model: LinearGaussianModel | None,
         score_losses: Floats | None = None,
         statistics: list[GroupStatistics] | None = None,
+        clusters: ClusterErrors | None = None,
     ) -> None:
         """Keep what was learned, and the graph's contents, which reveal a change of the graph.
 
-        The model was estimated from the statistics. With a prior they are dropped, because they do
-        not describe the rows alone.
+        The model was estimated from the statistics, of rows that may come in clusters. With a prior
+        the statistics are dropped, because they do not describe the rows alone.
         """
         has_prior = any(each.independence.has_prior for _, each in statistics or ())
         kept: dict[str, Any] = {"_estimated": model, "_score_losses": score_losses, "_means": None}
-        kept["_statistics"] = None if has_prior else statistics
+        kept |= {"_statistics": None if has_prior else statistics, "_clusters": clusters}
         # In one step, which Ctrl-C cannot interrupt.
         self.__dict__.update(kept, _learned_graph=graphs.graph_contents(self.dag))
 
@@ -321,7 +324,7 @@ class NetworkState(
         graphs.check_dag(self.dag)
         if losses is None and self._is_learned_graph():
             losses = self._score_losses
-        known = self._blocks, self._parameters(), losses, self._groups
+        known = self._blocks, self._parameters(), losses, self._groups, self._clusters
         return descriptions.edge_columns(self._graph, *known, confidence)
 
     def _exported_graph(self, cpdag: bool) -> nx.DiGraph:
