@@ -1,7 +1,6 @@
 """Networks and unknown targets together, against an enumeration and published results."""
 
 import json
-from collections import defaultdict
 from functools import cache
 from itertools import product
 from math import log
@@ -112,13 +111,6 @@ def test_best_of_all_networks_and_all_targets(kind, seed):
 
 
 @pytest.mark.parametrize("kind", ["hard", "soft"])
-@pytest.mark.parametrize("m", [2, 3, 5])
-def test_few_and_more_columns(kind, m):
-    tables = environments(12, m=m)
-    check(fit(tables, kind), reference.target_scores(tables, kind))
-
-
-@pytest.mark.parametrize("kind", ["hard", "soft"])
 def test_scores_that_are_not_score_equivalent(kind):
     rows, labels = stacked(environments(13))
     learner = GaussianBNLearner(BIC(unbiased_variance=True), targets=kind)
@@ -129,52 +121,61 @@ def test_scores_that_are_not_score_equivalent(kind):
     assert_allclose(scores.to_array().max(), max(local.values()), rtol=1e-10)
 
 
+# The environments, and the settings of a search.
 CASES = {
-    "max_parents": {"max_parents": 1},
-    "tiers": {"tiers": [[2], ...]},
-    "required": {"required_edges": [(3, 0)], "forbidden_edges": [(0, 1)]},
-    "cost": {"target_cost": 2.5},
-    "order": {"search": "order", "random_state": 0},
+    **{f"{m} columns": ({"seed": 12, "m": m}, {}) for m in (2, 3, 5)},
+    "max_parents": ({"seed": 7}, {"max_parents": 1}),
+    "tiers": ({"seed": 7}, {"tiers": [[2], ...]}),
+    "required": ({"seed": 7}, {"required_edges": [(3, 0)], "forbidden_edges": [(0, 1)]}),
+    "exogenous": ({"seed": 8}, {"exogenous": [2]}),
+    "cost": ({"seed": 7}, {"target_cost": 2.5}),
+    "order": ({"seed": 7}, {"search": "order", "random_state": 0}),
+    "ebic": ({"seed": 7}, {"criterion": "ebic"}),
+    "bge": ({"seed": 2, "n": (8, 3, 4)}, {"criterion": "bge"}),  # one prior mean for all
 }
 
 
 @pytest.mark.filterwarnings("ignore::skbn.exceptions.MaxParentsWarning")
+@pytest.mark.parametrize("has_reference", [True, False])
 @pytest.mark.parametrize("kind", ["hard", "soft"])
 @pytest.mark.parametrize("case", CASES)
-def test_settings_of_a_search(kind, case):
-    settings, tables = CASES[case], environments(7)
-    known = {k: v for k, v in settings.items() if k not in ("target_cost", "search")}
-    known.pop("random_state", None)
-    scores = reference.target_scores(tables, kind, cost=settings.get("target_cost", 0.0))
-    check(fit(tables, kind, **settings), scores, **known)
+def test_settings_of_a_search(kind, case, has_reference):
+    drawn, settings = CASES[case]
+    tables = environments(**drawn)
+    known = {k: v for k, v in settings.items() if k in ("max_parents", "tiers") or "_edges" in k}
+    scores = reference.target_scores(
+        tables,
+        kind,
+        settings.get("criterion", "bic"),
+        cost=settings.get("target_cost", 0.0),
+        has_reference=has_reference,
+    )
+    if case == "exogenous":  # no target, and without a score
+        own = {key: score for key, score in scores.items() if key[0] != 2}
+        scores = own | {(2, (), ()): 0.0}
+    if has_reference:
+        check(fit(tables, kind, **settings), scores, **known)
+    else:
+        check_without_reference(fit(tables, kind, reference=False, **settings), scores, **known)
 
 
 @pytest.mark.parametrize("kind", ["hard", "soft"])
-def test_bge_has_one_prior_mean_for_all_environments(kind):
-    tables = environments(2, n=(8, 3, 4))
-    check(fit(tables, kind, "bge"), reference.target_scores(tables, kind, "bge"))
-
-
-@pytest.mark.parametrize("kind", ["hard", "soft"])
-def test_local_scores_are_the_reference(kind):
-    rows, labels = stacked(environments(3))
-    learner = GaussianBNLearner(targets=kind).fit(rows, environments=labels)
-    scores = learner._searched_.scores
-    expected = best_targets(reference.target_scores(environments(3), kind))
-    for (x, parents), (score, _) in expected.items():
-        assert_allclose(scores.local_score(x, parents), score, rtol=1e-10)
-        assert_allclose(scores.to_array()[scores.family_index(x, parents)], score, rtol=1e-10)
-
-
-@pytest.mark.parametrize("kind", ["hard", "soft"])
-def test_near_optimal_lists_networks_one_by_one(kind):
-    tables = environments(1)
-    best = best_targets(reference.target_scores(tables, kind))
-    expected = ranking({key: score for key, (score, _) in best.items()}, 4)[:30]
-    learner = fit(tables, kind)
+@pytest.mark.parametrize("criterion", ["bge", "bic"])
+@pytest.mark.parametrize("has_reference", [True, False])
+def test_local_scores_and_near_optimal_networks(kind, criterion, has_reference):
+    tables, settings = environments(3), {} if has_reference else {"reference": False}
+    scores = reference.target_scores(tables, kind, criterion, has_reference=has_reference)
+    best = {key: score for key, (score, _) in best_targets(scores).items()}
+    learner = fit(tables, kind, criterion, **settings)
+    few = fit(tables, kind, criterion, max_parents=1, **settings)
+    for scores, most in ((learner._searched_.scores, 3), (few._searched_.scores, 1)):
+        array = scores.to_array()
+        for (x, parents), score in best.items():
+            if len(parents) <= most:
+                assert_allclose(scores.local_score(x, parents), score, rtol=1e-10)
+                assert_allclose(array[scores.family_index(x, parents)], score, rtol=1e-10)
     near = learner.near_optimal(30, equivalence_classes=False)
-    assert_allclose(near.scores, [score for score, _ in expected], rtol=1e-10)
-    assert parents_of(near[5])
+    assert_allclose(near.scores, [score for score, _ in ranking(best, 4)[:30]], rtol=1e-10)
     with pytest.raises(ValueError, match="equivalence_classes=False"):
         learner.near_optimal(3)
 
@@ -221,17 +222,6 @@ def test_weights_count_rows(kind):
     again = learner.fit(rows[repeated], environments=labels[repeated])
     assert_allclose(again.network_score_, score, rtol=1e-12)
     assert dict(again.targets_) == targets
-
-
-@pytest.mark.parametrize("kind", ["hard", "soft"])
-def test_exogenous_columns_are_no_targets(kind):
-    tables = environments(8)
-    scores = {
-        key: 0.0 if key[0] == 2 else score
-        for key, score in reference.target_scores(tables, kind).items()
-        if key[0] != 2 or key[1:] == ((), ())
-    }
-    check(fit(tables, kind, exogenous=[2]), scores)
 
 
 def test_hard_targets_are_interventions_once_they_are_known():
@@ -286,52 +276,76 @@ def test_targets_tell_of_themselves(kind):
             assert not undirected
 
 
-def check_posterior(posterior, tables, kind, criterion, odds, dags):
-    """Raise unless probabilities are sums over these networks and all targets."""
-    scores = reference.target_scores(tables, kind, criterion, cost=-log(odds))
-    of_family = defaultdict(dict)
-    for (x, parents, changed), score in scores.items():
-        of_family[x, parents][changed] = score
-    joined = {key: np.logaddexp.reduce([*own.values()]) for key, own in of_family.items()}
-    logs = np.array([sum(joined[x, p] for x, p in enumerate(dag)) for dag in dags])
-    edges, targets = np.zeros((4, 4)), np.zeros((len(tables) - 1, 4))
-    for dag, weight in zip(dags, np.exp(logs - np.logaddexp.reduce(logs)), strict=True):
-        for x, parents in enumerate(dag):
-            edges[list(parents), x] += weight
-            for changed, score in of_family[x, parents].items():
-                targets[[e - 1 for e in changed], x] += weight * np.exp(score - joined[x, parents])
-    assert_allclose(posterior.edge_probabilities_, edges, atol=1e-10)
-    assert_allclose(posterior.target_probabilities_, targets, atol=1e-10)
-    prior = log(len(dags)) + 4 * (len(tables) - 1) * np.log1p(odds)
-    assert_allclose(posterior.log_evidence_, np.logaddexp.reduce(logs) - prior, rtol=1e-10)
+def models_of(kind, parents, n, odds, *, has_reference=True):
+    """The models of a family's environments: prior weight, changed ones, and whose targets."""
+    if has_reference:
+        for changed in reference.subsets(range(1, n)):
+            yield odds ** len(changed), changed, [e - 1 for e in changed]
+        return
+    for changed in reference.subsets(range(n)):
+        if len(changed) < n - 1:
+            yield odds ** len(changed), changed, changed
+    alone = [tuple(e for e in range(n) if e != one) for one in range(n)]
+    if kind == "soft" or not parents:  # the same model, whichever is chosen
+        alone = alone[-1:]
+    for changed in alone:
+        yield odds ** (n - 1) / len(alone), changed, range(n)
 
 
-@pytest.mark.parametrize("kind", ["hard", "soft"])
-@pytest.mark.parametrize("case", ["bge", "odds", "max_parents", "tiers"])
-def test_posterior_sums_over_networks_and_targets(kind, case):
-    tables = environments(14, n=(8, 5, 6))
-    odds = 0.3 if case == "odds" else 1.0
-    settings = {"max_parents": {"max_parents": 1}, "tiers": {"tiers": [[3, 1], [0, 2]]}}.get(
-        case, {}
-    )
+def check_posterior(tables, kind, criterion="bge", odds=1.0, *, has_reference=True, **settings):
+    """Raise unless probabilities are sums over all networks and all targets."""
     rows, labels = stacked(tables)
+    options = settings if has_reference else {"reference": False, **settings}
     posterior = GaussianBNPosterior(
-        targets=kind, target_prior=odds, structure_prior="uniform", **settings
+        criterion, targets=kind, target_prior=odds, structure_prior="uniform", **options
     ).fit(rows, environments=labels)
+    scores = reference.target_scores(tables, kind, criterion, has_reference=has_reference)
+    m, shape = rows.shape[1], posterior.target_probabilities_.shape
+    score, targets_of = {}, {}
+    for x, p in reference.families(m):
+        models = [*models_of(kind, p, len(tables), odds, has_reference=has_reference)]
+        weights = np.array([weight for weight, *_ in models])
+        own = np.log(weights / weights.sum()) + [scores[x, p, changed] for _, changed, _ in models]
+        score[x, p] = np.logaddexp.reduce(own)
+        targets_of[x, p] = np.zeros(shape[0])
+        for share, (*_, changed) in zip(np.exp(own - score[x, p]), models, strict=True):
+            targets_of[x, p][list(changed)] += share
     dags = [
         dag
-        for dag in reference.all_dags(4)
+        for dag in reference.all_dags(m)
         if all(is_allowed(x, parents, settings) for x, parents in enumerate(dag))
     ]
-    check_posterior(posterior, tables, kind, "bge", odds, dags)
+    logs = np.array([sum(score[x, p] for x, p in enumerate(dag)) for dag in dags])
+    evidence = np.logaddexp.reduce(logs)
+    edges, targets = np.zeros((m, m)), np.zeros(shape)
+    for dag, weight in zip(dags, np.exp(logs - evidence), strict=True):
+        for x, p in enumerate(dag):
+            edges[list(p), x] += weight
+            targets[:, x] += weight * targets_of[x, p]
+    assert_allclose(posterior.edge_probabilities_, edges, atol=1e-10)
+    assert_allclose(posterior.target_probabilities_, targets, atol=1e-10)
+    assert_allclose(posterior.log_evidence_, evidence - log(len(dags)), rtol=1e-10)
+    for e, x, probability in posterior.targets_to_frame().itertuples(index=False):
+        at = posterior.environments_.index(e)
+        assert probability == posterior.target_probabilities_[at - has_reference, x]
 
 
 @pytest.mark.filterwarnings("ignore::skbn.exceptions.ApproximateEvidenceWarning")
-def test_posterior_by_the_bic():
-    tables = environments(15)
-    rows, labels = stacked(tables)
-    posterior = GaussianBNPosterior("bic", targets="soft").fit(rows, environments=labels)
-    check_posterior(posterior, tables, "soft", "bic", 1.0, reference.all_dags(4))
+@pytest.mark.parametrize("kind", ["hard", "soft"])
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"odds": 0.3}, {"max_parents": 1}, {"tiers": [[3, 1], [0, 2]]}, {"criterion": "bic"}],
+)
+def test_posterior_sums_over_networks_and_targets(kind, settings):
+    n = (30, 20, 25) if settings.get("criterion") == "bic" else (8, 5, 6)
+    check_posterior(environments(14, n=n), kind, **settings)
+
+
+@pytest.mark.parametrize("kind", ["hard", "soft"])
+@pytest.mark.parametrize("n", [(8, 5), (8, 5, 6), (5, 6, 5, 7)])
+@pytest.mark.parametrize("odds", [1.0, 0.3])
+def test_posterior_without_a_reference_sums_over_models(kind, n, odds):
+    check_posterior(environments(14, m=3, n=n), kind, odds=odds, has_reference=False)
 
 
 def test_posterior_tells_of_itself():
@@ -477,9 +491,9 @@ def is_apart(changed, n):
     return len(changed) == n - 1
 
 
-def check_without_reference(learner, tables, scores, **settings):
+def check_without_reference(learner, scores, **settings):
     """Raise unless network, targets and fixed edges are those of all networks and all targets."""
-    m, n = len(learner.dag_), len(tables)
+    m, n = len(learner.dag_), len(learner.targets_)
     best = {key: score for key, (score, _) in best_targets(scores).items()}
     ranked = ranking(best, m, **settings)
     assert_allclose(learner.network_score_, ranked[0][0], rtol=1e-10)
@@ -527,87 +541,7 @@ def test_without_a_reference_any_environments_may_share_a_mechanism(kind, n, see
     assert_allclose(learner.network_score_, best, rtol=1e-10)
     assert learner.is_optimal_
     assert learner.targets_.reference is False
-    check_without_reference(learner, tables, scores)
-
-
-@pytest.mark.filterwarnings("ignore::skbn.exceptions.MaxParentsWarning")
-@pytest.mark.parametrize("kind", ["hard", "soft"])
-@pytest.mark.parametrize("case", CASES)
-def test_settings_of_a_search_without_a_reference(kind, case):
-    settings, tables = CASES[case], environments(7)
-    known = {k: v for k, v in settings.items() if k in ("max_parents", "tiers")}
-    known |= {k: v for k, v in settings.items() if k.endswith("_edges")}
-    scores = reference.target_scores(
-        tables, kind, cost=settings.get("target_cost", 0.0), has_reference=False
-    )
-    learner = fit(tables, kind, reference=False, **settings)
-    check_without_reference(learner, tables, scores, **known)
-
-
-@pytest.mark.parametrize("kind", ["hard", "soft"])
-@pytest.mark.parametrize("criterion", ["bge", "bic"])
-def test_local_scores_without_a_reference(kind, criterion):
-    tables = environments(3)
-    best = best_targets(reference.target_scores(tables, kind, criterion, has_reference=False))
-    learner = fit(tables, kind, criterion, reference=False)
-    scores = learner._searched_.scores
-    array = scores.to_array()
-    few = fit(tables, kind, criterion, reference=False, max_parents=1)._searched_.scores
-    for (x, parents), (score, _) in best.items():
-        assert_allclose(scores.local_score(x, parents), score, rtol=1e-10)
-        assert_allclose(array[scores.family_index(x, parents)], score, rtol=1e-10)
-        if len(parents) < 2:
-            assert_allclose(few.to_array()[few.family_index(x, parents)], score, rtol=1e-10)
-    near = learner.near_optimal(20, equivalence_classes=False)
-    expected = ranking({key: score for key, (score, _) in best.items()}, 4)[:20]
-    assert_allclose(near.scores, [score for score, _ in expected], rtol=1e-10)
-
-
-def models_without_reference(kind, parents, n, odds):
-    """The models of a family's environments: prior weight, changed ones, and whose targets."""
-    for changed in reference.subsets(range(n)):
-        if len(changed) < n - 1:
-            yield odds ** len(changed), changed, changed
-    alone = [tuple(e for e in range(n) if e != one) for one in range(n)]
-    if kind == "soft" or not parents:  # the same model, whichever is chosen
-        alone = alone[-1:]
-    for changed in alone:
-        yield odds ** (n - 1) / len(alone), changed, range(n)
-
-
-@pytest.mark.parametrize("kind", ["hard", "soft"])
-@pytest.mark.parametrize("n", [(8, 5), (8, 5, 6), (5, 6, 5, 7)])
-@pytest.mark.parametrize("odds", [1.0, 0.3])
-def test_posterior_without_a_reference_sums_over_models(kind, n, odds):
-    tables = environments(14, m=3, n=n)
-    rows, labels = stacked(tables)
-    scores = reference.target_scores(tables, kind, "bge", has_reference=False)
-    posterior = GaussianBNPosterior(
-        targets=kind, reference=False, target_prior=odds, structure_prior="uniform"
-    ).fit(rows, environments=labels)
-    dags = [*reference.all_dags(3)]
-    logs, edges, targets = np.zeros(len(dags)), np.zeros((3, 3)), np.zeros((len(n), 3))
-    of_network = np.zeros((len(dags), len(n), 3))
-    for i, dag in enumerate(dags):
-        for x, p in enumerate(dag):
-            models = [*models_without_reference(kind, p, len(n), odds)]
-            weights = np.array([weight for weight, *_ in models])
-            own = np.log(weights / weights.sum()) + [scores[x, p, c] for _, c, _ in models]
-            total = np.logaddexp.reduce(own)
-            logs[i] += total
-            for share, (*_, changed) in zip(np.exp(own - total), models, strict=True):
-                of_network[i, list(changed), x] += share
-    evidence = np.logaddexp.reduce(logs)
-    for dag, weight, own in zip(dags, np.exp(logs - evidence), of_network, strict=True):
-        targets += weight * own
-        for x, p in enumerate(dag):
-            edges[list(p), x] += weight
-    assert_allclose(posterior.edge_probabilities_, edges, atol=1e-10)
-    assert_allclose(posterior.target_probabilities_, targets, atol=1e-10)
-    assert_allclose(posterior.log_evidence_, evidence - log(len(dags)), rtol=1e-10)
-    frame = posterior.targets_to_frame()
-    for e, x, probability in frame.itertuples(index=False):
-        assert probability == posterior.target_probabilities_[e, x]
+    check_without_reference(learner, scores)
 
 
 @pytest.mark.parametrize("kind", ["hard", "soft"])

@@ -18,8 +18,8 @@ def target_scores(tables, kind, criterion="bic", cost=0.0, has_reference=True):
     """The score of each (child, parents) and tuple of changed environments, as a dict.
 
     `tables` are those of the environments, the reference first. Each parameter costs half the
-    logarithm of the number of all rows with "bic". Without a reference, all sets but that of all
-    environments are there, also those of one and the same model.
+    logarithm of the number of all rows, unless the criterion is "bge". Without a reference, all
+    sets but that of all environments are there, also those of one and the same model.
     """
     every = np.vstack(tables)
     price, mean = np.log(len(every)) / 2, every.mean(axis=0)
@@ -35,6 +35,8 @@ def target_scores(tables, kind, criterion="bic", cost=0.0, has_reference=True):
             continue
         pooled = np.vstack([t for e, t in enumerate(tables) if e not in changed])
         total = score(pooled, child, parents) - cost * len(changed)
+        if criterion == "ebic":  # what an edge costs besides its parameters, once
+            total -= len(parents) * np.log(every.shape[1])
         for e in changed:
             total += score(tables[e], child, () if kind == "hard" else parents)
         found[child, parents, changed] = total
