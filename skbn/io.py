@@ -4,6 +4,7 @@
 `to_dot`, `to_mermaid`, `to_modelstring` and `to_pgmpy`.
 """
 
+from skbn._interchange.causal_learn import from_causal_learn, to_causal_learn
 from skbn._interchange.graph_files import to_dagitty, to_gml, to_graphml
 from skbn._interchange.models import (
     legal_names,
@@ -14,11 +15,14 @@ from skbn._interchange.models import (
     to_regressor,
 )
 from skbn._interchange.tables import to_latex, to_markdown
+from skbn._interchange.weighted_graphs import to_weighted_graphs, to_weighted_json
 
 __all__ = [
+    "from_causal_learn",
     "legal_names",
     "to_arviz",
     "to_bnlearn",
+    "to_causal_learn",
     "to_dagitty",
     "to_dowhy",
     "to_gml",
@@ -27,4 +31,6 @@ __all__ = [
     "to_lavaan",
     "to_markdown",
     "to_regressor",
+    "to_weighted_graphs",
+    "to_weighted_json",
 ]

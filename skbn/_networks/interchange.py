@@ -39,12 +39,7 @@ def to_data(model: LinearGaussianModel) -> dict[str, Any]:
     The nodes' means are kept beside the intercepts if they follow from these up to rounding only.
     """
     dag = model.to_dag()
-    for node in dag:
-        if not is_json_node(node):
-            raise ValueError(
-                f"JSON keeps nodes that are strings or integers; got {readable_value(node)}. "
-                "Rename it with networkx.relabel_nodes."
-            )
+    check_json_nodes(dag)
     for _, _, edge in dag.edges(data=True):  # it follows from the parameters
         edge.pop("standardised_weight", None)
     means = dict(zip(model.nodes, model.mean.tolist(), strict=True))
@@ -55,7 +50,7 @@ def to_data(model: LinearGaussianModel) -> dict[str, Any]:
     return data
 
 
-def to_json(data: dict[str, Any], path: str | os.PathLike[str] | None) -> str | None:
+def to_json(data: Any, path: str | os.PathLike[str] | None) -> str | None:
     """Return objects as JSON, or write them to a file.
 
     Raises OSError if the file cannot be written.
@@ -171,6 +166,16 @@ def _check_edges(nodes: list[Any], edges: list[tuple[Any, Any]], name: str) -> N
     for kind, items in (("node", nodes), ("edge", edges)):
         if repeated := [item for item, count in Counter(items).items() if count > 1]:
             raise ValueError(f"{name} has the {kind} {readable_value(repeated[0])} twice.")
+
+
+def check_json_nodes(nodes: Iterable[Any]) -> None:
+    """Raise a ValueError if a node cannot be one in JSON."""
+    for node in nodes:
+        if not is_json_node(node):
+            raise ValueError(
+                f"JSON keeps nodes that are strings or integers; got {readable_value(node)}. "
+                "Rename it with networkx.relabel_nodes."
+            )
 
 
 def is_json_node(node: Any) -> bool:
