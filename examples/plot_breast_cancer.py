@@ -44,7 +44,7 @@ file = Path("breast_cancer.json")
 if not file.exists():  # in the repository it is beside the script
     file = Path(sys.argv[0]).with_name(file.name)
 network = GaussianBayesianNetwork.from_json(file)
-dag = network.dag_
+dag = network.dag
 print(f"30 columns: {dag.number_of_edges()} edges")
 
 # %%

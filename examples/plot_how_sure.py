@@ -92,7 +92,7 @@ print(f"{len(near)} classes; all of them: {near.is_complete}")
 # cholesterol that is the fourth:
 
 for network in near[:2]:
-    print(sorted(network.dag_.predecessors("progression")))
+    print(sorted(network.dag.predecessors("progression")))
 best, second = near.cpdags[0], near.cpdags[1]
 print("only in the best:", sorted(set(best.edges) - set(second.edges)))
 print("only in the second:", sorted(set(second.edges) - set(best.edges)))
@@ -130,7 +130,7 @@ print(f"largest difference: {abs(support - probability).max():.2f}")
 # directed edges of the CPDAG are wrong? The figures are means over 30 samples.
 
 truth = GaussianBNLearner("bge").fit(patients).network_.set_output(transform="pandas")
-pairs = {frozenset(edge) for edge in truth.dag_.edges}
+pairs = {frozenset(edge) for edge in truth.dag.edges}
 errors = {}
 for n_rows in [100, 442, 2000]:
     found = []
@@ -140,7 +140,7 @@ for n_rows in [100, 442, 2000]:
         found += [(a, b) for a, b, undirected in cpdag.edges(data="undirected") if not undirected]
     errors[f"{n_rows} rows"] = {
         "directed edges": len(found) / 30,
-        "reversed": np.mean([truth.dag_.has_edge(b, a) for a, b in found]),
+        "reversed": np.mean([truth.dag.has_edge(b, a) for a, b in found]),
         "not joined": np.mean([frozenset(edge) not in pairs for edge in found]),
     }
 print(pd.DataFrame(errors).T.round(3).to_string())

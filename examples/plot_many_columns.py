@@ -28,7 +28,7 @@ print(f"proven: {learner.is_optimal_}, gap to a bound: {learner.optimality_gap_}
 # number is how far the network found scores above the true one. Where it is positive, the
 # search has done its work, and it is the criterion that prefers another network to the truth.
 
-true_pairs = {frozenset(edge) for edge in truth.dag_.edges}
+true_pairs = {frozenset(edge) for edge in truth.dag.edges}
 print(f"the true network has {len(true_pairs)} edges\n")
 print("criterion  found  true  false  missing  score above the truth")
 for gamma in [0, 0.5, 1]:
@@ -36,7 +36,7 @@ for gamma in [0, 0.5, 1]:
     network = GaussianBNLearner(criterion, search="order", random_state=0).fit(rows).dag_
     pairs = {frozenset(edge) for edge in network.edges}
     scores = LocalScoreTransformer(criterion).fit_transform(rows)
-    above = scores.network_score(network) - scores.network_score(truth.dag_)
+    above = scores.network_score(network) - scores.network_score(truth.dag)
     counts = len(pairs & true_pairs), len(pairs - true_pairs), len(true_pairs - pairs)
     name = f"EBIC, {gamma}" if gamma else "BIC"
     print(f"{name:9} {len(pairs):6} {counts[0]:5} {counts[1]:6} {counts[2]:8} {above:10.1f} nats")

@@ -39,7 +39,7 @@ def random_network(rng):
 
 
 def joined(network):
-    return {frozenset(edge) for edge in network.dag_.edges}
+    return {frozenset(edge) for edge in network.dag.edges}
 
 
 rng = np.random.default_rng(0)
@@ -48,7 +48,7 @@ distance, missing, extra = ({name: np.zeros(shape) for name in criteria} for _ i
 n_edges = []
 for i in range(n_networks):
     truth = random_network(rng)
-    n_edges.append(len(truth.dag_.edges))
+    n_edges.append(len(truth.dag.edges))
     for j, size in enumerate(sizes):
         rows = truth.sample(size, random_state=rng)
         rows = (rows - rows.mean(axis=0)) / rows.std(axis=0)

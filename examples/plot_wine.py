@@ -34,7 +34,7 @@ print("picture written to wine.png")
 
 network = learner.network_
 print("color_intensity changes by")
-for parent, _, weight in network.dag_.in_edges("color_intensity", data="weight"):
+for parent, _, weight in network.dag.in_edges("color_intensity", data="weight"):
     print(f"{weight:+.2f} with a unit of {parent}")
 
 # %%

@@ -112,7 +112,7 @@ def make_gaussian_network(
     >>> from skbn import GaussianBNLearner
     >>> from skbn.datasets import make_gaussian_network
     >>> X, truth = make_gaussian_network(8, n_samples=1000, random_state=2)
-    >>> truth.dag_.number_of_edges()
+    >>> truth.dag.number_of_edges()
     9
     >>> found = GaussianBNLearner().fit(X).network_
     >>> found.structural_hamming_distance(truth, cpdag=True)

@@ -27,7 +27,7 @@ networks = st.builds(
 @given(networks)
 def test_a_network_is_as_its_parameters_say(parameters):
     network = make_gaussian_network(**parameters)
-    m, dag = parameters["n_columns"], network.dag_
+    m, dag = parameters["n_columns"], network.dag
     assert network.nodes == list(range(m))
     assert nx.is_directed_acyclic_graph(dag)
     if not parameters["shuffle"]:
@@ -47,11 +47,11 @@ def test_the_random_state_decides(kind):
     X, network = make_gaussian_network(6, n_samples=5, random_state=kind(7))
     again, same = make_gaussian_network(6, n_samples=5, random_state=kind(7))
     np.testing.assert_array_equal(X, again)
-    assert nx.utils.graphs_equal(network.dag_, same.dag_)
+    assert nx.utils.graphs_equal(network.dag, same.dag)
     alone = make_gaussian_network(6, random_state=kind(7))
-    assert nx.utils.graphs_equal(network.dag_, alone.dag_)
+    assert nx.utils.graphs_equal(network.dag, alone.dag)
     other = make_gaussian_network(6, random_state=8)
-    assert not nx.utils.graphs_equal(network.dag_, other.dag_)
+    assert not nx.utils.graphs_equal(network.dag, other.dag)
 
 
 def test_threads_of_linear_algebra_change_no_bit():

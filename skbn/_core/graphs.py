@@ -6,7 +6,7 @@ In a linear model each node is a linear function of its parents plus independent
 
 from collections.abc import Hashable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import networkx as nx
@@ -16,8 +16,9 @@ from skbn._core.arrays import Floats, Names, finite_number
 from skbn._core.subsets import mask_of, members_of
 from skbn._core.text import must_be, readable_value
 
-# Attributes that say how sure edges and their pairs are: of a posterior, and of a bootstrap.
-CONFIDENCES = ("probability", "joined", "support", "strength")
+# Attributes of edges that a network keeps: how sure edges and their pairs are, by a posterior or a
+# bootstrap, and what their reversal costs.
+EDGE_NOTES = ("probability", "joined", "support", "strength", "reversal_loss")
 
 
 def check_dag(
@@ -64,24 +65,6 @@ def check_same_nodes(
         raise ValueError(f"{names[1]} must have {names[0]}'s nodes: {'; '.join(differences)}.")
 
 
-def graph_contents(dag: nx.DiGraph) -> tuple[list[Any], list[Any]]:
-    """Return the parts of a graph that its network depends on: nodes, edges, parameters.
-
-    The nodes are in their order. Edges are sorted by the numbers of their two nodes.
-
-    >>> import networkx as nx
-    >>> graph_contents(nx.DiGraph([("a", "b", {"weight": 2})]))
-    ([('a', None, None, None), ('b', None, None, None)], [(0, 1, 2)])
-    """
-    nodes = [
-        (node, *map(data.get, ("intercept", "noise_variance", "exogenous")))
-        for node, data in dag.nodes(data=True)
-    ]
-    number = {node: v for v, node in enumerate(dag)}
-    edges = [(number[a], number[b], weight) for a, b, weight in dag.edges(data="weight")]
-    return nodes, sorted(edges, key=lambda edge: edge[:2])
-
-
 def parent_masks(dag: nx.DiGraph, nodes: Names | None = None) -> list[int]:
     """Return the masks of each node's parents; bit v stands for the v-th of the nodes.
 
@@ -92,27 +75,6 @@ def parent_masks(dag: nx.DiGraph, nodes: Names | None = None) -> list[int]:
     nodes = list(dag if nodes is None else nodes)
     number = {node: v for v, node in enumerate(nodes)}
     return [mask_of(number[parent] for parent in dag.predecessors(node)) for node in nodes]
-
-
-def fixed_parent_masks(dag: nx.DiGraph) -> list[int]:
-    """Return the masks of each node's parents whose edges have the attribute `fixed`.
-
-    Edges from exogenous nodes, which have no parents, are fixed without it.
-
-    Raises ValueError if the attribute is neither True nor False; as `exogenous_nodes`.
-
-    >>> import networkx as nx
-    >>> fixed_parent_masks(nx.DiGraph([("a", "c", {"fixed": True}), ("b", "c", {})]))
-    [0, 1, 0]
-    """
-    number = {node: v for v, node in enumerate(dag)}
-    masks = [0] * len(dag)
-    for a, b in dag.out_edges(exogenous_nodes(dag)):
-        masks[number[b]] |= 1 << number[a]
-    for a, b, is_fixed in dag.edges(data="fixed", default=False):
-        if _truth(is_fixed, f"fixed of the edge {a!r} -> {b!r}"):
-            masks[number[b]] |= 1 << number[a]
-    return masks
 
 
 def _truth(value: Any, name: str) -> bool:
@@ -141,19 +103,6 @@ def exogenous_nodes(dag: nx.DiGraph) -> list[Hashable]:
                 "out, or the attribute exogenous."
             )
     return nodes
-
-
-def keep_confidences(dag: nx.DiGraph, source: nx.DiGraph, *names: str) -> nx.DiGraph:
-    """Copy the attributes that say how sure edges are, and those named, to a graph's edges.
-
-    >>> source = nx.DiGraph([("a", "b", {"support": 0.5, "note": "x"})])
-    >>> list(keep_confidences(nx.DiGraph([("a", "b")]), source).edges(data=True))
-    [('a', 'b', {'support': 0.5})]
-    """
-    for a, b, data in source.edges(data=True):
-        kept = (*CONFIDENCES, *names)
-        dag.edges[a, b].update({name: data[name] for name in kept if name in data})
-    return dag
 
 
 def dag_of(nodes: Names, parents: list[int], fixed: list[int] | None = None) -> nx.DiGraph:
@@ -193,6 +142,63 @@ def topological_order(parents: Sequence[int]) -> list[int]:
             if n_left[child] == 0:
                 order.append(child)
     return order
+
+
+@dataclass(frozen=True)
+class Dag:
+    """An acyclic graph as a value, with its nodes by number."""
+
+    nodes: list[Any]
+    parents: list[int]  # the masks of each node's parents
+    fixed: list[int]  # the masks of the parents whose edges are known to have this direction
+    exogenous: tuple[int, ...] = ()  # the nodes that are not modelled: they have no parents
+    # What is known of edges, by `EDGE_NOTES`: (m, m), entry [i, j] for i -> j; NaN if unknown.
+    notes: Mapping[str, Floats] = field(default_factory=dict)
+    directions: str = ""  # how edges were directed, if they may not be the best ones
+
+    @classmethod
+    def from_networkx(
+        cls, graph: Any, name: str = "dag", *, may_be_undirected: bool = False
+    ) -> Self:
+        """Read a graph, its nodes in order if they are the numbers 0 to m - 1.
+
+        >>> graph = nx.DiGraph([(2, 0, {"fixed": True}), (0, 1, {"support": 0.5})])
+        >>> dag = Dag.from_networkx(graph)
+        >>> dag.nodes, dag.parents, dag.fixed
+        ([0, 1, 2], [4, 1, 0], [4, 0, 0])
+        >>> list(dag.to_networkx().edges(data=True))
+        [(0, 1, {'support': 0.5}), (2, 0, {'fixed': True})]
+        """
+        check_dag(graph, name, may_be_undirected=may_be_undirected)
+        nodes: list[Any] = list(graph)
+        if {*nodes} == {*range(len(nodes))}:
+            nodes.sort()
+        number = {node: v for v, node in enumerate(nodes)}
+        outside, fixed, notes = {*exogenous_nodes(graph)}, [0] * len(nodes), dict[str, Floats]()
+        for a, b, data in graph.edges(data=True):
+            # Exogenous nodes have no parents.
+            is_fixed = _truth(data.get("fixed", False), f"fixed of the edge {a!r} -> {b!r}")
+            fixed[number[b]] |= (is_fixed or a in outside) << number[a]
+            for each in EDGE_NOTES:
+                if (value := data.get(each)) is not None:
+                    known = notes.setdefault(each, np.full((len(nodes), len(nodes)), np.nan))
+                    value = finite_number(value, f"{each} of edge {a!r} -> {b!r}")
+                    known[number[a], number[b]] = value
+        numbers = tuple(sorted(number[node] for node in outside))
+        said = str(graph.graph.get("directions", ""))
+        return cls(nodes, parent_masks(graph, nodes), fixed, numbers, notes, said)
+
+    def to_networkx(self) -> nx.DiGraph:
+        """Return a new graph, with what is known of nodes and edges as attributes."""
+        graph = dag_of(self.nodes, self.parents, self.fixed)
+        graph.graph.update({"directions": self.directions} if self.directions else {})
+        graph.add_nodes_from([self.nodes[v] for v in self.exogenous], exogenous=True)
+        number = {node: v for v, node in enumerate(self.nodes)}
+        for name, values in self.notes.items():
+            for a, b, data in graph.edges(data=True):
+                if not np.isnan(value := float(values[number[a], number[b]])):
+                    data[name] = value
+        return graph
 
 
 class GraphStateMixin:
@@ -282,31 +288,33 @@ class LinearModel:
     before: Any = None  # the model before nodes were set by `do`
 
     @classmethod
-    def from_dag(cls, dag: nx.DiGraph) -> Self:
+    def from_networkx(cls, dag: nx.DiGraph) -> Self:
         """Read the parameters from the attributes of an acyclic graph.
 
         Raises ValueError, naming the node or the edge: if an attribute is missing or not a finite
         number, or a variance is negative.
         """
-        nodes = list(dag)
-        number = {node: v for v, node in enumerate(nodes)}
+        graph = Dag.from_networkx(dag, may_be_undirected=True)
+        nodes, number = graph.nodes, {node: v for v, node in enumerate(graph.nodes)}
         intercept, noise_variance = np.empty(len(nodes)), np.empty(len(nodes))
         for node, data in dag.nodes(data=True):
             intercept[number[node]], noise_variance[number[node]] = _node_parameters(node, data)
         coef = np.zeros((len(nodes), len(nodes)))
         for a, b, data in dag.edges(data=True):
             coef[number[a], number[b]] = _weight(a, b, data)
-        parents = parent_masks(dag)
-        mean = propagate(intercept, coef, parents)
+        mean = propagate(intercept, coef, graph.parents)
         require_finite(mean, nodes)
-        rest = fixed_parent_masks(dag), tuple(number[node] for node in exogenous_nodes(dag))
-        return cls(nodes, parents, coef, intercept, mean, noise_variance, *rest)
+        known = coef, intercept, mean, noise_variance
+        return cls(nodes, graph.parents, *known, graph.fixed, graph.exogenous)
 
-    def to_dag(self) -> nx.DiGraph:
-        """Return the graph with the parameters as attributes."""
-        dag = dag_of(self.nodes, self.parents, self.fixed)
-        for v in self.exogenous:
-            dag.nodes[self.nodes[v]]["exogenous"] = True
+    @property
+    def dag(self) -> Dag:
+        """The graph without the parameters."""
+        return Dag(self.nodes, self.parents, self.fixed, self.exogenous)
+
+    def to_networkx(self, graph: Dag | None = None) -> nx.DiGraph:
+        """Return a graph, by default that of the model, with the parameters as attributes."""
+        dag = (self.dag if graph is None else graph).to_networkx()
         for v, node in enumerate(self.nodes):
             dag.nodes[node]["intercept"] = float(self.intercept[v])
             dag.nodes[node]["noise_variance"] = float(self.noise_variance[v])
@@ -356,26 +364,6 @@ def is_parametrised(dag: nx.DiGraph) -> bool:
     return any("intercept" in data or "noise_variance" in data for _, data in dag.nodes(data=True))
 
 
-def parameter_graph(dag: nx.DiGraph) -> nx.DiGraph:
-    """Return a copy of an acyclic graph with its parameters, `fixed` and `exogenous` alone.
-
-    Its memory grows with the number of edges, while a LinearModel has a matrix.
-    """
-    copy = dag_of(list(dag), parent_masks(dag), fixed_parent_masks(dag))
-    copy.add_nodes_from(exogenous_nodes(dag), exogenous=True)
-    for node, data in dag.nodes(data=True):
-        intercept, variance = _node_parameters(node, data)
-        copy.add_node(node, intercept=intercept, noise_variance=variance)
-    for a, b, data in dag.edges(data=True):
-        copy.edges[a, b]["weight"] = _weight(a, b, data)
-    mean: dict[Hashable, float] = {}
-    for node in nx.topological_sort(copy):
-        own: float = copy.nodes[node]["intercept"]
-        mean[node] = own + sum(mean[a] * data["weight"] for a, data in copy.pred[node].items())
-    require_finite(np.array([mean[node] for node in copy]), list(copy))
-    return copy
-
-
 def _node_parameters(node: Hashable, data: Mapping[str, Any]) -> tuple[float, float]:
     """Return the intercept and the variance of the noise among a node's attributes."""
     intercept = _attribute(data, "intercept", f"node {node!r}")
@@ -396,7 +384,7 @@ def _attribute(data: Mapping[str, Any], key: str, owner: str) -> float:
     if key not in data:
         raise ValueError(
             f"{owner} has no attribute {key}. Give each node an intercept and a noise_variance and "
-            "each edge a weight."
+            "each edge a weight, or leave the first two out of all nodes and call fit."
         )
     value = data[key]
     if isinstance(value, bool | np.bool_):  # a flag that is out of place

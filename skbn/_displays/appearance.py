@@ -198,7 +198,7 @@ def strengths_of(dag: nx.DiGraph) -> Strengths:
         known = dag.edges(data="standardised_weight")
         held = {v for v, is_held in dag.nodes(data="held") if is_held}
         return Strengths({(a, b): float(w) for a, b, w in known if w is not None}, held)
-    model = LinearModel.from_dag(dag)
+    model = LinearModel.from_networkx(dag)
     held = {v for v, own in zip(model.nodes, model.standard_deviations(), strict=True) if own == 0}
     return Strengths(model.standardised_weights(), held)
 

@@ -5,7 +5,6 @@ from importlib.util import find_spec
 from typing import Any, Self
 
 import networkx as nx
-from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
@@ -67,6 +66,8 @@ def check_axes(ax: Any) -> None:
         raise TypeError(f"ax must be one matplotlib.axes.Axes in a plane; got {type(ax).__name__}.")
 
 
+# What estimators of networks, and networks, have.
+_GRAPHS = ("dag_", "dag")
 _EXPECTED = (
     "a learner, a GaussianBNPosterior, a GaussianBayesianNetwork, or a pipeline or a search that "
     "ends with one"
@@ -79,19 +80,14 @@ def fitted_graph(estimator: Any) -> nx.DiGraph:
     Raises sklearn.exceptions.NotFittedError if the estimator is not fitted; TypeError if it does
     not estimate networks.
     """
-    estimator = fitted_step(estimator, "dag_", _EXPECTED)
-    try:
-        return estimator.dag_
-    except NotFittedError:
-        graph = getattr(estimator, "dag", None)
-        if graph is None:
-            raise
-        return graph  # a network without parameters
+    step = fitted_step(estimator, _GRAPHS, _EXPECTED)
+    graph = getattr(_network(step), "dag", None)
+    return step.dag_ if graph is None else graph
 
 
 def fitted_network(estimator: Any) -> Any:
     """Return the network of a fitted estimator; raises as `fitted_graph`."""
-    return _network(fitted_step(estimator, "dag_", _EXPECTED))
+    return _network(fitted_step(estimator, _GRAPHS, _EXPECTED))
 
 
 def fitted_class(estimator: Any) -> nx.DiGraph:
@@ -127,7 +123,7 @@ def fitted_tiers(estimator: Any) -> Any:
 
     Exogenous nodes that no tier names come first.
     """
-    step = fitted_step(estimator, "dag_", _EXPECTED)
+    step = fitted_step(estimator, _GRAPHS, _EXPECTED)
     graph = fitted_graph(step)
     tiers = getattr(step, "tiers", None)
     if tiers is None:
@@ -153,7 +149,7 @@ def fitted_network_and_table(estimator: Any, X: Any) -> tuple[Any, Any]:
     Raises sklearn.exceptions.NotFittedError if the estimator is not fitted; TypeError if it does
     not estimate networks.
     """
-    step = fitted_step(estimator, "dag_", _EXPECTED)
+    step = fitted_step(estimator, _GRAPHS, _EXPECTED)
     while estimator is not step:
         if isinstance(estimator, Pipeline):
             X = estimator[:-1].transform(X) if len(estimator) > 1 else X
@@ -165,7 +161,10 @@ def fitted_network_and_table(estimator: Any, X: Any) -> tuple[Any, Any]:
 
 def _network(step: Any) -> Any:
     """Return a learner's network_, a posterior's median_network_, or the network itself."""
-    return getattr(step, "network_", getattr(step, "median_network_", step))
+    network = getattr(step, "network_", getattr(step, "median_network_", step))
+    if network is step and not hasattr(step, "dag"):
+        check_is_fitted(step)
+    return network
 
 
 def fitted_step(estimator: Any, attribute: str | tuple[str, ...], expected: str) -> Any:

@@ -149,14 +149,14 @@ GaussianBNLearnerCV or GaussianBayesianNetwork
         ['ash', 'magnesium', 'proline']
         """
         arrays = {"probability": "edge_probabilities_", "support": "edge_support_"}
-        step = fitted_step(estimator, (*arrays.values(), "dag_"), _EXPECTED)
+        step = fitted_step(estimator, (*arrays.values(), "dag_", "dag"), _EXPECTED)
         if measure is None:
             known = (name for name, attribute in arrays.items() if hasattr(step, attribute))
             measure = next(known, "weight")
         if measure == "weight":
             values, names = _weights_of(estimator)
         elif measure in arrays and hasattr(step, arrays[measure]):
-            values, names = getattr(step, arrays[measure]), list(step.dag_)
+            values, names = getattr(step, arrays[measure]), fitted_network(step).nodes
         else:
             raise ValueError(f"{type(step).__name__} has no {measure} of edges; leave measure out.")
         return cls(values, names, order=order, measure=measure).plot(ax=ax, **options)
@@ -256,7 +256,7 @@ def _weights_of(estimator: Any) -> tuple[Floats, list[Any]]:
     if is_parametrised(graph):
         weights: Any = appearance.strengths_of(graph).weights.items()
     elif hasattr(network, "_blocks") and not network._blocks.are_columns:
-        graph, (table, _) = network.columns_.dag_, network._edge_columns(confidence=None)
+        graph, (table, _) = network.columns_.dag, network._edge_columns(confidence=None)
         ends = zip(table["parent"], table["child"], strict=True)
         weights = zip(ends, table["standardised_weight"], strict=True)
     else:

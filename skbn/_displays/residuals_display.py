@@ -104,7 +104,8 @@ class ResidualsDisplay(Display):
             )
         residuals = np.asarray(network.residuals(X))[:, numbers]
         rows = network._rows_of(X, may_miss=False)[:, numbers]
-        self.parents = [list(of_columns.dag.predecessors(name)) for name in self.columns]
+        graph = of_columns._structure()
+        self.parents = [list(graph.predecessors(name)) for name in self.columns]
         self.fitted = rows - residuals
         self.residuals = residuals / deviation
 

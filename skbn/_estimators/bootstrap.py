@@ -26,7 +26,6 @@ from skbn._core.estimator import (
     fit_method,
     listeners_of,
 )
-from skbn._core.graphs import fixed_parent_masks, parent_masks
 from skbn._core.resources import say
 from skbn._core.subsets import members_of
 from skbn._core.text import must_be, warn
@@ -303,7 +302,7 @@ class BootstrapBNLearner(EnsembleMixin, OneNetworkEstimator):
         fitted = clone(learner).fit(table, **weighted)
         of_all = resamples.fitted_network(fitted, columns)  # raises now if there is none
         self._warn_of_repeats(draws, sample.shape[1])
-        start = parent_masks(of_all.dag) if self.from_all_rows else None
+        start = of_all._graph.parents if self.from_all_rows else None
         plan = resamples.plan_resamples(
             learner, table, given, sample, columns, draws, self.n_jobs, start
         )
@@ -315,8 +314,8 @@ class BootstrapBNLearner(EnsembleMixin, OneNetworkEstimator):
         if ended_by:
             self._warn_of_fewer(len(networks), ended_by)
         self._warn_of_repeats(draws, sample.shape[1], [of_all, *networks])
-        fixed = [fixed_parent_masks(network.dag) for network in networks]
-        parents = [parent_masks(network.dag) for network in networks]
+        fixed = [network._graph.fixed for network in networks]
+        parents = [network._graph.parents for network in networks]
         support = edge_support(parents, fixed)
         all_rows = all_rows_of(table, sample, columns, fitted, fixed)
         chosen = inclusion_threshold(support.strength)
@@ -335,7 +334,6 @@ class BootstrapBNLearner(EnsembleMixin, OneNetworkEstimator):
             networks_=networks,
             threshold_=threshold,
             network_=network,
-            dag_=network.dag.copy(),
             estimator_=fitted,
         )
         return self
@@ -361,7 +359,8 @@ class BootstrapBNLearner(EnsembleMixin, OneNetworkEstimator):
             return
         found = f"With {m} columns, resamples"
         if networks:
-            of_all, *edges = [network.dag.number_of_edges() for network in networks]
+            masks = [network._graph.parents for network in networks]
+            of_all, *edges = [sum(mask.bit_count() for mask in each) for each in masks]
             mean = sum(edges) / len(edges)
             if mean - of_all < max(of_all / 2, 5):
                 return
@@ -680,7 +679,7 @@ class BootstrapBNLearner(EnsembleMixin, OneNetworkEstimator):
         5      hue      ash      0.08      0.750
         """
         check_is_fitted(self)
-        columns, (directed, strength, direction) = list(self.dag_), self._support_
+        columns, (directed, strength, direction) = self.network_.nodes, self._support_
         pairs = np.argwhere(np.triu(strength > 0, 1)).tolist()
         edges = [(a, b) if directed[a, b] >= directed[b, a] else (b, a) for a, b in pairs]
         edges.sort(key=lambda edge: (-strength[edge], -direction[edge]))

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_array
 
 from skbn._core.arrays import Floats, random_seeds
 from skbn._core.estimator import Interval, StrOptions, listeners_of, random_generator
-from skbn._core.graphs import dag_of
+from skbn._core.graphs import Dag
 from skbn._core.resources import Progress, Resources, explained, say
 from skbn._core.subsets import members_of
 from skbn._core.text import readable_value, warn
@@ -430,11 +430,9 @@ def search_settings(learner: BaseEstimator) -> SearchSettings:
 def network_of(solution: Solution) -> GaussianBayesianNetwork:
     """Return the network of a solution, without parameters if it has none."""
     if solution.model is None:
-        dag = dag_of(solution.columns, solution.parents, solution.irreversible)
-        dag.add_nodes_from(solution.exogenous, exogenous=True)
-        network = GaussianBayesianNetwork(dag)
-        network._keep(None, solution.score_losses)
-        return network
+        fixed, outside = solution.irreversible, solution.exogenous
+        graph = Dag(solution.columns, solution.parents, fixed, outside)
+        return GaussianBayesianNetwork._of(graph, None, None, solution.score_losses)
     kept = solution.score_losses, solution.statistics
     return GaussianBayesianNetwork._from_model(solution.model, solution.nodes, *kept)
 
@@ -453,7 +451,6 @@ def keep_solution(
     learner.__dict__.update(
         learned,
         network_=network,
-        dag_=network.dag.copy(),
         network_score_=solution.score,
         is_optimal_=solution.is_optimal,
         score_bound_=solution.score_bound,

@@ -28,8 +28,8 @@ from skbn._estimators import fitting
 from skbn._estimators.near_optimal_networks import NearOptimalNetworks
 from skbn._exact.cluster import current_cluster
 from skbn._networks.network import GaussianBayesianNetwork
-from skbn._networks.state import sets_in
 from skbn._networks.targets import Targets
+from skbn._networks.value import sets_in
 from skbn._scores.base import BaseScores
 from skbn._scores.criteria import Criterion
 from skbn._solver.incomplete_problem import Expectation
@@ -61,10 +61,15 @@ class NetworkEstimator(
     n_features_in_: int
     feature_names_in_: npt.NDArray[np.object_]
     fit: Callable[..., Self]
-    dag_: nx.DiGraph
 
     def __sklearn_is_fitted__(self) -> bool:
-        return "dag_" in vars(self)
+        return self._network_name in vars(self)
+
+    @property
+    def dag_(self) -> nx.DiGraph:
+        """A new copy of the graph of the network, with its parameters."""
+        network: GaussianBayesianNetwork = getattr(self, self._network_name)
+        return network.dag
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -109,7 +114,7 @@ class NetworkEstimator(
             fitting.check_columns(self, table.names, len(table.labels))
         elif X is not None:
             self._sample(X)
-        return getattr(self, self._network_name).dag.copy()
+        return self.dag_
 
     def fit_predict(
         self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any
@@ -131,14 +136,14 @@ class NetworkEstimator(
         Returns
         -------
         dag : networkx.DiGraph
-            A copy of `dag_`.
+            As `dag_`.
         """
         return self.fit(X, y, sample_weight=sample_weight, **params).predict()
 
     # For derived classes
 
     def _shown_graph(self) -> nx.DiGraph | None:
-        return vars(self).get("dag_")
+        return self.dag_ if self.__sklearn_is_fitted__() else None
 
     def _sample(self, X: Any, sample_weight: Any = None, *, needs_rows: bool = True) -> Sample:
         """Return the rows of a table or of LocalScores with their weights, or a summary."""

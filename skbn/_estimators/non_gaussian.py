@@ -201,7 +201,10 @@ None, default=None
         losses = reversal_losses(problem, solution, resources)
         learned = {"reversal_losses_": losses, "local_scores_": scores}
         fitting.keep_solution(self, solution, problem, **learned)
-        self._note_reversals()
+        self.network_ = self.network_._with_notes(
+            reversal_loss=np.where(np.isfinite(losses), losses, np.nan)
+        )
+        self._warn_of_open_directions()
         fitting.warn_about_proof(self)
         assert solution.model is not None
         warn_about_data(solution.model, problem.scorer, is_gaussian=False)
@@ -255,13 +258,8 @@ None, default=None
         how = {"within": within, "equivalence_classes": equivalence_classes}
         return super().near_optimal(n, **how)  # type: ignore[arg-type]
 
-    def _note_reversals(self) -> None:
-        """Give edges their reversal losses, and warn if most directions are uncertain."""
-        names, losses = self.network_.nodes, self.reversal_losses_
-        for i, j in np.argwhere(np.isfinite(losses)):
-            edge = names[i], names[j]
-            for dag in (self.dag_, self.network_.dag):
-                dag.edges[edge]["reversal_loss"] = float(losses[i, j])
+    def _warn_of_open_directions(self) -> None:
+        """Warn if most directions are uncertain."""
         n_edges, n_open = self._n_open()
         if 2 * n_open > n_edges:
             warn(

@@ -22,7 +22,7 @@ from skbn._core.estimator import (
     fit_method,
     random_generator,
 )
-from skbn._core.graphs import dag_of, parent_masks
+from skbn._core.graphs import dag_of
 from skbn._core.resources import Resources
 from skbn._core.text import readable_value, warn
 from skbn._data.nodes import Nodes
@@ -421,7 +421,7 @@ class GaussianBNPosterior(EnsembleMixin, SearchParameters, NetworkEstimator):
         network = answers.median_network(problem, posterior.edges, log_odds, observed is None)
         learned = self._learned(scores, posterior, resources)
         if self.targets is not None:
-            problem = problem.known(parent_masks(network.dag))
+            problem = problem.known(network._graph.parents)
         # In one step, since other threads may read the estimator meanwhile.
         self.__dict__.update(
             learned,
@@ -430,7 +430,6 @@ class GaussianBNPosterior(EnsembleMixin, SearchParameters, NetworkEstimator):
             structure_prior_=posterior.prior,
             edge_probabilities_=posterior.edges.copy(),
             median_network_=network,
-            dag_=network.dag.copy(),
             criterion_=scores.criterion,
             targets_=targets_of(problem),
         )
@@ -1115,7 +1114,7 @@ class GaussianBNPosterior(EnsembleMixin, SearchParameters, NetworkEstimator):
             return answers.mean_log_predictive_density(*known, resources_of(self))
         rng, own = random_generator(self.random_state), self.median_network_._own_columns(sample)
         of_columns = None if is_set is None else nodes.by_column(is_set)
-        outside = self.median_network_._exogenous_numbers()
+        outside = self.median_network_._graph.exogenous
         if sample.is_complete:
             modelled = [x for x in range(len(nodes.names)) if x not in outside]
             tables, _ = self._sampled_tables(_DENSITY_DRAWS, rng)

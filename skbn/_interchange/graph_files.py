@@ -130,7 +130,7 @@ def _described(network: Any, positions: bool | None) -> nx.DiGraph:
     names = own_texts(network.nodes, str)
     graph = nx.DiGraph()
     is_placed = len(names) <= _MOST_PLACED if positions is None else positions
-    places = picture_positions(network.dag, 1.0) if is_placed else {}
+    places = picture_positions(network._structure(), 1.0) if is_placed else {}
     for node, name in names.items():
         graph.add_node(name, label=name, **dict(zip("xy", places.get(node, ()), strict=False)))
     table, edges = network._edge_columns()
@@ -141,7 +141,7 @@ def _described(network: Any, positions: bool | None) -> nx.DiGraph:
         graph.add_edge(names[a], names[b], **_known({k: columns[k][i] for k in of_edge}))
     if "weight" in columns and has_single_columns(network) and not network.exogenous:
         deviations = np.sqrt(np.diag(network.covariance_)).tolist()
-        parameters = network.dag_.nodes(data=True)
+        parameters = network.dag.nodes(data=True)
         rows = zip(parameters, network.mean_.tolist(), deviations, strict=True)
         for (node, own), mean, deviation in rows:
             known = {k: own.get(k) for k in ("intercept", "noise_variance")}
@@ -228,7 +228,7 @@ def to_dagitty(
     for name, own in roles.items():
         _check_known(own, nodes, name)
     if pos is None and len(nodes) <= _MOST_PLACED:
-        pos = picture_positions(network.dag, _POINTS)
+        pos = picture_positions(network._structure(), _POINTS)
     if pos is not None:
         _check_known(pos, nodes, "pos")
         _check_known(nodes, list(pos), "network", "pos")
@@ -239,7 +239,7 @@ def to_dagitty(
             x, y = pos[node]
             options.append(f'pos="{x:.3f},{0.0 - y:.3f}"')  # dagitty's y grows downwards
         lines.append(quoted[node] + f" [{', '.join(options)}]" * bool(options))
-    graph = network.cpdag() if cpdag else network.dag
+    graph = network.cpdag() if cpdag else network._structure()
     weights = {} if cpdag else _standardised(network)
     for a, b, data in graph.edges(data=True):
         link = "--" if data.get("undirected") else "->"

@@ -62,7 +62,8 @@ def noisy_dag(network: Any, function: str) -> nx.DiGraph:
             f"{function} needs the distributions of all nodes, and {exogenous[0]!r} is exogenous. "
             "Fit a network of the graph without the attribute exogenous."
         )
-    dag: nx.DiGraph = network.dag_.copy()
+    network._model()  # raises if there are no parameters
+    dag: nx.DiGraph = network.dag
     for node, variance in dag.nodes(data="noise_variance"):
         if variance == 0:
             raise ValueError(
@@ -239,7 +240,9 @@ def to_lavaan(network: Any, *, fixed: bool = False) -> str:
     """
     check_single_columns(network, "to_lavaan")
     exogenous = set(network.exogenous)  # raises if the graph is wrong
-    dag = network.dag_ if fixed else network.dag
+    if fixed:
+        network._model()  # raises if there are no parameters
+    dag = network.dag
     names = legal_names(network)
     lines = []
     for node in dag:

@@ -37,7 +37,7 @@ from typing import Any, NamedTuple, cast
 import networkx as nx
 
 from skbn._core.columns import named_nodes
-from skbn._core.graphs import dag_of, parent_masks
+from skbn._core.graphs import Dag, dag_of
 from skbn._core.subsets import mask_of, members_of
 from skbn._core.text import readable_name
 from skbn._networks.equivalence import compelled_parents, consistent_extension, joined_columns
@@ -238,29 +238,23 @@ def _observed_ends(adjustment: Adjustment, unobserved: Any) -> set[int]:
 
 
 def read_adjustment(
-    graph: nx.DiGraph,
-    fixed: list[int] | None,
-    exogenous: list[Hashable],
-    cause: Any,
-    effect: Any,
-    name: str = _EFFECT,
+    graph: Dag, of_class: bool, cause: Any, effect: Any, name: str = _EFFECT
 ) -> Adjustment:
     """Read the graphs and nodes that decide which sets adjust.
 
     `graph`: the network
-    `fixed`: for all networks of the equivalence class: the masks of each node's parents whose edges
-        are known to have their direction. None for the network alone.
+    `of_class`: whether sets must hold in all networks of the equivalence class
     `cause`, `effect`: node or list of nodes
     `name`: what the caller calls the effect
     """
-    nodes, parents = list(graph), parent_masks(graph)
+    nodes, parents = graph.nodes, graph.parents
     causes, effects = (
         {nodes.index(node) for node in named_nodes(given, nodes, what)[0]}
         for what, given in ((_CAUSE, cause), (name, effect))
     )
     if both := causes & effects:
         raise ValueError(f"cause and {name} must differ; {nodes[min(both)]!r} is in both.")
-    known = parents if fixed is None else compelled_parents(parents, fixed)
+    known = compelled_parents(parents, graph.fixed) if of_class else parents
     pattern = _Pattern(known, joined_columns(parents))
     avoided, ends = mask_of(causes), mask_of(effects)
     open_edge, biasing, beyond = None, 0, 0
@@ -274,8 +268,8 @@ def read_adjustment(
             if pattern.possible_descendants(v, avoided) & ends:
                 biasing |= pattern.possible_descendants(v)
     dag = dag_of(range(len(nodes)), parents)
-    outside = [v for v, node in enumerate(nodes) if node in exogenous]
-    dag.add_edges_from((_HIDDEN, v) for v in outside * (len(outside) > 1))
+    if len(graph.exogenous) > 1:
+        dag.add_edges_from((_HIDDEN, v) for v in graph.exogenous)
     others = dag.subgraph({*dag} - causes)
     before = effects.union(*(nx.ancestors(others, v) for v in effects))
     first = [(a, b) for a, b in dag.out_edges(causes) if b in before]

@@ -10,16 +10,10 @@ import networkx as nx
 import numpy as np
 from scipy.special import fdtrc, stdtr, stdtrit
 
-from skbn._core.arrays import Booleans, Floats, finite_number
+from skbn._core.arrays import Booleans, Floats
 from skbn._core.columns import column_number, parents_in
 from skbn._core.estimator import StrOptions, check_values
-from skbn._core.graphs import (
-    CONFIDENCES,
-    equilibrated,
-    fixed_parent_masks,
-    parent_masks,
-    propagate,
-)
+from skbn._core.graphs import Dag, equilibrated, parent_masks, propagate
 from skbn._core.subsets import bits_of, members_of
 from skbn._core.text import readable_name
 from skbn._data.containers import row_labels
@@ -46,7 +40,7 @@ _MOST_PARENTS = 6
 
 def network_text(
     title: str,
-    dag: nx.DiGraph,
+    dag: Dag,
     model: LinearGaussianModel | None,
     max_rows: int | None = None,
     shares: Mapping[int, float] | None = None,
@@ -58,14 +52,13 @@ def network_text(
     `max_rows`: the most nodes that are listed; by default, as many as fill a screen
     `shares`: the R2 of some nodes, by number
 
-    >>> import networkx as nx
-    >>> print(network_text("Network", nx.DiGraph([("a", "c"), ("b", "c")]), None))
+    >>> print(network_text("Network", Dag(["a", "b", "c"], [0, 0, 3], [0, 0, 0]), None))
     Network of 3 nodes and 2 edges (0 reversible)
     c <- a, b
     """
-    nodes, parents, shares = list(dag), parent_masks(dag), shares or {}
-    compelled = compelled_parents(parents, fixed_parent_masks(dag))
-    n_edges = dag.number_of_edges()
+    nodes, parents, shares = dag.nodes, dag.parents, shares or {}
+    compelled = compelled_parents(parents, dag.fixed)
+    n_edges = sum(mask.bit_count() for mask in parents)
     n_reversible = n_edges - sum(mask.bit_count() for mask in compelled)
     caption = f"{title} of {_count(len(nodes), 'node')} and {_count(n_edges, 'edge')}"
     if n_edges:
@@ -130,7 +123,7 @@ OF_COEFFICIENTS = ["weight", "standardised_weight", "std_err", "t", "p_value", "
 
 
 def edge_columns(
-    dag: nx.DiGraph,
+    dag: Dag,
     blocks: Nodes,
     model: LinearGaussianModel | None,
     losses: Floats | None,
@@ -148,8 +141,8 @@ def edge_columns(
     `clusters`: if rows come in groups, the standard errors by these instead
     `confidence`: the level of the intervals; None leaves them and the standard errors out
     """
-    nodes, parents = list(dag), parent_masks(dag)
-    compelled = compelled_parents(parents, fixed_parent_masks(dag))
+    nodes, parents = dag.nodes, dag.parents
+    compelled = compelled_parents(parents, dag.fixed)
     pairs = [(p, c) for c, mask in enumerate(parents) for p in members_of(mask)]
     ends = pairs if model is None else _ends(blocks, pairs)
     if model is not None:
@@ -167,15 +160,10 @@ def edge_columns(
         columns["score_loss"] = [float(losses[pair]) for pair in pairs]
     # Truth values also without any edge, so that they can select rows.
     columns["reversible"] = np.array([not compelled[c] >> p & 1 for p, c in pairs], dtype=bool)
-    for name in (*CONFIDENCES, "reversal_loss"):
-        values = [dag.edges[edge].get(name) for edge in edges]
-        if any(value is not None for value in values):
-            columns[name] = [
-                np.nan
-                if value is None
-                else finite_number(value, f"{name} of edge {parent!r} -> {child!r}")
-                for value, (parent, child) in zip(values, edges, strict=True)
-            ]
+    for name, known in dag.notes.items():
+        values = [float(known[pair]) for pair in pairs]
+        if any(value == value for value in values):
+            columns[name] = values
     if model is not None and groups is not None and confidence is not None:
         first, last = np.array(ends, dtype=int).reshape(-1, 2).T
         weight = np.array(columns["weight"])
@@ -220,7 +208,7 @@ def standardised_weights(model: LinearGaussianModel, blocks: Nodes) -> Floats:
 
 
 def score_losses(
-    dag: nx.DiGraph,
+    dag: Dag,
     scores: Any,
     criterion: str | Criterion | None = None,
     blocks: Nodes | None = None,
@@ -245,13 +233,13 @@ def score_losses(
                 "criterion says how to score a table; the scores given here are made already. "
                 "Leave it at None."
             )
-        parents_in(dag, scores.columns)  # checks that the nodes are the columns
-        number = [column_number(scores.columns, node) for node in dag]
+        parents_in(dag.to_networkx(), scores.columns)  # checks that the nodes are the columns
+        number = [column_number(scores.columns, node) for node in dag.nodes]
     else:
         scores = _scores_of_table(dag, scores, criterion, blocks)
-        number = list(range(len(dag)))
-    losses = np.full((len(dag), len(dag)), np.nan)
-    for child, mask in enumerate(parent_masks(dag)):
+        number = list(range(len(dag.nodes)))
+    losses = np.full((len(number), len(number)), np.nan)
+    for child, mask in enumerate(dag.parents):
         parents = members_of(mask)
         with_all = scores.local_score(number[child], [number[p] for p in parents])
         for parent in parents:
@@ -264,22 +252,22 @@ def score_losses(
 
 
 def _scores_of_table(
-    dag: nx.DiGraph, X: Any, criterion: str | Criterion | None, blocks: Nodes | None
+    dag: Dag, X: Any, criterion: str | Criterion | None, blocks: Nodes | None
 ) -> LocalScores:
     """Return the local scores of a table for the nodes in their order."""
     criterion = "bic" if criterion is None else criterion
     allowed = {"criterion": [StrOptions(CRITERIA), Criterion]}
     check_values("to_frame", allowed, {"criterion": criterion})
-    blocks = Nodes.of_single_columns([*dag]) if blocks is None else blocks
+    blocks = Nodes.of_single_columns(dag.nodes) if blocks is None else blocks
     is_plain = not blocks.levels and {*blocks.widths} == {1}
-    are_names = is_plain and all(isinstance(node, str) for node in dag)
+    are_names = is_plain and all(isinstance(node, str) for node in dag.nodes)
     return LocalScores._from_sample(
         Sample(
             encoded_rows(blocks, Table(X)), labels=row_labels(X), nodes=None if is_plain else blocks
         ),
         as_criterion(criterion),
-        np.array([*dag], dtype=object) if are_names else None,
-        max_parents=max(degree for _, degree in dag.in_degree()),
+        np.array(dag.nodes, dtype=object) if are_names else None,
+        max_parents=max(mask.bit_count() for mask in dag.parents),
     )
 
 

@@ -9,6 +9,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import replace
 from hashlib import sha256
 from importlib import import_module
 from itertools import chain
@@ -22,11 +23,10 @@ import numpy as np
 
 from skbn._core.arrays import Floats, finite_number
 from skbn._core.files import replaced_file
-from skbn._core.graphs import check_dag, parameter_graph
+from skbn._core.graphs import check_dag, propagate
 from skbn._core.text import must_be, readable_value
 from skbn._data.nodes import NodeColumn, Nodes
 from skbn._networks.gaussian import LinearGaussianModel
-from skbn._networks.state import in_column_order
 
 # JSON
 
@@ -38,13 +38,13 @@ def to_data(model: LinearGaussianModel) -> dict[str, Any]:
 
     The nodes' means are kept beside the intercepts if they follow from these up to rounding only.
     """
-    dag = model.to_dag()
+    dag = model.to_networkx()
     check_json_nodes(dag)
     for _, _, edge in dag.edges(data=True):  # it follows from the parameters
         edge.pop("standardised_weight", None)
-    means = dict(zip(model.nodes, model.mean.tolist(), strict=True))
-    is_implied = np.array_equal(LinearGaussianModel.from_dag(dag).mean, model.mean)
-    if not is_implied and _wrong_mean(dag, means) is None:
+    implied = propagate(model.intercept, model.coef, model.parents)
+    if not np.array_equal(implied, model.mean) and _wrong_mean(model, model.mean) is None:
+        means = dict(zip(model.nodes, model.mean.tolist(), strict=True))
         nx.set_node_attributes(dag, means, "mean")
     data: dict[str, Any] = nx.node_link_data(dag, edges="edges")
     return data
@@ -100,35 +100,34 @@ def from_json(text_or_path: str | os.PathLike[str]) -> tuple[Any, str]:
     return data, name
 
 
-def from_data(data: Any, name: str) -> tuple[nx.DiGraph, Floats | None]:
-    """Return the graph of a network with its parameters, and the nodes' means if they are there."""
+def from_data(data: Any, name: str) -> LinearGaussianModel:
+    """Read a network's parameters, with the nodes' means if they are there."""
     _check_node_link_data(data, name)
     graph = nx.node_link_graph(data, edges="edges")
     check_dag(graph, f"the graph in {name}")
     try:
-        dag = in_column_order(parameter_graph(graph))
-        means = {v: value for v, value in graph.nodes(data="mean") if value is not None}
-        if not means:
-            return dag, None
-        means = {v: finite_number(means.get(v), f"mean of node {v!r}") for v in dag}
-        if (wrong := _wrong_mean(dag, means)) is not None:
+        model = LinearGaussianModel.from_networkx(graph)
+        given = dict(graph.nodes(data="mean"))
+        if not any(value is not None for value in given.values()):
+            return model
+        known = [finite_number(given[node], f"mean of node {node!r}") for node in model.nodes]
+        if (wrong := _wrong_mean(model, np.array(known))) is not None:
             raise ValueError(
-                f"mean of node {wrong!r} is {means[wrong]!r}, and the intercept and the weights "
-                "give another. Correct it, or leave the means of all nodes out."
+                f"mean of node {model.nodes[wrong]!r} is {known[wrong]!r}, and the intercept and "
+                "the weights give another. Correct it, or leave the means of all nodes out."
             )
     except ValueError as error:
         raise ValueError(f"{name} is wrong: {error}") from None
-    return dag, np.array([means[v] for v in dag])
+    return replace(model, mean=np.array(known))
 
 
-def _wrong_mean(dag: nx.DiGraph, means: Mapping[Hashable, float]) -> Hashable | None:
+def _wrong_mean(model: LinearGaussianModel, mean: Floats) -> int | None:
     """Return a node whose mean is not what its parents' means give up to rounding, if any."""
-    for node, own in dag.nodes(data="intercept"):
-        parts = [own, *(means[p] * edge["weight"] for p, edge in dag.pred[node].items())]
-        rounding = _ROUNDING * (len(parts) + 1) * (sum(map(abs, parts)) + abs(means[node]))
-        if not abs(sum(parts) - means[node]) <= rounding:
-            return node
-    return None
+    own, size = np.abs(model.coef), np.abs(mean)
+    sums = np.abs(model.intercept) + size @ own + size
+    rounding = _ROUNDING * (2 + np.count_nonzero(own, axis=0)) * sums
+    is_right = np.abs(model.intercept + mean @ model.coef - mean) <= rounding
+    return None if is_right.all() else int(np.argmin(is_right))
 
 
 def _check_node_link_data(data: Any, name: str) -> None:
@@ -433,7 +432,7 @@ def from_pgmpy(model: Any) -> LinearGaussianModel:
         dag.add_node(node, intercept=beta[0], noise_variance=deviation * deviation)
         dag.add_weighted_edges_from((p, node, w) for p, w in zip(parents, beta[1:], strict=True))
     check_dag(dag, "model")
-    return LinearGaussianModel.from_dag(dag)
+    return LinearGaussianModel.from_networkx(dag)
 
 
 def optional_module(name: str) -> Any:

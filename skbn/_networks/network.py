@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Hashable, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from numbers import Integral
 from operator import or_
@@ -49,11 +50,11 @@ from skbn._networks.equivalence import NetworkComparison
 from skbn._networks.fit_indices import FitIndices, fit_indices, indices_of_rows
 from skbn._networks.gaussian import LinearGaussianModel
 from skbn._networks.inference import GaussianDistribution
-from skbn._networks.state import NetworkState
+from skbn._networks.value import NetworkValue
 from skbn._scores.criteria import Criterion
 
 
-class GaussianBayesianNetwork(NetworkState):
+class GaussianBayesianNetwork(NetworkValue):
     """A Gaussian Bayesian network: its graph, and the joint distribution of its nodes.
 
     Each node is a linear function of its parents plus independent Gaussian noise. If the
@@ -255,56 +256,28 @@ class GaussianBayesianNetwork(NetworkState):
         array([[0.  , 2.15],
                [0.  , 0.  ]])
         """
-        before = self._learned_blocks
-        self._learned_blocks = self._blocks_of(X)
-        try:
-            sample, is_set = self._rows_and_set(X, sample_weight, interventions)
-            sample, graph = sample.counted(sample_weight), self._graph_of_columns()
-            if sample.is_complete:
-                model, statistics = estimation.by_least_squares(sample, is_set, graph)
-                clusters = None
-                if groups is not None:
-                    known = sample, is_set, graph.blocks, model.parents
-                    clusters = cluster_errors(*known, groups)
-                self._keep(model, statistics=statistics, clusters=clusters)
-            elif groups is not None:
-                raise ValueError(
-                    "groups change standard errors, which are not known with missing values. Leave "
-                    "groups out, or pass them to BootstrapBNLearner.fit and take its effects."
-                )
-            else:
-                self._keep(estimation.by_em(sample, is_set, graph))
-        except BaseException:
-            self._learned_blocks = before
-            raise
+        network = copy(self)
+        network._blocks = self._nodes_in(X)
+        sample, is_set = network._rows_and_set(X, sample_weight, interventions)
+        sample, graph = sample.counted(sample_weight), network._graph_of_columns()
+        statistics = clusters = None
+        if sample.is_complete:
+            model, statistics = estimation.by_least_squares(sample, is_set, graph)
+            if groups is not None:
+                known = sample, is_set, graph.blocks, model.parents
+                clusters = cluster_errors(*known, groups)
+        elif groups is not None:
+            raise ValueError(
+                "groups change standard errors, which are not known with missing values. Leave "
+                "groups out, or pass them to BootstrapBNLearner.fit and take its effects."
+            )
+        else:
+            model = estimation.by_em(sample, is_set, graph)
+        network._learn(model, None, statistics, clusters)
+        self.__dict__.update(vars(network))  # in one step, which Ctrl-C cannot interrupt
         return self
 
     # Parameters
-
-    @property
-    def dag_(self) -> nx.DiGraph:
-        """The graph with all parameters as attributes.
-
-        Its edges also have their `standardised_weight` (as in `to_frame`) if both ends vary, and
-        the `probability`, `joined`, `support` and `strength` that the edges of `dag` have. All are
-        plain numbers, so that networkx can write the graph as GraphML, GML or JSON.
-
-        If nodes have several columns, edges have `coefficients`, a list for each column of the
-        parent as JSON text, and `partial_r2` as in `to_frame`. Edges between single columns, of
-        which a category of two levels is one, have weights too; categories have their number of
-        `levels`, or the `level` that their only column stands for.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If `dag` is not an acyclic graph; if a parameter is missing or wrong; if a mean
-            is out of float64's range.
-        """
-        model, blocks = self._model(), self._blocks
-        if blocks.are_columns:
-            return graphs.keep_confidences(model.to_dag(), self.dag)
-        dag = descriptions.describe(self._structure(), blocks, model)
-        return graphs.keep_confidences(dag, self.dag, "fixed")
 
     @property
     def nodes_(self) -> dict[Hashable, list[Any]]:
@@ -380,26 +353,13 @@ class GaussianBayesianNetwork(NetworkState):
 
     @property
     def nodes(self) -> list[Hashable]:
-        """The nodes, in the order of the graph.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If `dag` is not an acyclic graph.
-        """
-        return list(self._structure())
+        """The nodes, in the order of the graph, or by number if they are 0 to m - 1."""
+        return [*self._graph.nodes]
 
     @property
     def exogenous(self) -> list[Hashable]:
-        """The exogenous nodes: they may be parents, and have neither parents nor a distribution.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If `dag` is not an acyclic graph; if an exogenous node has a parent.
-        """
-        graphs.check_dag(self.dag)
-        return graphs.exogenous_nodes(self._graph)
+        """The exogenous nodes: they may be parents, and have neither parents nor a distribution."""
+        return [self._graph.nodes[v] for v in self._graph.exogenous]
 
     def cpdag(self, *, knowledge: bool = True, targets: Any = None) -> nx.DiGraph:
         """Return the graph of the network's equivalence class, its CPDAG.
@@ -468,7 +428,7 @@ class GaussianBayesianNetwork(NetworkState):
         dag = self._structure()
         directed = equivalence.directed_by(targets, dag)
         if knowledge:
-            directed = list(map(or_, directed, graphs.fixed_parent_masks(self._graph)))
+            directed = list(map(or_, directed, self._graph.fixed))
         return equivalence.cpdag(dag, directed)
 
     def is_equivalent(
@@ -613,7 +573,7 @@ class GaussianBayesianNetwork(NetworkState):
         dag = self._structure()
         graph = _graph_on_same_nodes(other, dag)
         # If both networks know the statistics of their rows: are the rows different?
-        both = self._statistics, getattr(other, "_statistics", None)
+        both = self._groups, getattr(other, "_groups", None)
         tables = [each[0].statistics for each in both if each]
         sums = {(each.n_samples, *sorted(each.mean)) for each in tables}
         return NetworkComparison(dag, graph, targets, len(sums) > 1)
@@ -844,7 +804,7 @@ class GaussianBayesianNetwork(NetworkState):
                 "exogenous must be a table with a column for each exogenous node and a row for "
                 f"each row to draw; got {readable_value(X)}. Pass pandas.DataFrame(exogenous)."
             )
-        return encoded_rows(self._blocks.select_nodes(self._exogenous_numbers()), Table(X))
+        return encoded_rows(self._blocks.select_nodes(self._graph.exogenous), Table(X))
 
     def set_output(self, *, transform: str | None = None) -> Self:
         """Set the container in which `sample` returns its rows.
@@ -1477,8 +1437,7 @@ class GaussianBayesianNetwork(NetworkState):
         known = self._model(), self._groups, asked
         if of_class:
             return effect_estimates.class_effects(*known)
-        clusters = self._clusters if self._is_learned_graph() else None
-        return effect_estimates.effect_parts(*known, clusters)
+        return effect_estimates.effect_parts(*known, self._clusters)
 
     def path_effects(self, cause: Hashable, outcome: Hashable) -> Any:
         """Return a table of the parts of a total effect along each directed path.
@@ -1647,9 +1606,7 @@ class GaussianBayesianNetwork(NetworkState):
     def _adjustment(
         self, cause: Any, effect: Any, cpdag: bool, *name: str
     ) -> adjustment.Adjustment:
-        fixed = graphs.fixed_parent_masks(self._graph) if cpdag else None
-        known = self._structure(), fixed, self.exogenous
-        return adjustment.read_adjustment(*known, cause, effect, *name)
+        return adjustment.read_adjustment(self._graph, cpdag, cause, effect, *name)
 
     def instruments(
         self, cause: Any, outcome: Any, *, cpdag: bool = False, unobserved: Any = ()
@@ -1678,8 +1635,7 @@ class GaussianBayesianNetwork(NetworkState):
         Raises
         ------
         TypeError, ValueError
-            If `dag` is not an acyclic graph; if these are not single nodes, or the same; if one is
-            unobserved.
+            If these are not single nodes, or the same; if one is unobserved.
 
         See Also
         --------
@@ -1846,7 +1802,6 @@ class GaussianBayesianNetwork(NetworkState):
             )
         losses = None
         if scores is not None:
-            graphs.check_dag(self.dag)
             losses = descriptions.score_losses(self._graph, scores, criterion, self._blocks)
         level = None if confidence is None else level_of(confidence, "confidence")
         return frame_of(self._edge_columns(losses, level)[0])
@@ -1929,8 +1884,8 @@ class GaussianBayesianNetwork(NetworkState):
         if groups is None:
             raise ValueError(
                 "This network does not know the rows of a fit by least squares: it was not fitted, "
-                "or with a prior, or to rows with missing values, or its graph has changed since. "
-                "Give a table, as by network.fit_indices(X)."
+                "or with a prior, or to rows with missing values. Give a table, as by "
+                "network.fit_indices(X)."
             )
         model = self._model()
         if len(groups) > 1:
@@ -2032,18 +1987,12 @@ class GaussianBayesianNetwork(NetworkState):
         """
         contents, name = interchange.from_json(text_or_path)
         if not isinstance(contents, dict) or "blocks" not in contents:
-            dag, means = interchange.from_data(contents, name)
-            network = cls(dag)
-            network._keep(None)
-            network._means = means
-            return network
+            return cls._from_model(interchange.from_data(contents, name))
         blocks, data = interchange.from_block_data(contents, name)
         models = []
         for part, of_part in {"network": data, "before": contents.get("before", data)}.items():
-            dag, means = interchange.from_data(of_part, f"{part!r} in {name}")
-            model = LinearGaussianModel.from_dag(dag)
-            interchange.check_columns(blocks, model, name)
-            models.append(model if means is None else replace(model, mean=means))
+            models.append(interchange.from_data(of_part, f"{part!r} in {name}"))
+            interchange.check_columns(blocks, models[-1], name)
         before = models[1] if "before" in contents else None
         return cls._from_model(replace(models[0], before=before), blocks)
 
@@ -2152,8 +2101,7 @@ class GaussianBayesianNetwork(NetworkState):
         >>> GaussianBayesianNetwork(nx.DiGraph([("a", "c"), ("b", "c")])).to_modelstring()
         '[a][b][c|a:b]'
         """
-        graphs.check_dag(self.dag)
-        return interchange.to_modelstring(self._graph)
+        return interchange.to_modelstring(self._structure())
 
     @classmethod
     def from_modelstring(cls, text: str) -> Self:
@@ -2223,7 +2171,7 @@ class GaussianBayesianNetwork(NetworkState):
             )
         model = self._model()
         model.require_distribution()
-        return interchange.to_pgmpy(model.to_dag())
+        return interchange.to_pgmpy(model.to_networkx())
 
     @classmethod
     def from_pgmpy(cls, model: Any) -> Self:

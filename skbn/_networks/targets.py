@@ -169,7 +169,7 @@ class Targets(TableRepr, Mapping[Hashable, tuple[Hashable, ...]]):
     def _lines(self) -> list[tuple[str, str]]:
         """Return the lines of a learner's summary."""
         network, *_ = self._networks.values()
-        n = len(self._nodes) - len(network._exogenous_numbers())
+        n = len(self._nodes) - len(network._graph.exogenous)
         found = [
             f"{e!r}: {'all nodes, which directs no edge' if len(own) == n else first_few(own)}"
             for e, own in self.items()

@@ -8,7 +8,7 @@ import numpy as np
 
 from skbn._core.arrays import Floats
 from skbn._core.exact_sums import upper_sum
-from skbn._core.graphs import dag_of
+from skbn._core.graphs import Dag
 from skbn._core.resources import IsOver
 from skbn._core.subsets import mask_of, members_of
 from skbn._data.sample import Sample
@@ -137,6 +137,6 @@ class ListedProblem(Problem):
             self.irreversible(parents),
             math.fsum(local),
             upper_sum([*local, gap]),
-            score_losses(dag_of(self.names, parents), self.scores),
+            score_losses(Dag(self.names, parents, [0] * len(parents)), self.scores),
             exogenous=self._exogenous,
         )

@@ -16,7 +16,7 @@ import numpy as np
 
 from skbn._core.arrays import Booleans, Floats
 from skbn._core.exact_sums import upper_sum
-from skbn._core.graphs import dag_of
+from skbn._core.graphs import Dag
 from skbn._core.resources import IsOver, Progress, one_blas_thread
 from skbn._core.subsets import mask_of, members_of
 from skbn._data.nodes import Nodes
@@ -74,7 +74,7 @@ class Solution:
     # ascending from 0; None for an exact search
     start_losses: tuple[float, ...] | None = None
     # the columns that are not modelled, if there is no model to say so
-    exogenous: tuple[str | int, ...] = ()
+    exogenous: tuple[int, ...] = ()
     # what the parameters were estimated from, if it is observed rows of a table
     statistics: list[GroupStatistics] | None = None
     targets: Targets | None = None  # what environments changed, if that was unknown
@@ -347,13 +347,9 @@ class Problem(ABC):
                 parents[child] = 1 << parent
         else:
             parents, is_best = self.best_directions(pairs, shares, log_odds)
-        network = self.network(parents, is_observed)
-        network.dag.graph.update({} if is_best else {"directions": "by a local search"})
-        number = {name: x for x, name in enumerate(self.names)}
-        for parent, child, data in network.dag.edges(data=True):
-            edge = number[parent], number[child]
-            data.update(zip(attributes, map(float, (shares[edge], either[edge])), strict=True))
-        return network
+        notes = dict(zip(attributes, (shares.copy(), either), strict=True))
+        directions = "" if is_best else "by a local search"
+        return self.network(parents, is_observed)._with_notes(directions, **notes)
 
     def best_directions(
         self, pairs: Sequence[tuple[int, int]], shares: Floats, log_odds: Floats | None = None
@@ -365,17 +361,16 @@ class Problem(ABC):
         return best_directions(self.scorer, self.constraints, pairs, shares, log_odds)
 
     @property
-    def _exogenous(self) -> tuple[str | int, ...]:
-        return tuple(self.names[x] for x in members_of(self.constraints.exogenous))
+    def _exogenous(self) -> tuple[int, ...]:
+        return (*members_of(self.constraints.exogenous),)
 
     def network(self, parents: list[int], is_observed: bool = True) -> GaussianBayesianNetwork:
         """Return a network, with parameters if there is one table to estimate them from.
 
         Their standard errors are known if the table `is_observed`, and not expected or imputed.
         """
-        dag = dag_of(self.names, parents, self.irreversible(parents))
-        dag.add_nodes_from(self._exogenous, exogenous=True)
-        return GaussianBayesianNetwork(dag)
+        graph = Dag(self.names, parents, self.irreversible(parents), self._exogenous)
+        return GaussianBayesianNetwork._of(graph)
 
     def require_certainty(
         self, columns: Sequence[int], parents: Sequence[int], uncertainty: float

@@ -42,7 +42,7 @@ def experiment(m, n, n_targets, rng):
         if target == n_targets:
             rows[at] = network.sample(len(at), rng)
             continue
-        dag = network.dag_
+        dag = network.dag
         dag.remove_edges_from([*dag.in_edges(target)])
         dag.nodes[target].update(intercept=0.0, noise_variance=1.0)
         rows[at] = type(network)(dag).sample(len(at), rng)

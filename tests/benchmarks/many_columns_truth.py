@@ -50,9 +50,9 @@ def main() -> None:
             ).fit(rows)
             seconds = time.process_time() - start
             scores = LocalScoreTransformer(criterion).fit_transform(rows)
-            above = learner.network_score_ - scores.network_score(truth.dag_)
+            above = learner.network_score_ - scores.network_score(truth.dag)
             true, found = (
-                {frozenset(edge) for edge in dag.edges} for dag in (truth.dag_, learner.dag_)
+                {frozenset(edge) for edge in dag.edges} for dag in (truth.dag, learner.dag_)
             )
             without, with_one = criterion.complexity(n, m)[:2]
             pairs = (m * (m - 1) / 2 - len(true)) * chi2.sf(2 * (with_one - without), 1)

@@ -44,7 +44,7 @@ SIZES = ((10, 6), (20, 6), (22, 6), (11, 9))
 
 def changed(network, targets, kind, draw):
     """Return a network in which some nodes have other mechanisms, as `draw` makes them."""
-    dag = network.dag_
+    dag = network.dag
     for x in targets:
         if kind == "hard":
             dag.remove_edges_from([*dag.in_edges(x)])

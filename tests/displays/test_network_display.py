@@ -101,12 +101,12 @@ def test_networks_are_drawn_also_after_an_intervention(learner, tmp_path):
     network = GaussianBayesianNetwork(learner.dag_).do({"proline": 700, "hue": 1})
     display = network.plot(edge_label="standardised_weight")
     display.figure_.savefig(tmp_path / "do.png")
-    weights = strengths_of(network.dag_).weights
+    weights = strengths_of(network.dag).weights
     deviation = dict(zip(network.nodes, np.sqrt(np.diag(network.covariance_)), strict=True))
     for (parent, child), weight in weights.items():
-        raw = network.dag_.edges[parent, child]["weight"]
+        raw = network.dag.edges[parent, child]["weight"]
         assert weight == pytest.approx(raw * deviation[parent] / deviation[child])
-    unknown = {*network.dag_.edges} - {*weights}
+    unknown = {*network.dag.edges} - {*weights}
     assert {parent for parent, _ in unknown} == {"proline"}  # hue has no children
     assert display.labels_.keys() == weights.keys()
     borders = {node: box.get_linewidth() for node, box in display.nodes_.items()}

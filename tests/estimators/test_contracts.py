@@ -103,7 +103,7 @@ def numbers(estimator):
         return estimator.local_scores_.to_array()
     network = getattr(estimator, "median_network_", getattr(estimator, "network_", estimator))
     probabilities = getattr(estimator, "edge_probabilities_", np.zeros(0))
-    return np.r_[nx.to_numpy_array(network.dag_).ravel(), network.mean_, probabilities.ravel()]
+    return np.r_[nx.to_numpy_array(network.dag).ravel(), network.mean_, probabilities.ravel()]
 
 
 @pytest.mark.parametrize(

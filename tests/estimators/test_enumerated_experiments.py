@@ -68,10 +68,10 @@ def check(m, targets, exogenous, settings, criterion):
     for x, p in enumerate(found):
         if x not in exogenous:
             intercept, coef, rss = reference.regression(rows[~is_set[:, x]], x, p)
-            node = learner.network_.dag_.nodes[x]
+            node = learner.network_.dag.nodes[x]
             assert node["intercept"] == pytest.approx(intercept, abs=1e-9)
             assert node["noise_variance"] == pytest.approx(rss / (~is_set[:, x]).sum())
-            of_edges = [learner.network_.dag_.edges[v, x]["weight"] for v in p]
+            of_edges = [learner.network_.dag.edges[v, x]["weight"] for v in p]
             assert_allclose(of_edges, coef, atol=1e-9)
     check_lists(learner, expected, [target - {*exogenous} for target in targets])
 

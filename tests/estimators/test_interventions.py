@@ -308,7 +308,7 @@ def test_resamples_take_rows_with_their_interventions(fitted):
 
 def test_the_averaged_network_has_the_estimates_of_the_rows_that_count():
     bootstrap = BootstrapBNLearner(n_resamples=8, random_state=0).fit(TABLE, interventions=NAMED)
-    dag = bootstrap.network_.dag_
+    dag = bootstrap.network_.dag
     assert dag.number_of_edges() > 1
     for x, node in enumerate(NAMES):
         parents = [*dag.predecessors(node)]

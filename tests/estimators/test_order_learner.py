@@ -326,9 +326,9 @@ def test_more_columns_than_rows_need_a_limit_on_parents_only():
     given = {"interventions": [("3",) if i < 9 else None for i in range(40)]}
     learner = order_learner(criterion="ebic", max_parents=12, nodes="auto", exogenous=["batch"])
     network = learner.fit(table, **given).network_
-    assert dict(network.dag_.in_degree())["batch"] == 0
-    assert max(dict(network.dag_.in_degree()).values()) <= 12
-    assert network.dag_.number_of_edges() > 10
+    assert dict(network.dag.in_degree())["batch"] == 0
+    assert max(dict(network.dag.in_degree()).values()) <= 12
+    assert network.dag.number_of_edges() > 10
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -85,7 +85,7 @@ def test_a_model_string_leaves_no_covariance_to_the_program(odd_network):
     ]
     lines = to_lavaan(odd_network).splitlines()
     assert lines[-2:] == ["a__q__b ~~ 0*x_x_____y", "x_1 ~~ 0*x_x_____y"]
-    assert "if__2 ~ x7_5 + a__q__b" in lines
+    assert "if__2 ~ a__q__b + x7_5" in lines
 
 
 def test_exogenous_nodes_may_depend_on_each_other():
@@ -190,7 +190,7 @@ def test_graph_files_have_all_figures(network, kind, tmp_path):
         assert found == {k: v for k, v in expected.items() if np.isfinite(v)}
     for name, data in graph.nodes(data=True):
         node = names[name]
-        own = network.dag_.nodes[node]
+        own = network.dag.nodes[node]
         assert data["intercept"] == own["intercept"]
         assert data[renamed("noise_variance")] == own["noise_variance"]
         assert (data["mean"], data["std"]) == pytest.approx([*network[node]])
@@ -222,7 +222,7 @@ def test_graph_files_of_networks_without_a_joint_distribution(mixed_network, win
     assert set(graph.edges) == set(mixed_network.dag.edges)
     given = GaussianBNLearner(exogenous=["alcohol"]).fit(wine.iloc[:, :3]).network_
     graph = nx.parse_graphml(to_graphml(given))
-    assert nx.get_edge_attributes(graph, "weight") == nx.get_edge_attributes(given.dag_, "weight")
+    assert nx.get_edge_attributes(graph, "weight") == nx.get_edge_attributes(given.dag, "weight")
     bare = GaussianBayesianNetwork(nx.DiGraph([("a", "b")]))
     assert nx.parse_graphml(to_graphml(bare)).edges["a", "b"] == {"reversible": True}
 
@@ -250,12 +250,12 @@ def test_bnlearn_gets_all_parameters(learner):
             r'  "(.*?)" = list\(coef = c\((.*)\), sd = (.*)\),?', row
         ).groups()
         coefficients = dict(re.findall(r'"(.*?)" = ([^,]*)', terms))
-        own = network.dag_.pred[node]
-        expected = {"(Intercept)": network.dag_.nodes[node]["intercept"]}
+        own = network.dag.pred[node]
+        expected = {"(Intercept)": network.dag.nodes[node]["intercept"]}
         expected |= {parent: edge["weight"] for parent, edge in own.items()}
         assert name == node
         assert {k: float(v) for k, v in coefficients.items()} == expected
-        assert float(sd) ** 2 == pytest.approx(network.dag_.nodes[node]["noise_variance"])
+        assert float(sd) ** 2 == pytest.approx(network.dag.nodes[node]["noise_variance"])
 
 
 # scikit-learn

@@ -133,10 +133,10 @@ def test_dowhy_has_the_distribution_of_the_network(learner, table):
 
 def test_dowhy_changes_nothing_of_the_network(learner, table):
     gcm, network = program("dowhy.gcm"), learner.network_
-    before = network.dag_.copy(), learner.dag_.copy(), network.dag.copy()
+    before = network.dag.copy(), learner.dag_.copy(), network.dag.copy()
     model = to_dowhy(network)
     gcm.fit(model, table + np.random.default_rng(0).normal(size=table.shape))
-    after = network.dag_, learner.dag_, network.dag
+    after = network.dag, learner.dag_, network.dag
     assert all(map(nx.utils.graphs_equal, before, after))
 
 

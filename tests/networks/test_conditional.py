@@ -24,7 +24,7 @@ def fitted(seed=0, outside=OUTSIDE):
     rows, _ = experiment(5, [], n=60, seed=seed)
     table = pd.DataFrame(rows, columns=NAMES)
     network = GaussianBNLearner("aic", exogenous=outside).fit(table).network_
-    dag = network.dag_.copy()
+    dag = network.dag.copy()
     for node in dag:
         dag.nodes[node].pop("exogenous", None)
     new, _ = experiment(5, [], n=8, seed=seed + 100)
@@ -85,7 +85,7 @@ def test_the_spread_of_exogenous_values_does_not_matter():
             data["noise_variance"] *= 7.0
     _, joint, _ = fitted()
     expected = [density(joint, row) for _, row in rows.iterrows()]
-    changed = GaussianBayesianNetwork(network.dag_)
+    changed = GaussianBayesianNetwork(network.dag)
     assert_allclose(changed.logpdf(rows), expected, rtol=1e-8)
     far = rows.assign(b=1e6)
     assert np.isfinite(changed.logpdf(far)).all()
@@ -199,13 +199,13 @@ def test_networks_are_kept_and_written():
     for other in (
         pickle.loads(pickle.dumps(network)),
         GaussianBayesianNetwork.from_json(network.to_json()),
-        GaussianBayesianNetwork(network.dag_),
+        GaussianBayesianNetwork(network.dag),
     ):
         assert other.exogenous == OUTSIDE
         assert_allclose(other.logpdf(rows), expected, rtol=1e-12)
     refitted = GaussianBayesianNetwork(network.dag).fit(rows)
     assert refitted.exogenous == OUTSIDE
-    assert refitted.dag_.nodes["b"]["exogenous"] is True
+    assert refitted.dag.nodes["b"]["exogenous"] is True
     assert "b is exogenous" in str(network)
     assert not network.to_frame()["reversible"].all()
     assert set(network.to_frame()["child"]).isdisjoint(OUTSIDE)
@@ -230,8 +230,8 @@ def test_graphs_that_say_which_nodes_are_exogenous():
     dag = nx.DiGraph([("x", "y")])
     dag.nodes["x"]["exogenous"] = True
     network = GaussianBayesianNetwork(dag).fit(table)
-    slope = network.dag_.edges["x", "y"]["weight"]
-    data = network.dag_.nodes["y"]
+    slope = network.dag.edges["x", "y"]["weight"]
+    data = network.dag.nodes["y"]
     expected = norm(data["intercept"] + slope * table["x"], np.sqrt(data["noise_variance"])).logpdf(
         table["y"]
     )
@@ -246,7 +246,7 @@ def test_the_likelihood_counts_what_was_not_set(outside):
     rows, is_set = experiment(5, [{0}, {2, 3}, {1, 4}], n=20)
     table = pd.DataFrame(rows, columns=NAMES)
     learner = GaussianBNLearner(exogenous=outside).fit(table, interventions=is_set)
-    dag = learner.network_.dag_
+    dag = learner.network_.dag
     total = np.zeros(len(rows))
     for x, node in enumerate(NAMES):
         data = dag.nodes[node]

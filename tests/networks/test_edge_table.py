@@ -108,7 +108,7 @@ def test_probability_and_support_where_edges_carry_them(diabetes):
     np.testing.assert_array_equal(frame["support"], [0.25, np.nan])
     assert "probability" not in frame
     dag.edges["b", "c"]["support"] = "high"
-    raises(r"support of edge 'b' -> 'c' .* got 'high'", skbn.GaussianBayesianNetwork(dag).to_frame)
+    raises(r"support of edge 'b' -> 'c' .* got 'high'", skbn.GaussianBayesianNetwork, dag)
 
 
 def test_a_table_without_pandas(learner, monkeypatch):
@@ -198,15 +198,11 @@ def test_listed_parent_sets():
 def test_losses_are_those_of_the_graph(learner, diabetes):
     losses = losses_of(learner.network_)
     kept = [deepcopy(learner.network_), pickle.loads(pickle.dumps(learner)).network_]
-    kept[0].dag.edges["s5", "bmi"]["fixed"] = True  # has nothing to do with the score
     for network in kept:
         assert losses_of(network) == losses
     network = deepcopy(learner.network_)
     assert losses_of(network.do({"bmi": 25.0})) is None
     assert losses_of(clone(network)) is None
-    network.dag.remove_edge("s6", "age")
-    network.dag.add_edge("age", "s6", weight=1.0)
-    assert losses_of(network) is None
     network = deepcopy(learner.network_).fit(diabetes[:100])
     assert losses_of(network) is None
     assert losses_of(skbn.GaussianBayesianNetwork(learner.dag_)) is None
@@ -265,7 +261,7 @@ def test_errors_of_statsmodels(weight):
         assert_allclose(of_child[COLUMNS], expected[1:], rtol=1e-8)
 
 
-def test_a_learner_knows_the_errors_until_its_graph_changes():
+def test_a_learner_knows_the_errors():
     frame = pd.DataFrame(table(), columns=list("abcde"))
     network = GaussianBNLearner().fit(frame).network_
     expected = GaussianBayesianNetwork(network.dag).fit(frame).to_frame()
@@ -275,8 +271,9 @@ def test_a_learner_knows_the_errors_until_its_graph_changes():
     assert "std_err" not in network.to_frame(confidence=None)
     near = GaussianBNLearner().fit(frame).near_optimal(2)[1].to_frame()
     assert np.isfinite(near["std_err"]).all()
-    network.dag.remove_edge(*next(iter(network.dag.edges)))
-    assert "std_err" not in network.to_frame()
+    changed = network.dag
+    changed.remove_edge(*next(iter(changed.edges)))
+    assert "std_err" not in GaussianBayesianNetwork(changed).to_frame()
 
 
 def test_with_interventions_each_child_has_the_errors_of_its_own_rows():
@@ -295,8 +292,8 @@ def test_no_errors_with_a_prior_or_holes_or_parameters_of_a_graph():
     rows = table(60)
     learned = GaussianBNLearner(BGe(), max_parents=2).fit(rows).network_
     assert "std_err" not in learned.to_frame()
-    assert "std_err" in learned.fit(rows).to_frame()
-    assert "std_err" not in GaussianBayesianNetwork(learned.dag_).to_frame()
+    assert "std_err" not in GaussianBayesianNetwork(learned.dag).to_frame()
+    assert "std_err" in GaussianBayesianNetwork(learned.dag).fit(rows).to_frame()
     assert "std_err" not in learned.do({0: 1.0}).to_frame()
     rows[0, 0] = np.nan
     missing = GaussianBNLearner(missing="em", n_candidates=2, max_parents=1).fit(rows)
@@ -359,7 +356,7 @@ def test_r2_is_that_of_regressions():
             expected = sm.OLS(rows[node], regressors).fit().rsquared
             assert network.r2_[node] == pytest.approx(expected)
     assert np.isnan(network.r2_["a"])
-    copied = GaussianBayesianNetwork(network.dag_)  # which does not know how a and b vary together
+    copied = GaussianBayesianNetwork(network.dag)  # which does not know how a and b vary together
     assert np.isnan(copied.r2_["c"])
     assert "R2" not in str(copied)
     held = GaussianBayesianNetwork(every).fit(rows).do({"b": 1.0})
@@ -372,7 +369,6 @@ def test_r2_is_that_of_regressions():
 def test_without_parameters_only_the_structure():
     dag = nx.DiGraph([("a", "c"), ("b", "c"), ("c", "d")])
     dag.add_node("e")
-    dag.nodes["a"]["intercept"] = 1.0  # which is not all that is needed
     network = GaussianBayesianNetwork(dag)
     assert lines(network) == [
         "GaussianBayesianNetwork of 5 nodes and 3 edges (0 reversible)",
@@ -380,9 +376,9 @@ def test_without_parameters_only_the_structure():
         "d <- c",
     ]
     dag.remove_edge("a", "c")
-    assert lines(network)[0].endswith("5 nodes and 2 edges (2 reversible)")
+    assert lines(GaussianBayesianNetwork(dag))[0].endswith("5 nodes and 2 edges (2 reversible)")
     dag.edges["b", "c"]["fixed"] = True  # and so c -> d too
-    assert lines(network)[0].endswith("(0 reversible)")
+    assert lines(GaussianBayesianNetwork(dag))[0].endswith("(0 reversible)")
 
 
 def test_large_networks_are_cut():

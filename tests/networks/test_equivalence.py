@@ -122,8 +122,7 @@ def test_distance_counts_pairs(triple):
         (nx.DiGraph([("a", "b"), ("b", "a")]), ValueError, "other must be acyclic"),
         (nx.Graph([("a", "b")]), TypeError, "other must be .* or a networkx.DiGraph; got Graph"),
         (None, TypeError, "got NoneType"),
-        (GaussianBayesianNetwork(None), TypeError, "other must be .* got NoneType"),
-        (GaussianBayesianNetwork(nx.DiGraph()), ValueError, "other must have at least one node"),
+        (nx.DiGraph(), ValueError, "other must have at least one node"),
     ],
 )
 def test_other_networks_must_have_the_same_nodes(other, error, message):
@@ -139,7 +138,7 @@ def test_cpdags_are_not_taken_for_networks():
     message = r"{} must have directed edges only; \('a', 'b'\) is undirected.* network itself"
     for use in (network.is_equivalent, network.structural_hamming_distance):
         raises(message.format("other"), use, pattern)
-    raises(message.format("dag"), GaussianBayesianNetwork(pattern).fit, np.eye(3))
+    raises(message.format("dag"), GaussianBayesianNetwork, pattern)
     collider = GaussianBayesianNetwork(nx.DiGraph([("a", "b"), ("c", "b")]))
     assert collider.is_equivalent(collider.cpdag())  # all of whose edges are directed
 
@@ -237,7 +236,7 @@ def test_knowledge_goes_where_the_network_goes(tmp_path):
         GaussianBayesianNetwork.from_json(tmp_path / "network.json"),
         GaussianBayesianNetwork(learner.dag_),
         GaussianBayesianNetwork(learner.predict()),
-        GaussianBayesianNetwork(network.dag_),
+        GaussianBayesianNetwork(network.dag),
         GaussianBayesianNetwork(learner.dag_).fit(rows),
         clone(network),
         deepcopy(network),
@@ -257,23 +256,11 @@ def test_knowledge_goes_where_the_network_goes(tmp_path):
     assert all(mark for *_, mark in GaussianBayesianNetwork(dag).cpdag().edges(data="undirected"))
 
 
-def test_marks_may_change_after_fit_and_leave_the_estimates():
-    dag = nx.DiGraph([("a", "b"), ("b", "c")])
-    network = GaussianBayesianNetwork(dag).fit(np.random.default_rng(0).normal(size=(20, 3)))
-    before = network.coef_
-    dag.edges["a", "b"]["fixed"] = True
-    np.testing.assert_array_equal(network.coef_, before)
-    assert network.dag_.edges["a", "b"]["fixed"] is True
-    assert not any(mark for *_, mark in network.cpdag().edges(data="undirected"))
-    dag.edges["a", "b"]["fixed"] = False
-    assert "fixed" not in network.dag_.edges["a", "b"]
-    assert all(mark for *_, mark in network.cpdag().edges(data="undirected"))
-
-
 @pytest.mark.parametrize("mark", ["no", np.nan, pd.NA, 1, None])
 def test_a_mark_is_true_or_false(mark):
-    network = GaussianBayesianNetwork(nx.DiGraph([("a", "b", {"fixed": mark})]))
-    raises(r"fixed of the edge 'a' -> 'b' must be True or False", network.cpdag)
+    dag = nx.DiGraph([("a", "b", {"fixed": mark})])
+    message = r"fixed of the edge 'a' -> 'b' must be True or False"
+    raises(message, GaussianBayesianNetwork, dag)
 
 
 def test_a_mark_in_json_is_true_or_false():

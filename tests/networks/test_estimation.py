@@ -196,7 +196,7 @@ def test_errors_with_holes_are_those_of_the_likelihood():
     sample, _ = network._rows_and_set(X, None, None)
     errors, _ = errors_by_em(sample, None, network._graph_of_columns())
     start = np.r_[network.coef_[[0, 1], [1, 2]], network.intercept_, network.noise_variance_]
-    dag = network.dag_
+    dag = network.dag
 
     def minus(parameters):
         for (a, b), weight in zip([("a", "b"), ("b", "c")], parameters, strict=False):
@@ -228,7 +228,11 @@ def test_columns_that_no_edge_joins_need_not_be_observed_together():
     assert network.score(X) * 400 == pytest.approx(expected, abs=1e-5)
     raises("'a' and '[bd]' are never observed together", network.fit_indices, X)
     dag.add_edge("a", "b")
-    raises(r"\['a', 'b'\] are observed together in rows of weight 0", network.fit, X)
+    raises(
+        r"\['a', 'b'\] are observed together in rows of weight 0",
+        GaussianBayesianNetwork(dag).fit,
+        X,
+    )
     forbidden = [*APART, *(pair[::-1] for pair in APART)]
     with pytest.warns(MissingValuesWarning, match="may have the same score"):
         learner = GaussianBNLearner(missing="em", forbidden_edges=forbidden).fit(X)

