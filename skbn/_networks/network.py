@@ -70,15 +70,16 @@ class GaussianBayesianNetwork(NetworkValue):
     ----------
     dag : networkx.DiGraph
         Acyclic; its nodes are the columns, in their order, or, if they are 0 to m - 1, by number;
-        `from_cpdag` takes a graph with undirected edges. The parameters are the attributes
+        `from_cpdag` takes a graph with undirected edges. It is read once: later changes of it do
+        not reach the network. The parameters are the attributes
         `intercept` and `noise_variance` of its nodes, the latter not negative, and `weight` of its
         edges. Weights alone, without attributes of nodes, are ignored. An edge whose reverse is
         known to be wrong has the attribute `fixed`, True; `cpdag` leaves it directed. A learner
         marks the edges that its constraints or interventions do not let it reverse. A node with the
         attribute `exogenous`, True, is a cause that is not modelled: it has no parents, the density
         is of the other nodes given it, and its `intercept` and `noise_variance` only say where and
-        how far it was spread in the table. Changing the graph after `fit` drops the estimates: the
-        network then has the parameters that the graph carries, if any, until it is fitted again.
+        how far it was spread in the table. Of other attributes, the network keeps what estimators
+        write of edges: `probability`, `joined`, `support`, `strength` and `reversal_loss`.
     blocks : Nodes or None, default=None
         Which columns stand for each node, as a learner with the parameter `nodes` makes them of a
         table. A category is a node whose columns are the indicators of its levels but the first; a
@@ -93,9 +94,9 @@ class GaussianBayesianNetwork(NetworkValue):
     columns_ : GaussianBayesianNetwork
         The network of the columns: those of a node are joined to each other, and to all columns of
         the node's parents.
-    dag_ : networkx.DiGraph
-        A copy of the graph whose only attributes are the parameters (after `fit`, the
-        estimates) and `fixed`. A network made of it has the same parameters.
+    dag : networkx.DiGraph
+        A new graph with all that is known, such as the parameters as attributes. A network made of
+        it has the same parameters.
     coef_ : ndarray of shape (m, m)
         ``coef_[i, j]`` is the weight of the edge i -> j, or 0 without an edge.
     intercept_ : ndarray of shape (m,)
@@ -231,10 +232,10 @@ class GaussianBayesianNetwork(NetworkValue):
         Raises
         ------
         ValueError, TypeError
-            If X is not such a table, or `dag` is not an acyclic graph. Also if the likelihood
-            is unbounded: if a node has too many parents for the number of rows, or a column is
-            constant or depends linearly on others. Also if a category has a level that `blocks`
-            lack; if all rows are in one of the groups, or there are groups and missing values.
+            If X is not such a table. Also if the likelihood is unbounded: if a node has too many
+            parents for the number of rows, or a column is constant or depends linearly on others.
+            Also if a category has a level that `blocks` lack, all rows are in one of the groups, or
+            there are groups and missing values.
 
         Notes
         -----
@@ -295,26 +296,17 @@ class GaussianBayesianNetwork(NetworkValue):
 
     @property
     def coef_(self) -> Floats:
-        """The edges' weights, shape (m, m): ``coef_[i, j]`` for i -> j, or 0.
-
-        Raises what `dag_` raises.
-        """
+        """The edges' weights, shape (m, m): ``coef_[i, j]`` for i -> j, or 0."""
         return self._model().coef.copy()
 
     @property
     def intercept_(self) -> Floats:
-        """The nodes' intercepts, shape (m,).
-
-        Raises what `dag_` raises.
-        """
+        """The nodes' intercepts, shape (m,)."""
         return self._model().intercept.copy()
 
     @property
     def noise_variance_(self) -> Floats:
-        """The variances of the nodes' noise, shape (m,).
-
-        Raises what `dag_` raises.
-        """
+        """The variances of the nodes' noise, shape (m,)."""
         return self._model().noise_variance.copy()
 
     @property
@@ -323,7 +315,7 @@ class GaussianBayesianNetwork(NetworkValue):
 
         Nodes of several columns have that of the generalised variance. Exogenous nodes have NaN,
         and so have nodes that depend on several of these, unless `fit` or a learner has seen how
-        they vary together. Raises what `dag_` raises.
+        they vary together.
         """
         shares = descriptions.r2(
             self._model(), self._blocks, self._groups, range(len(self._blocks.names))
@@ -334,7 +326,7 @@ class GaussianBayesianNetwork(NetworkValue):
     def mean_(self) -> Floats:
         """The nodes' joint mean, shape (m,).
 
-        Raises what `dag_` raises, and ValueError if nodes are exogenous.
+        Raises ValueError if nodes are exogenous.
         """
         model = self._model()
         model.require_distribution()
@@ -344,8 +336,7 @@ class GaussianBayesianNetwork(NetworkValue):
     def covariance_(self) -> Floats:
         """The nodes' joint covariance, shape (m, m).
 
-        Raises what `dag_` raises, and ValueError if a variance is out of float64's range or nodes
-        are exogenous.
+        Raises ValueError if a variance is out of float64's range or nodes are exogenous.
         """
         return self._model().covariance()
 
@@ -383,11 +374,6 @@ class GaussianBayesianNetwork(NetworkValue):
             network of the class reverses it. Such edges point as in the canonical member of the
             class, so that the graph is acyclic. Equivalent networks with the same nodes in the
             same order, and the same knowledge, have equal graphs.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If `dag` is not an acyclic graph.
 
         See Also
         --------
@@ -585,11 +571,6 @@ class GaussianBayesianNetwork(NetworkValue):
         -------
         moral_graph : networkx.Graph
 
-        Raises
-        ------
-        TypeError, ValueError
-            If `dag` is not an acyclic graph.
-
         Notes
         -----
         Lauritzen & Spiegelhalter (1988), "Local computations with probabilities on
@@ -620,7 +601,7 @@ class GaussianBayesianNetwork(NetworkValue):
         Raises
         ------
         TypeError, ValueError
-            If there is no such node, or `dag` is not an acyclic graph.
+            If there is no such node.
 
         See Also
         --------
@@ -1565,8 +1546,8 @@ class GaussianBayesianNetwork(NetworkValue):
         Raises
         ------
         TypeError, ValueError
-            If `dag` is not an acyclic graph; if these are not nodes; if a node is cause and effect,
-            or is unobserved and one of them.
+            If these are not nodes; if a node is cause and effect, or is unobserved and one of
+            them.
 
         See Also
         --------
@@ -1719,7 +1700,7 @@ class GaussianBayesianNetwork(NetworkValue):
         scores : LocalScores, ParentSetScores, or array-like or data frame of shape \
 (n_samples, m), optional
             What to compute `score_loss` from. Not needed for the network of a learner, which knows
-            its losses until it is fitted again or its graph is changed.
+            its losses until it is fitted again.
         criterion : {"bic", "aic", "loglik", "ebic", "bge"} or Criterion, optional
             How to score a table; by default the BIC.
         confidence : float or None, default=0.95
@@ -1762,9 +1743,9 @@ class GaussianBayesianNetwork(NetworkValue):
         Raises
         ------
         TypeError, ValueError
-            If `dag` is not an acyclic graph, or only some of the parameters are there; if the
-            columns of `scores` are not the nodes; if a table does not suit `fit`; if a criterion is
-            given for scores that are made already, or for none; if `confidence` is no such level.
+            If the columns of `scores` are not the nodes; if a table does not suit `fit`; if a
+            criterion is given for scores that are made already, or for none; if `confidence` is no
+            such level.
 
         See Also
         --------
@@ -2013,8 +1994,7 @@ class GaussianBayesianNetwork(NetworkValue):
         Raises
         ------
         TypeError, ValueError
-            If `dag` is not an acyclic graph; if two nodes have the same text; if only some of
-            the parameters are there.
+            If two nodes have the same text.
 
         See Also
         --------
@@ -2055,11 +2035,6 @@ class GaussianBayesianNetwork(NetworkValue):
         text : str
             Without labels if the network has no parameters.
 
-        Raises
-        ------
-        TypeError, ValueError
-            If `dag` is not an acyclic graph; if only some of the parameters are there.
-
         See Also
         --------
         to_dot : For Graphviz.
@@ -2088,7 +2063,7 @@ class GaussianBayesianNetwork(NetworkValue):
         Raises
         ------
         TypeError, ValueError
-            If `dag` is not an acyclic graph; if a node's name has a bracket, ``|`` or ``:``.
+            If a node's name has a bracket, ``|`` or ``:``.
 
         See Also
         --------

@@ -462,7 +462,11 @@ def with_probability(probability, *others):
         (with_probability("0.5"), ValueError, "edge 'a' -> 'b' must be a finite number; got '0.5'"),
         (with_probability(None), ValueError, "edge 'a' -> 'b' must be a finite number; got None"),
         (with_probability(0.5, ("b", "c")), ValueError, "'b' -> 'c' has no .*, but 'a' -> 'b' has"),
-        (GaussianBayesianNetwork(WITHOUT_WEIGHT), TypeError, "is NetworkDisplay.from_estimator"),
+        (
+            GaussianBayesianNetwork(nx.DiGraph([("a", "b")])),
+            TypeError,
+            "is NetworkDisplay.from_estimator",
+        ),
     ],
 )
 def test_bad_graphs_are_named(dag, error, message):

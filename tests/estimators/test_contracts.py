@@ -61,9 +61,9 @@ ESTIMATORS = {
     "network": (
         skbn.GaussianBayesianNetwork,
         {"dag": nx.DiGraph([("a", "b"), ("b", "c"), ("b", "d")])},
-        "_core.graphs.graph_contents",
+        "_networks.estimation.by_least_squares",
     ),
-    "blocks": (None, {}, "_core.graphs.graph_contents"),
+    "blocks": (None, {}, "_networks.estimation.by_least_squares"),
 }
 WITH_TEXT = TABLE.astype(object)
 WITH_TEXT.iloc[3, 1] = "n.d."

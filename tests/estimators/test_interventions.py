@@ -24,7 +24,7 @@ from skbn import (
     LocalScoreTransformer,
     ParentSetScores,
 )
-from skbn._core.graphs import fixed_parent_masks
+from skbn._core.graphs import Dag
 from skbn.exceptions import SkewedResidualsWarning
 
 NAMES = list("abcd")
@@ -326,7 +326,7 @@ def test_the_averaged_network_has_the_estimates_of_the_rows_that_count():
         )
         for x, node in enumerate(NAMES)
     ]
-    assert fixed_parent_masks(dag) == told_apart
+    assert Dag.from_networkx(dag).fixed == told_apart
 
 
 def test_resamples_within_conditions():
