@@ -35,7 +35,7 @@ TYPES = {
     "learner.fit_predict(X)": DAG,
     "learner.network_": NETWORK,
     "learner.network_.fit(X)": NETWORK,
-    "learner.network_.dag_": DAG,
+    "learner.network_.dag": DAG,
     "learner.network_.set_output(transform='pandas')": NETWORK,
     "learner.network_.condition({})": "skbn._networks.inference.GaussianDistribution",
     "learner.plot(highlight='a', figsize=(5, 3))": "skbn._displays.network_display.NetworkDisplay",

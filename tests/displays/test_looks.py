@@ -429,17 +429,9 @@ def test_pictures_leave_no_figures_open(small_wine):
     assert pyplot.get_fignums() == []
 
 
-@pytest.mark.parametrize("change", ["cycle", "no weight", "many nodes"])
-def test_what_cannot_be_drawn_is_shown_without_a_picture(small_wine, change):
-    learner = skbn.GaussianBNLearner().fit(small_wine)
-    if change == "cycle":
-        parent, child = next(iter(learner.dag_.edges))
-        learner.dag_.add_edge(child, parent, weight=1.0)
-    elif change == "no weight":
-        del next(iter(learner.dag_.edges(data=True)))[2]["weight"]
-    else:
-        learner.dag_.add_nodes_from(range(40), intercept=0.0, noise_variance=1.0)
-    assert picture(learner._repr_html_()) is None
+def test_large_networks_are_shown_without_a_picture():
+    network = skbn.GaussianBayesianNetwork(nx.path_graph(60, nx.DiGraph))
+    assert picture(network._repr_html_()) is None
 
 
 def test_pictures_are_repeatable_and_depend_on_no_settings_of_text_and_figures(small_wine):

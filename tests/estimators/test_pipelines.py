@@ -224,28 +224,11 @@ def test_copies_of_listed_scores_and_of_criteria(copied):
 
 
 @pytest.mark.parametrize("copied", COPIES.values(), ids=COPIES)
-def test_copies_have_the_graph_that_a_user_has_changed(wine, copied):
-    learner = GaussianBNLearner().fit(wine)
-    learner.dag_.remove_edge(*next(iter(learner.dag_.edges)))
-    learner.dag_.add_edge("my own", "ash", colour="red")
-    learner.dag_.graph["title"] = "changed"
-    before = edges(learner)
-    other = copied(learner)
-    assert edges(other) == before
-    assert list(other.dag_.nodes(data=True)) == list(learner.dag_.nodes(data=True))
-    assert other.dag_.graph == {"title": "changed"}
-    assert list(other.predict().edges(data=True)) == list(learner.predict().edges(data=True))
-    other.dag_.edges["my own", "ash"]["colour"] = "blue"
-    assert edges(learner) == before
-
-
-@pytest.mark.parametrize("copied", COPIES.values(), ids=COPIES)
 def test_copies_have_the_graphs_among_parameters(copied):
-    dag = nx.freeze(nx.DiGraph([("ash", "hue", {"weight": 2}), (3, "ash"), (("a", 1), 3)]))
+    dag = nx.DiGraph([("ash", "hue", {"support": 0.5}), (3, "ash"), (("a", 1), 3)])
     network = copied(GaussianBayesianNetwork(dag))
     assert list(network.dag) == list(dag)
     assert list(network.dag.edges(data=True)) == list(dag.edges(data=True))
-    assert nx.is_frozen(network.dag)
     learner = GaussianBNLearner(required_edges=nx.DiGraph([("ash", "hue")]))
     assert list(copied(learner).required_edges.edges) == [("ash", "hue")]
 
