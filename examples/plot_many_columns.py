@@ -48,7 +48,7 @@ for gamma in [0, 0.5, 1]:
 # the network found, with its blankets in both networks.
 
 network = learner.network_
-column = max(network.nodes, key=network.dag_.degree)
+column = max(network.nodes, key=network.dag.degree)
 part = {column, *truth.markov_blanket(column), *network.markov_blanket(column)}
 display = NetworkComparisonDisplay.from_networks(
     truth.cpdag().subgraph(part),

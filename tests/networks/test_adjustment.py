@@ -321,8 +321,9 @@ def test_instruments_need_a_direction():
     asked = network("z -> x -> y")
     assert asked.instruments("x", "y") == [("z", [])]
     assert asked.instruments("x", "y", cpdag=True) == []
-    asked.dag.edges["x", "y"]["fixed"] = True
-    assert asked.instruments("x", "y", cpdag=True) == [("z", [])]
+    dag = asked.dag
+    dag.edges["x", "y"]["fixed"] = True
+    assert GaussianBayesianNetwork(dag).instruments("x", "y", cpdag=True) == [("z", [])]
     collider = network("z -> x -> y; x <- u -> y")  # which all equivalent networks have
     assert collider.instruments("x", "y", unobserved="u", cpdag=True) == [("z", [])]
 
