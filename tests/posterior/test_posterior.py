@@ -9,8 +9,15 @@ import numpy as np
 import pytest
 import reference
 from agreement import raises
-from enumerated import enumerated, enumerated_prior, scores_of, weights_of
-from problems import PLENTY, problem, resources
+from enumerated import (
+    PRIORS,
+    assert_agree,
+    enumerated,
+    enumerated_prior,
+    posterior_of,
+    scores_of,
+    weights_of,
+)
 
 from skbn import BIC, EBIC, BGe, Criterion, LocalScoreTransformer
 from skbn._core.compile import compile_kernels
@@ -18,12 +25,10 @@ from skbn._core.extended_floats import WideFormat, is_zero
 from skbn._core.resources import Progress, Threads
 from skbn._exact.sink_kernels import Tables
 from skbn._posterior import network_sums as module
-from skbn._posterior.network_posterior import network_posterior
 from skbn._posterior.network_sum_kernels import ROW_BITS
 from skbn._posterior.network_sums import NETWORK_KERNELS, network_sums, network_work
 from skbn.datasets import make_gaussian_network
 
-PRIORS = ["uniform", "order"]
 KNOWLEDGE = [
     {},
     {"max_parents": 1},
@@ -37,28 +42,6 @@ KNOWLEDGE = [
     {"tiers": [[3, 1], [0], ...]},
     {"tiers": [[0, 1], ...], "forbidden_edges": [(0, 2)], "max_parents": 2},
 ]
-
-
-def posterior_of(scores, prior, *, log_odds=None, n_jobs=None, allowed=None, **knowledge):
-    given = resources(PLENTY, allowed, n_jobs=n_jobs)
-    return network_posterior(problem(scores, **knowledge), given, prior=prior, log_odds=log_odds)
-
-
-def assert_agree(found, expected, tolerance=1e-12):
-    np.testing.assert_allclose(found.edges, expected.edges, rtol=0, atol=tolerance)
-    assert found.log_sum == pytest.approx(expected.log_evidence, rel=1e-13, abs=1e-12)
-    if found.paths is not None:
-        known = ~np.isnan(found.paths)
-        np.testing.assert_allclose(
-            found.paths[known], expected.paths[known], rtol=0, atol=tolerance
-        )
-    for x, of_child in enumerate(expected.parent_sets):
-        group, number = found.group_of(x)
-        probabilities = group.parent_sets(number)
-        masks = group.masks(number, np.arange(len(probabilities)))
-        np.testing.assert_allclose(
-            probabilities, [of_child[int(mask)] for mask in masks], rtol=0, atol=tolerance
-        )
 
 
 @pytest.mark.parametrize("prior", PRIORS)

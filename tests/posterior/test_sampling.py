@@ -9,14 +9,15 @@ import threading
 from collections import Counter
 from dataclasses import replace
 
+import enumerated
 import numpy as np
 import pytest
 from agreement import raises
-from enumerated import enumerated
+from enumerated import PRIORS, scores_of
 from problems import PLENTY, problem, resources
 from scipy import stats
 
-from skbn import BIC, BGe, LocalScoreTransformer
+from skbn import BIC, LocalScoreTransformer
 from skbn._core.resources import Resources, Threads
 from skbn._posterior import sampled_posterior as module
 from skbn._posterior.listed_weights import ListedWeights
@@ -25,39 +26,40 @@ from skbn._posterior.sampled_posterior import ChainSettings, sampled_posterior
 from skbn._posterior.sampling import sample_networks, sample_networks_of_group
 from skbn.datasets import make_gaussian_network
 
-PRIORS = ["uniform", "order"]
 LEAST_P_VALUE = 1e-7
 ROOTS = {"required_edges": [(1, 2)], "forbidden_edges": [(..., 0), (..., 3)]}
-KNOWLEDGE = {
-    "edges": (4, {"required_edges": [(0, 1)], "forbidden_edges": [(1, 0), (2, 3)]}),
-    "roots": (4, ROOTS),
-    "an order": (4, {"required_edges": [(1, 0), (2, 1), (3, 2)]}),
-    "others": (5, {"tiers": [[3, 4], [0, 1, 2]]}),
+# Tables, and what is known of their networks.
+CASES = {
+    **{f"{m} columns": ({"m": m}, {}) for m in (2, 3, 4)},
+    "flat scores": ({"m": 4, "n": 2, "noise": 30.0}, {}),
+    "steep scores": ({"m": 4, "n": 100_000, "noise": 30.0}, {}),
+    "odds": ({"m": 4}, {"log_odds": np.log(np.random.default_rng(0).uniform(0.2, 3, (4, 4)))}),
+    "edges": ({"m": 4, "n": 25}, {"required_edges": [(0, 1)], "forbidden_edges": [(1, 0), (2, 3)]}),
+    "roots": ({"m": 4, "n": 25}, ROOTS),
+    "an order": ({"m": 4, "n": 25}, {"required_edges": [(1, 0), (2, 1), (3, 2)]}),
+    "others": ({"m": 5, "n": 25}, {"tiers": [[3, 4], [0, 1, 2]]}),
     "others within constraints": (
-        5,
+        {"m": 5, "n": 25},
         {
             "tiers": [[3, 4], [0, 1, 2]],
             "required_edges": [(3, 0)],
             "forbidden_edges": [(4, 1), (3, 2)],
         },
     ),
-    "one column": (2, {"tiers": [[1], [0]]}),
-    "one column without parents": (2, {"tiers": [[1], [0]], "forbidden_edges": [(1, 0)]}),
-    "one column after three": (4, {"tiers": [[1, 2, 3], [0]], "forbidden_edges": [(2, 0)]}),
+    "one column": ({"m": 2, "n": 25}, {"tiers": [[1], [0]]}),
+    "one column without parents": (
+        {"m": 2, "n": 25},
+        {"tiers": [[1], [0]], "forbidden_edges": [(1, 0)]},
+    ),
+    "one column after three": (
+        {"m": 4, "n": 25},
+        {"tiers": [[1, 2, 3], [0]], "forbidden_edges": [(2, 0)]},
+    ),
 }
 
 
-def scores_of(m, n_rows=60, seed=0, noise=1.0):
-    rng = np.random.default_rng([seed, m])
-    X = noise * rng.normal(size=(n_rows, m)) + rng.normal(size=(n_rows, m)) @ rng.normal(
-        size=(m, m)
-    )
-    return LocalScoreTransformer(BGe()).fit_transform(X)
-
-
-def posterior_of(scores, prior, log_odds=None, **knowledge):
-    asked = problem(scores, **knowledge)
-    found = network_posterior(asked, resources(PLENTY), prior=prior, log_odds=log_odds)
+def posterior_of(scores, prior, **knowledge):
+    found = enumerated.posterior_of(scores, prior, **knowledge)
     limited = "max_parents" in knowledge
     assert limited or not any(isinstance(each.weights, ListedWeights) for each in found.groups)
     return found
@@ -67,16 +69,11 @@ def sampled(posterior, n_samples, seed=0, n_jobs=1):
     return sample_networks(posterior, n_samples, np.random.default_rng(seed), n_jobs)
 
 
-def probabilities_of(scores, prior, log_odds=None, **knowledge):
+def probabilities_of(scores, prior, **knowledge):
     """The probability of each network that has one, by the tuple of its parents' masks."""
-    expected = enumerated(scores, prior, log_odds, **knowledge)
+    expected = enumerated.enumerated(scores, prior, **knowledge)
     pairs = zip(map(tuple, expected.networks.tolist()), expected.probabilities, strict=True)
     return {parents: p for parents, p in pairs if p > 0}
-
-
-def check_frequencies(scores, prior, *given, **knowledge):
-    samples = sampled(posterior_of(scores, prior, *given, **knowledge), 20_000)
-    assert_frequencies(samples, probabilities_of(scores, prior, *given, **knowledge))
 
 
 def assert_frequencies(samples, probabilities):
@@ -105,28 +102,12 @@ def assert_shares(found, expected, n_samples):
 
 
 @pytest.mark.parametrize("prior", PRIORS)
-@pytest.mark.parametrize("m", [2, 3, 4])
-def test_all_networks_have_their_frequencies(prior, m):
-    check_frequencies(scores_of(m), prior)
-
-
-@pytest.mark.parametrize("prior", PRIORS)
-@pytest.mark.parametrize("n_rows", [2, 100_000])
-def test_flat_and_steep_scores(prior, n_rows):
-    check_frequencies(scores_of(4, n_rows=n_rows, noise=30.0), prior)
-
-
-@pytest.mark.parametrize("prior", PRIORS)
-@pytest.mark.parametrize("kind", KNOWLEDGE)
-def test_networks_within_knowledge(prior, kind):
-    m, knowledge = KNOWLEDGE[kind]
-    check_frequencies(scores_of(m, n_rows=25), prior, **knowledge)
-
-
-@pytest.mark.parametrize("prior", PRIORS)
-def test_prior_odds_of_edges(prior):
-    log_odds = np.log(np.random.default_rng(0).uniform(0.2, 3.0, size=(4, 4)))
-    check_frequencies(scores_of(4), prior, log_odds)
+@pytest.mark.parametrize("case", CASES)
+def test_networks_have_their_frequencies(prior, case):
+    drawn, knowledge = CASES[case]
+    scores = scores_of(**drawn)
+    samples = sampled(posterior_of(scores, prior, **knowledge), 20_000)
+    assert_frequencies(samples, probabilities_of(scores, prior, **knowledge))
 
 
 @pytest.mark.parametrize("prior", PRIORS)
@@ -158,7 +139,7 @@ def test_samples_come_in_random_order(prior):
     ],
 )
 def test_edges_and_paths_have_their_frequencies(prior, m, knowledge):
-    posterior = posterior_of(scores_of(m, n_rows=100), prior, **knowledge)
+    posterior = posterior_of(scores_of(m, n=100), prior, **knowledge)
     n_samples = 10_000
     samples = sampled(posterior, n_samples)
     is_edge = np.stack([samples >> p & 1 for p in range(m)], axis=1).astype(bool)
@@ -215,7 +196,7 @@ def settings(n_samples=600, seed=0, n_chains=4):
     return ChainSettings(n_chains, n_samples, np.random.SeedSequence(seed))
 
 
-def rows_of(m, n=60, seed=0):
+def table_of(m, n=60, seed=0):
     return make_gaussian_network(m, n_samples=n, random_state=seed)[0]
 
 
@@ -253,6 +234,9 @@ KNOWN_TO_CHAINS = [
     {"tiers": [[0, 1, 2], [3, 4], [5, 6]], "forbidden_edges": [(0, 1), (0, 3), (4, 6)]},
     {"exogenous": [1, 3]},
 ]
+NODES = {"a": [0, 1], "b": [2], "c": [3, 4], "d": [5], "e": [6]}
+IS_SET = np.zeros((90, 7), bool)
+IS_SET[:20, 0] = IS_SET[20:50, 1] = True
 OF_ALL_KINDS = {"required_edges": [(2, 1)], "forbidden_edges": [(3, 2)], "exogenous": [4]}
 
 
@@ -267,7 +251,7 @@ def test_probabilities_of_few_columns(monkeypatch, knowledge, few_candidates):
     if few_candidates:
         set_candidates(monkeypatch, fixed=2, random=3)
         knowledge = {"max_parents": 3, **knowledge}
-    scores = LocalScoreTransformer("bge").fit_transform(rows_of(m))
+    scores = LocalScoreTransformer("bge").fit_transform(table_of(m))
     log_odds = np.log(np.random.default_rng(1).uniform(0.3, 2.0, size=(m, m)))
     asked = problem(scores, **knowledge)
     exact = network_posterior(asked, resources(PLENTY), prior="uniform", log_odds=log_odds)
@@ -283,29 +267,22 @@ def test_probabilities_of_few_columns(monkeypatch, knowledge, few_candidates):
     )
 
 
-@pytest.mark.parametrize("criterion", ["bic", pytest.param("ebic", marks=pytest.mark.slow)])
-def test_criteria(criterion):
-    scores = LocalScoreTransformer(criterion).fit_transform(rows_of(6, seed=2))
-    found = assert_near_exact(scores, settings())
-    assert found.complaint(scores.columns) == ""
-
-
-def test_nodes_and_interventions():
-    rows = rows_of(7, n=90, seed=3)
-    nodes = {"a": [0, 1], "b": [2], "c": [3, 4], "d": [5], "e": [6]}
-    is_set = np.zeros(rows.shape, bool)
-    is_set[:20, 0] = is_set[20:50, 1] = True
-    for scores in (
-        LocalScoreTransformer("bge", nodes=nodes).fit_transform(rows),
-        LocalScoreTransformer("bge").fit_transform(rows, interventions=is_set),
-    ):
-        assert_near_exact(scores, settings(80))
-
-
-@pytest.mark.parametrize("m", [2, 3])
-def test_very_few_columns(m):
-    rows = np.random.default_rng(m).normal(size=(30, m)).cumsum(axis=1)
-    assert_near_exact(LocalScoreTransformer("bge").fit_transform(rows), settings(100))
+@pytest.mark.parametrize(
+    ("drawn", "n_samples", "options"),
+    [
+        *(((m, 30, m), 100, {"criterion": "bge"}) for m in (2, 3)),
+        ((6, 60, 2), 600, {"criterion": "bic"}),
+        pytest.param((6, 60, 2), 600, {"criterion": "ebic"}, marks=pytest.mark.slow),
+        ((7, 90, 3), 80, {"criterion": "bge", "nodes": NODES}),
+        ((7, 90, 3), 80, {"criterion": "bge", "interventions": IS_SET}),
+    ],
+)
+def test_criteria_nodes_and_interventions(drawn, n_samples, options):
+    given = {"interventions": options["interventions"]} if "interventions" in options else {}
+    own = {key: value for key, value in options.items() if key not in given}
+    scores = LocalScoreTransformer(**own).fit_transform(table_of(*drawn), **given)
+    found = assert_near_exact(scores, settings(n_samples))
+    assert n_samples < 600 or found.complaint(scores.columns) == ""
 
 
 @pytest.mark.usefixtures("two_blas_threads")
@@ -313,7 +290,7 @@ def test_very_few_columns(m):
 def test_jobs_change_no_bit(monkeypatch, m):
     """With random candidates; chains of 24 columns begin with order searches."""
     set_candidates(monkeypatch, fixed=3, random=3)
-    scores = LocalScoreTransformer("bge").fit_transform(rows_of(m, n=100))
+    scores = LocalScoreTransformer("bge").fit_transform(table_of(m, n=100))
     one, two = (
         sampled_posterior(problem(scores), resources(1 << 28, n_jobs=n), settings(20))
         for n in (1, 2)
@@ -329,7 +306,7 @@ def test_time_limit_and_progress():
     given = resources(
         PLENTY, listeners=(lambda percent, left, note: notes.append((percent, note)),)
     )
-    scores = LocalScoreTransformer("bge").fit_transform(rows_of(8))
+    scores = LocalScoreTransformer("bge").fit_transform(table_of(8))
     found = sampled_posterior(problem(scores), replace(given, time_limit=0.5), settings())
     assert found.agreement.n > 4 * 20
     assert notes[-1][0] == 100
@@ -337,7 +314,7 @@ def test_time_limit_and_progress():
 
 
 def test_ctrl_c_keeps_what_is_there():
-    scores = LocalScoreTransformer("bge").fit_transform(rows_of(8))
+    scores = LocalScoreTransformer("bge").fit_transform(table_of(8))
 
     def interrupt(percent, left, note):
         if percent > 70 and not sent:
@@ -353,7 +330,7 @@ def test_ctrl_c_keeps_what_is_there():
 
 
 def test_ctrl_c_during_the_burn_in():
-    scores = LocalScoreTransformer("bge").fit_transform(rows_of(8))
+    scores = LocalScoreTransformer("bge").fit_transform(table_of(8))
 
     def interrupt(percent, left, note):
         if percent > 10:
@@ -365,7 +342,7 @@ def test_ctrl_c_during_the_burn_in():
 
 
 def test_memory():
-    scores = LocalScoreTransformer("bge").fit_transform(rows_of(30))
+    scores = LocalScoreTransformer("bge").fit_transform(table_of(30))
     with pytest.raises(ValueError, match="The tables of 4 Markov chains"):
         sampled_posterior(problem(scores), Resources(1 << 20), settings())
 
@@ -416,5 +393,5 @@ def test_columns_with_many_parents():
 def test_larger_tables(monkeypatch, has_random):
     if has_random:
         set_candidates(monkeypatch, fixed=6, random=4)
-    rows = rows_of(18, n=200, seed=5)
+    rows = table_of(18, n=200, seed=5)
     assert_near_exact(LocalScoreTransformer("bge").fit_transform(rows), settings(8000))
