@@ -15,6 +15,7 @@ ORDER = (
     "intervention",
     "experiment",
     "environments",
+    "centres",
     "non_gaussian",
     "macro_series",
     "greedy",

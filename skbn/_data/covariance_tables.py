@@ -116,7 +116,8 @@ def from_covariance(
         For `GaussianBNLearner`, `GaussianBNPosterior`, `LocalScoreTransformer` and
         `GaussianBayesianNetwork.fit`, `score` and `fit_indices`. What needs rows, such as
         cross-validation, resamples, weights and interventions, raises a TypeError. Tables of the
-        same columns in several groups of rows add up by ``+``.
+        same columns in several groups of rows, such as those of hospitals, add up by ``+``; a
+        column may then be constant in some of them.
 
     Raises
     ------
@@ -163,7 +164,8 @@ def from_covariance(
     columns = list(range(m)) if labels is None else labels
     n_samples, ddof = _read_numbers(n_samples, ddof)
     scale = np.sqrt(np.diag(matrix))
-    correlation = matrix / scale / scale[:, np.newaxis]
+    varies = np.where(scale > 0, scale, 1.0)
+    correlation = matrix / varies / varies[:, np.newaxis] + np.diag(scale == 0)
     is_unit = bool(np.allclose(scale, 1, rtol=0, atol=_ROUNDING))
     if std is not None:
         if not is_unit:
@@ -183,8 +185,9 @@ def from_covariance(
     _, exponent = np.frexp(np.maximum(scale, np.abs(mean)))
     exponent = exponent.clip(-1000, 1000)  # powers of two and their inverses are normal numbers
     units = np.ldexp(1.0, -exponent)
+    low, high = (np.where(scale > 0, sign * size * scale, mean) for sign in (-1, 1))
     summary = RowSummary(
-        *(int(np.ceil(n_samples)), n_samples, -size * scale, size * scale),
+        *(int(np.ceil(n_samples)), n_samples, low, high),
         *(exponent, mean * units, np.zeros(m)),
         np.sqrt(n_samples - ddof) * factor * (scale * units),
     )
@@ -194,8 +197,8 @@ def from_covariance(
 class CovarianceTable:
     """A covariance matrix and its number of rows, which take the place of the rows.
 
-    `from_covariance` makes one. Tables of the same columns add up: ``a + b`` is that of the rows of
-    both, and differences between their means are part of its covariances.
+    `from_covariance` makes one. Tables of the same columns add up: ``a + b``, or ``sum(tables)``,
+    is that of all their rows, and differences between their means are part of its covariances.
 
     Parameters
     ----------
@@ -240,14 +243,18 @@ class CovarianceTable:
     def __add__(self, other: Any) -> CovarianceTable:
         if not isinstance(other, CovarianceTable):
             return NotImplemented
-        if self.columns != other.columns:
+        if {*self.columns} != {*other.columns}:
             raise ValueError(
                 f"The tables have the columns [{first_few(self.columns)}] and "
-                f"[{first_few(other.columns)}]. Give both the same columns in the same order."
+                f"[{first_few(other.columns)}]. Give both the same columns, by names=."
             )
         both = self.is_standardised and other.is_standardised
-        merged = self._summary.merge(other._summary)
+        own_order = [other.columns.index(column) for column in self.columns]
+        merged = self._summary.merge(other._summary.select(own_order))
         return CovarianceTable(merged, self.columns, is_standardised=both)
+
+    def __radd__(self, other: Any) -> CovarianceTable:
+        return self if isinstance(other, int) and other == 0 else NotImplemented  # sum(tables)
 
     def as_sample(self, sample_weight: Any = None, numbers: Sequence[int] | None = None) -> Sample:
         """Return the summary of the rows, of some of the columns, as scores take it.
@@ -366,7 +373,9 @@ def _completed(matrix: Floats, labels: list[Any] | None) -> Floats:
             f"cov has {matrix[i, j]:g} for {names[i]!r} and {names[j]!r}. Give the number, or "
             "leave out one of the columns."
         )
-    for j in np.flatnonzero(np.diag(matrix) <= 0).tolist():
+    diagonal = np.diag(matrix)
+    # A column may be constant in one centre of several, which add up.
+    for j in np.flatnonzero((diagonal < 0) | ((diagonal == 0) & matrix.any(axis=0))).tolist():
         raise ValueError(
             f"The variance of column {names[j]!r} is {matrix[j, j]:g}. Give a positive one, or "
             "leave out the column, as one that does not vary."

@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
-from agreement import raises
+from agreement import assert_same_network, raises
 
 from skbn import (
     BootstrapBNLearner,
@@ -81,6 +81,40 @@ def test_tables_of_groups_add_up():
     raises("unsupported operand", lambda: tables[0] + 1, kind=TypeError)
 
 
+def centres():
+    """Tables of centres that differ in their means; one is small, in one a column is constant."""
+    rng = np.random.default_rng(0)
+    mix = np.eye(5) + np.triu(rng.normal(size=(5, 5)), 1)
+    found = [rng.normal(size=(n, 5)) @ mix + rng.normal(size=5) for n in (100, 60, 4, 30)]
+    found[3][:, 4] = 1.0
+    return [pd.DataFrame(rows, columns=[*"abcde"]) for rows in found]
+
+
+@pytest.mark.parametrize("criterion", ["bic", "bge"])
+@pytest.mark.parametrize("keeps_means", [True, False])
+def test_centres_together_are_their_pooled_rows(criterion, keeps_means):
+    tables, means = centres(), [rows.mean() if keeps_means else None for rows in centres()]
+    orders = [[*"abcde"], [*"edcba"], [*"abcde"], [*"caebd"]]
+    summaries = [
+        from_covariance(rows[order].cov(), len(rows), mean)
+        for rows, order, mean in zip(tables, orders, means, strict=True)
+    ]
+    pooled = pd.concat([rows if keeps_means else rows - rows.mean() for rows in tables])
+    found, expected = (GaussianBNLearner(criterion).fit(each) for each in (sum(summaries), pooled))
+    assert_same_network(found, expected)
+    if criterion == "bic":
+        ours, theirs = (each.network_.to_frame().std_err for each in (found, expected))
+        np.testing.assert_allclose(ours, theirs)
+    else:
+        ours, theirs = (GaussianBNPosterior().fit(each) for each in (sum(summaries), pooled))
+        np.testing.assert_allclose(ours.edge_probabilities_, theirs.edge_probabilities_, atol=1e-10)
+
+
+def test_a_centre_with_a_constant_column_cannot_stand_alone():
+    table = from_covariance([[1, 0], [0, 0]], 50, [3, 7])
+    raises("Column 1 has zero variance: all its values equal 7", GaussianBNLearner().fit, table)
+
+
 def test_spread_far_below_the_mean_is_kept():
     rows = np.random.default_rng(1).normal(size=(50, 3))
     ours = from_covariance(np.cov(rows.T) * 1e-40, 50, [1e9, -1e9, 0])
@@ -97,7 +131,7 @@ def test_spread_far_below_the_mean_is_kept():
         ([[1, 0.2], [0.3, 1]], {}, ValueError, r"0\.2 for 0 and 1, and 0\.3 the other.*tril"),
         ([[1, np.nan], [0.3, 1], [1, 2]], {}, ValueError, "square matrix"),
         ([[1, np.nan, 0.1], [0.3, 1, 0], [0.1, 0, 1]], {}, ValueError, "nan for 0 and 1"),
-        ([[1, 0], [0, 0]], {}, ValueError, "variance of column 1 is 0"),
+        ([[1, 0.1], [0.1, 0]], {}, ValueError, "variance of column 1 is 0"),
         ([[1, 2, 3], [1], [1]], {}, ValueError, r"rows of cov have \[3, 1, 1\] numbers"),
         ("a 1\nb .2 1", {}, ValueError, "must be a square|have .* numbers"),
         ("a .2\n.2 1", {}, ValueError, "must hold numbers"),
