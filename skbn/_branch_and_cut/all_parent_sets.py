@@ -4,6 +4,8 @@ Column generation bounds what any network costs, and lists the families that a b
 branch and cut ends on the list.
 """
 
+import math
+import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -23,6 +25,9 @@ KERNELS_OF_ALL_PARENT_SETS = (
     *DESCENT_KERNELS,
     *PRICING_KERNELS,
 )
+
+# The check of a bound may take this share of the time more: else its work would be lost.
+_SHARE_OF_GRACE = 0.05
 
 
 class Proven(NamedTuple):
@@ -79,11 +84,13 @@ def best_of_all_parent_sets(
     most_bytes : int
         The most memory of families and cuts.
     """
+    began = time.monotonic()
     with Threads(n_jobs) as threads:
         settings = tolerance, deadline, seed, threads, tell, most_bytes
         search = ColumnGeneration(children, network, *settings, rounding=rounding)
         generated = search.run(ends_on_interrupt=ends_on_interrupt)
-        bound, bound_of_others = checked(children, generated, rounding, threads)
+        late = deadline + _SHARE_OF_GRACE * (deadline - began)
+        bound, bound_of_others = checked(children, generated, rounding, threads, late)
     lists = generated.lists
     if lists is None:
         is_finished = generated.cost - bound <= tolerance
@@ -123,6 +130,7 @@ def checked(
     generated: Generated,
     rounding: float,
     threads: Threads,
+    deadline: float = math.inf,
     beyond: float | None = None,
 ) -> tuple[float, float]:
     """Return what networks cost at least, and those with families that are not listed.
@@ -141,4 +149,6 @@ def checked(
         thresholds = bound.least + (slack + margin / 2)
         listed = lists.by_child()
     rest = bound.cuts, bound.multipliers, thresholds, listed, rounding, threads
-    return certified_bound_of_others(children, *rest, with_dominated=beyond is not None)
+    return certified_bound_of_others(
+        children, *rest, with_dominated=beyond is not None, deadline=deadline
+    )

@@ -16,6 +16,7 @@ import numpy as np
 
 from skbn._branch_and_cut.cut_kernels import CutArrays
 from skbn._branch_and_cut.pricing import (
+    ChildSearch,
     OutOfTimeError,
     PricedFamilies,
     TooManyFamiliesError,
@@ -64,10 +65,13 @@ _AGE, _MOST_KEPT_ADDED, _MOST_BYTES_KEPT = 3, 200, 1 << 28
 # All parent sets are searched once in this many rounds, or in more: a search may take as long as
 # this many nodes for each column and round.
 _ROUNDS_TO_SEARCH, _NODES_OF_ROUND = 8, 400
-# The most that the check of a bound takes, as a multiple of the search that it follows from. The
+# The most that the check of a bound takes, as a multiple of the searches that it follows from. The
 # last searches begin when the second multiple of the time of the one before is left: each adds
 # families that descents missed, and the bound of the next one is better.
 _TIMES_OF_CHECK, _TIMES_OF_SEARCH = 1.5, 6.0
+# The most that a search takes of the time that is left: without cuts, and with cuts. If one did not
+# end in that, the last one takes the last share of all time.
+_SHARE_OF_FIRST, _SHARE_OF_SEARCH, _SHARE_OF_LAST = 0.05, 0.2, 0.5
 # The most families that are listed, the share to which the gap shrinks before that is tried again,
 # and the most nodes that it may take, as a multiple of those of the search before.
 _MOST_LISTED, _SHRINKAGE, _MOST_TIMES_NODES = 20_000, 0.6, 20
@@ -227,14 +231,25 @@ class ColumnGeneration:
         least = np.array([child.least_cost() - self.margin for child in children])
         self._best = Bound([], np.empty(0), least, lower_sum(least.tolist()))
         self._n_nodes = [0] * self._m
-        # How long the last search through all parent sets took, and the rounds since then.
-        self._seconds_of_search, self._n_rounds = 0.0, 0
-
-    def is_over(self, began: float = math.inf) -> bool:
-        """Whether to end, with time for the check of a bound that a search of now may find."""
+        # How long the last search through all parent sets took, whether it ended by itself, and the
+        # rounds since then.
+        self._seconds_of_search, self._is_complete, self._n_rounds = 0.0, True, 0
+        # How long the searches take again that the last bound, and the best one, follow from.
+        self._seconds_of_check = self._seconds_of_best = 0.0
         now = time.monotonic()
-        of_check = _TIMES_OF_CHECK * max(self._seconds_of_search, now - began)
-        return self._is_full or now + of_check >= self._deadline
+        self._time_of_last = max(now, deadline - _SHARE_OF_LAST * (deadline - now))
+        # The highest bound of lists, about, what it follows from, and each child's least.
+        self._highest: tuple[float, Pricing, Floats] | None = None
+
+    def is_over(self, of_check: float = 0.0) -> bool:
+        """Whether to end, with time for the check of the best bound or for a longer one."""
+        of_check = _TIMES_OF_CHECK * max(self._seconds_of_best, of_check)
+        return self._is_full or time.monotonic() + of_check >= self._deadline
+
+    @property
+    def _is_last_due(self) -> bool:
+        """Whether what is left of the time is for a search that may not end by itself."""
+        return not self._is_complete and time.monotonic() >= self._time_of_last
 
     def run(self, *, ends_on_interrupt: bool = False) -> Generated:
         """Return a bound over all parent sets, and the families within the gap of it.
@@ -261,17 +276,19 @@ class ColumnGeneration:
         """List the first families, and make the relaxation."""
         none = arrays_of([], self._m), np.empty(0)
 
-        def cost_near(x: int) -> float:
+        def priced_near(x: int) -> PricedFamilies:
             discounts = discounts_of(self._children[x], x, *none)
-            return price_near(self._children[x], discounts, [self._network[x]]).least
+            return price_near(self._children[x], discounts, [self._network[x]])
 
-        near = list(self._threads.map(cost_near, [(x,) for x in range(self._m)]))
-        found = self._search(*none, np.array(near) + self.margin)
+        near = list(self._threads.map(priced_near, [(x,) for x in range(self._m)]))
+        reach = np.array([each.least for each in near]) + self.margin
+        found = self._search(*none, reach, _SHARE_OF_FIRST)
         self._keep_bound([], np.empty(0), found)
         if self.is_over():
             raise OutOfTimeError
         self._known: list[dict[Parents, float]] = [{} for _ in self._children]
         for x, (child, priced) in enumerate(zip(self._children, found, strict=True)):
+            priced = priced if priced.parents else near[x]
             required = child.candidates[: child.costs.n_required].tolist()
             self._offer(x, tuple(sorted(required)))
             for each, cost in zip(priced.parents, priced.cost.tolist(), strict=True):
@@ -310,9 +327,12 @@ class ColumnGeneration:
                 bounds[-1] - bounds[-1 - _ROUNDS_TO_JUDGE] < _LEAST_SHARE_OF_ROUNDS * gap
             )
             is_due = is_due or gap <= self._tolerance
-            if is_due and gap_of_all <= (1 + _LEAST_SHARE) * gap + _LEAST_GAP:
+            is_last = self._is_last_due
+            if is_last or (is_due and gap_of_all <= (1 + _LEAST_SHARE) * gap + _LEAST_GAP):
                 is_due = False
-                n_new = self._search_all(pricing)
+                n_new = self._search_all(pricing, is_last=is_last)
+                if not self._is_complete:
+                    continue
                 gap_now = self._cost - self._best.bound
                 most = max(_SHRINKAGE * gap_of_listing, self._tolerance / 2)
                 if gap_now <= min(most, self._most_gap):
@@ -323,7 +343,7 @@ class ColumnGeneration:
                     continue
                 if n_empty > _ROUNDS_WITHOUT_CUTS:
                     break
-            cuts = self._violated()
+            cuts = [] if self.is_over() else self._violated()
             self._forget_dear(pricing)
             n_empty = 0 if cuts else n_empty + 1
             bounds.append(pricing.bound)
@@ -366,11 +386,17 @@ class ColumnGeneration:
         for _ in range(_MOST_DESCENTS):
             pricing = self._solve()
             found = self._near(pricing)
-            n_new = self._add(found, _NEW_OF_DESCENT)
             gap = self._cost - pricing.bound
             missing = sum(max(0.0, least - each.least) for least, each in found)
-            self._report(f"{self._lists.families.cost.size:,} families")
-            if not n_new or missing < share * gap + _LEAST_GAP or self.is_over():
+            if self._highest is None or pricing.bound - missing > self._highest[0]:
+                least = np.array([min(own, each.least) for own, each in found])
+                self._highest = pricing.bound - missing, pricing, least
+            n_new = self._add(found, _NEW_OF_DESCENT)
+            n_families = f"{self._lists.families.cost.size:,} families"
+            self._report(f"{n_families}, with which it would be {gap + missing:.3g}")
+            if not n_new or missing < share * gap + _LEAST_GAP:
+                break
+            if self.is_over() or self._is_last_due:
                 break
         if n_new:
             pricing = self._solve()
@@ -379,6 +405,7 @@ class ColumnGeneration:
 
     def _solve(self) -> Pricing:
         relaxation = self._relaxation
+        relaxation.deadline = self._deadline if self._is_complete else self._time_of_last
         pricing = relaxation.solve_for_all(
             np.ones(self._lists.families.cost.size, dtype=bool), math.inf
         )
@@ -437,36 +464,57 @@ class ColumnGeneration:
 
     # All parent sets
 
-    def _search_all(self, pricing: Pricing) -> int:
-        """Search all parent sets; return how many families are new."""
-        start = self._lists.families.start
-        least = np.minimum.reduceat(pricing.reduced, start[:-1])
-        arrays, multipliers = self._relaxation.arrays, self._relaxation.multipliers
-        found = self._search(arrays, multipliers, least - _LEAST_GAIN / 10)
-        self._keep_bound(pricing.cuts, pricing.multipliers, found)
+    def _search_all(self, pricing: Pricing, *, is_last: bool) -> int:
+        """Search all parent sets; return how many families are new.
+
+        A search that may be the last one takes the multipliers of the highest bound.
+        """
+        if is_last:
+            assert self._highest is not None
+            (_, pricing, least), share = self._highest, math.inf
+        else:
+            least = np.minimum.reduceat(pricing.reduced, self._lists.families.start[:-1])
+            share = _SHARE_OF_SEARCH
+        arrays, multipliers = arrays_of(pricing.cuts, self._m), pricing.multipliers
+        found = self._search(arrays, multipliers, least - _LEAST_GAIN / 10, share)
+        self._keep_bound(pricing.cuts, multipliers, found)
         return self._add(list(zip(least.tolist(), found, strict=True)), _NEW_OF_SEARCH)
 
     def _search(
-        self, arrays: CutArrays, multipliers: Floats, reach: Floats
+        self, arrays: CutArrays, multipliers: Floats, reach: Floats, share: float
     ) -> list[PricedFamilies]:
-        def of_child(x: int) -> PricedFamilies:
-            child = self._children[x]
-            discounts = discounts_of(child, x, arrays, multipliers)
-            try:
-                if self.is_over(began):
-                    raise OutOfTimeError
-                return price_all(child, discounts, reach[x], 0.0, lambda: self.is_over(began))
-            except OutOfTimeError:
-                if len(multipliers):
-                    raise
-                # Without cuts, each child's least cost is a bound by itself.
-                return PricedFamilies([], np.empty(0), np.empty(0), float(self._best.least[x]))
+        """Search all parent sets of each child, with a share of the time that is left.
 
+        All children take their turns, with more and more nodes: the hardest ones are left at last.
+        """
         began = time.monotonic()
-        found = list(self._threads.map(of_child, [(x,) for x in range(self._m)]))
-        self._n_nodes = [each.n_nodes for each in found]
+        until = self._deadline if share > 1 else began + share * (self._deadline - began)
+        searches = [
+            ChildSearch(
+                child, discounts_of(child, x, arrays, multipliers), reach[x], self._n_nodes[x]
+            )
+            for x, child in enumerate(self._children)
+        ]
+
+        def seconds_of_check() -> float:
+            seconds = [each.seconds for each in searches]
+            return max(math.fsum(seconds) / self._threads.n_threads, max(seconds))
+
+        def is_over() -> bool:
+            return time.monotonic() >= until or self.is_over(seconds_of_check())
+
+        left = searches
+        while left and not is_over():
+            list(self._threads.map(ChildSearch.go_on, [(each, is_over) for each in left]))
+            left = [each for each in left if not each.is_done]
+            n_done = f"{self._m - len(left)} of {self._m} columns"
+            self._report(f"all parent sets of {n_done} tried")
+        self._is_complete = not left
+        self._seconds_of_check = seconds_of_check()
+        self._n_nodes = [each.found.n_nodes for each in searches]
         self._seconds_of_search, self._n_rounds = time.monotonic() - began, 0
-        return found
+        least = [each.least - (0.0 if each.is_done else self.margin) for each in searches]
+        return [each.found._replace(least=own) for each, own in zip(searches, least, strict=True)]
 
     def _keep_bound(
         self, cuts: list[Cut], multipliers: Floats, found: Sequence[PricedFamilies]
@@ -476,6 +524,7 @@ class ColumnGeneration:
         bound = lower_sum(terms)
         if bound > self._best.bound:
             self._best = Bound(list(cuts), multipliers, least, bound)
+            self._seconds_of_best = self._seconds_of_check
         self._report(f"{sum(self._n_nodes):,} sets of parents tried")
 
     def families_within(self, beyond: float = 0.0, *, with_dominated: bool = False) -> Lists | None:
@@ -493,8 +542,11 @@ class ColumnGeneration:
             child, n_nodes = self._children[x], _MOST_TIMES_NODES * self._n_nodes[x] + _MOST_LISTED
             discounts = discounts_of(child, x, arrays, best.multipliers)
             reach = best.least[x] + slack
-            rest = lambda: self.is_over(began), _MOST_LISTED, n_nodes, with_dominated, tie
-            return price_all(child, discounts, reach, slack, *rest)
+            rest = _MOST_LISTED, n_nodes, with_dominated, tie
+            return price_all(child, discounts, reach, slack, is_over, *rest)
+
+        def is_over() -> bool:
+            return self.is_over(time.monotonic() - began)
 
         began = time.monotonic()
         known: list[dict[Parents, float]] = []

@@ -91,7 +91,7 @@ def near_networks(
             most = generated.cost + depth + _ROUNDING
             found = _networks(lists, steps, generated.bound, near, most, search.is_over)
             if near.within is not None or len(found) > (near.n or 0) or depth > _LAST_DEPTH:
-                checked(children, generated._replace(lists=lists), rounding, threads, depth)
+                checked(children, generated._replace(lists=lists), rounding, threads, beyond=depth)
                 return [[steps[f] for f in chosen] for chosen in found]
             depth *= 2
 

@@ -1,6 +1,7 @@
 """Pricing of all parent sets of the children, by their regressions: the least reduced costs."""
 
 import math
+import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -14,14 +15,18 @@ from skbn._branch_and_cut.pricing_problem import Child, Discounts
 from skbn._branch_and_cut.walk_kernels import DONE, FULL, LEAST, N_FOUND, N_NODES, new_walk
 from skbn._core.arrays import F1, Floats, Integers
 
-# Between two looks at the clock: some tenths of a second.
-_NODES = 1 << 15
+# Between two looks at the clock, some hundredths of a second: this many nodes, over the square of
+# the number of columns.
+_NODES = 1 << 23
 _FIRST_ROOM, _ROOM_OF_DESCENT = 1 << 10, 1 << 9
 # A descent begins with families of at most this many columns, and with those of this many windows.
 _WIDEST_START, _WINDOWS = 36, 6
 # With nodes of several columns, a short search takes the place of descents: its nodes, and how far
 # beyond the least reduced cost it keeps families, in nats.
 _NODES_NEAR, _SLACK_NEAR = 1 << 11, 2.0
+# The first nodes of each try of a `ChildSearch`, over the square of the number of columns, and its
+# tries with as many nodes. A smaller step to the goal, in nats, is not halved.
+_NODES_OF_TRY, _TRIES, _SMALL_STEP = 1 << 24, 3, 1.0
 
 
 class PricedFamilies(NamedTuple):
@@ -32,6 +37,8 @@ class PricedFamilies(NamedTuple):
     cost: F1  # (n,)
     least: float  # the least reduced cost, of these or of all families
     n_nodes: int = 0  # how many nodes the search had
+    # whether no other family, beside dominated ones, is within reach
+    are_all: bool = True
 
 
 class TooManyFamiliesError(Exception):
@@ -66,6 +73,8 @@ def price_all(
     most_nodes: int = 1 << 62,
     with_dominated: bool = False,
     tie: float = 0.0,
+    *,
+    gives_up: bool = True,
 ) -> PricedFamilies:
     """Return the families of a child, among all, with a reduced cost up to the least plus `slack`.
 
@@ -85,6 +94,9 @@ def price_all(
         Whether to return families that a subset dominates, too.
     tie : float
         By how much more than a subset a family must cost to be dominated, in nats.
+    gives_up : bool
+        Whether to raise an error where there is no time, or are too many nodes. If not, it returns
+        what it found.
 
     Raises
     ------
@@ -97,20 +109,87 @@ def price_all(
     chosen = new_chosen(child.costs, discounts)
     walk = new_walk(child.costs, reach + child.offset, with_dominated, tie)
     found = room_for(_FIRST_ROOM, k)
-    rest = slack, _NODES
+    rest = slack, nodes_between_looks(child)
     while (state := search_parent_sets(child.costs, discounts, chosen, walk, found, *rest)) != DONE:
         if state == FULL:
             if len(found.cost) >= most:
                 raise TooManyFamiliesError
             found = with_more_room(found)
-        elif is_over():
-            raise OutOfTimeError
-        if walk.numbers[N_NODES] > most_nodes:
-            raise TooManyFamiliesError
+            continue
+        is_late = is_over()
+        if is_late or walk.numbers[N_NODES] > most_nodes:
+            if gives_up:
+                raise OutOfTimeError if is_late else TooManyFamiliesError
+            break
     n = int(walk.numbers[N_FOUND])
     least = float(min(walk.limits[LEAST], reach + child.offset))
     within = np.flatnonzero(found.reduced[:n] <= least + slack)
-    return _of_child(child, found, within, least, int(walk.numbers[N_NODES]))
+    priced = _of_child(child, found, within, least, int(walk.numbers[N_NODES]))
+    return priced._replace(are_all=state == DONE)
+
+
+def nodes_between_looks(child: Child) -> int:
+    """Return how many nodes a search visits between two looks at the clock."""
+    return 1 + _NODES // len(child.costs.products) ** 2
+
+
+class ChildSearch:
+    """A search through all parent sets of a child that proves the more the longer it takes.
+
+    It is repeated with more and more nodes. Where these do not suffice for all families below the
+    goal, a lower reach takes fewer.
+
+    Parameters
+    ----------
+    child : Child
+    discounts : Discounts
+    goal : float
+        Only lower reduced costs are sought.
+    n_nodes : int
+        How many nodes it took before.
+
+    Attributes
+    ----------
+    least : float
+        No family has a lower reduced cost.
+    is_done : bool
+        Whether this is the goal, or the least reduced cost.
+    found : PricedFamilies
+        Those of the lowest reduced costs that were found.
+    seconds : float
+        How long it takes to find `least` again.
+    """
+
+    def __init__(self, child: Child, discounts: Discounts, goal: float, n_nodes: int = 0) -> None:
+        self._child, self._discounts = child, discounts
+        self._goal = self._reach = goal
+        of_try = 1 + _NODES_OF_TRY // len(child.costs.products) ** 2
+        self._most_nodes = max(of_try, 2 * n_nodes)
+        of_none = discounts.multipliers @ discounts.tables[discounts.starts]
+        self.least = min(child.least_cost() - float(of_none), goal)
+        self.is_done, self.seconds = False, 0.0
+        self.found = PricedFamilies([], np.empty(0), np.empty(0), math.inf)
+
+    def go_on(self, is_over: Callable[[], bool]) -> None:
+        """Try higher or lower reaches, with more nodes than the last time, until it is over."""
+        for _ in range(_TRIES):
+            if is_over():
+                return
+            began, given = time.monotonic(), (self._child, self._discounts, self._reach, 0.0)
+            found = price_all(*given, is_over, most_nodes=self._most_nodes, gives_up=False)
+            if found.are_all:
+                self.least, self.seconds = found.least, time.monotonic() - began
+                self.is_done = len(found.parents) > 0 or self._reach == self._goal
+            if found.parents and found.least < self.found.least:
+                self.found, self._goal = found, min(self._goal, found.least)
+            if found.are_all:
+                self.found = self.found._replace(n_nodes=found.n_nodes)
+            if self.is_done:
+                return
+            above = self._goal if found.are_all else min(self._goal, self._reach)
+            is_small = found.are_all and above - self.least < _SMALL_STEP
+            self._reach = above if is_small else (self.least + above) / 2
+        self._most_nodes *= 4
 
 
 def _price_nodes_near(

@@ -13,6 +13,7 @@ A dominated family need not be listed: with the subset in its place a network co
 """
 
 import math
+import time
 from collections.abc import Sequence
 from decimal import Decimal, localcontext
 from operator import mul
@@ -20,18 +21,19 @@ from operator import mul
 import numpy as np
 
 from skbn._branch_and_cut.checker_kernels import EPSILON
-from skbn._branch_and_cut.chosen_kernels import new_chosen, room_for, with_more_room
+from skbn._branch_and_cut.chosen_kernels import Found, new_chosen, room_for, with_more_room
 from skbn._branch_and_cut.pricing_kernels import PRICING_KERNELS, search_parent_sets
 from skbn._branch_and_cut.pricing_problem import Child, ChildCosts, Discounts, ExactProducts
 from skbn._branch_and_cut.proof import Cut, LocalCut
 from skbn._branch_and_cut.proof_checker import ProofError, checked_cut
-from skbn._branch_and_cut.walk_kernels import DONE, FULL, N_FOUND, new_walk
+from skbn._branch_and_cut.walk_kernels import DONE, FULL, N_FOUND, Walk, new_walk
 from skbn._core.arrays import Floats
 from skbn._core.compile import compile_kernels
 from skbn._core.exact_sums import lower_sum, two_product
 from skbn._core.resources import Threads
 
-_NODES = 1 << 14
+# Between two looks at the clock, over the square of the number of columns.
+_NODES = 1 << 23
 _FIRST_ROOM = 1 << 8
 # The digits of bounds by exact products, and how often float64 solves for what is left.
 _DIGITS, _REFINEMENTS = 60, 4
@@ -49,6 +51,7 @@ def certified_bound_of_others(
     threads: Threads,
     *,
     with_dominated: bool = False,
+    deadline: float = math.inf,
 ) -> tuple[float, float]:
     """Check lists of families; return what networks cost at least.
 
@@ -68,6 +71,9 @@ def certified_bound_of_others(
     threads : Threads
     with_dominated : bool
         Whether the lists must have families that a subset dominates, too.
+    deadline : float
+        By ``time.monotonic()``: children that are not checked by then count by the reduced cost of
+        all candidates without the costs of these. The bounds hold, but are lower.
 
     Returns
     -------
@@ -86,17 +92,21 @@ def certified_bound_of_others(
     m = len(children)
     if multipliers.shape != (len(cuts),) or not (multipliers >= 0).all():
         raise ProofError("the bound over all parent sets has negative or missing multipliers")
+    if not len(thresholds) == len(listed) == m:
+        raise ProofError("the bound over all parent sets lacks a child")
     terms = []
     for i, (cut, multiplier) in enumerate(zip(cuts, multipliers.tolist(), strict=True)):
         bound = checked_cut(cut, i, m).bound
         _require_decreasing(cut, i)
         terms += two_product(multiplier, bound)
-    of_all = cuts, multipliers, rounding, with_dominated
+    of_all = cuts, multipliers, rounding, with_dominated, deadline
     of_children = [(child, x, thresholds[x], *of_all) for x, child in enumerate(children)]
     least = []
     for x, child in enumerate(children):
         _require_exact(child, listed[x])
-    for x, found in enumerate(threads.map(_families_again, of_children)):
+    thresholds = thresholds.copy()
+    for x, (threshold, found) in enumerate(threads.map(_families_again, of_children)):
+        thresholds[x] = threshold
         off = rounding if children[x].exact is None else ROUNDING
         for parents, cost, reduced in found:
             if not _has(listed[x], parents, cost + off, with_dominated):
@@ -192,8 +202,12 @@ def _families_again(
     multipliers: Floats,
     rounding: float,
     with_dominated: bool,
-) -> list[tuple[tuple[int, ...], float, float]]:
-    """Return a child's families below a threshold: parents, cost, reduced cost."""
+    deadline: float,
+) -> tuple[float, list[tuple[tuple[int, ...], float, float]]]:
+    """Return a child's families below a threshold: parents, cost, reduced cost.
+
+    The threshold comes first: a lower one, which takes no time, after the deadline.
+    """
     costs, k = child.costs, len(child.candidates)
     eigenvalue = smallest_eigenvalue(costs.products)
     if eigenvalue is None:
@@ -209,12 +223,22 @@ def _families_again(
     discounts = _discounts(child, number, cuts, multipliers)
     tie = 0.0 if child.exact is None else 2 * rounding
     chosen = new_chosen(costs, discounts)
-    walk = new_walk(costs, threshold + child.offset, with_dominated, tie)
-    found = room_for(_FIRST_ROOM, k)
-    rest = math.inf, _NODES
+    rest = math.inf, 1 + _NODES // len(costs.products) ** 2
+
+    def begin() -> tuple[Walk, Found]:
+        reach = threshold + child.offset
+        return new_walk(costs, reach, with_dominated, tie), room_for(_FIRST_ROOM, k)
+
+    walk, found = begin()
     while (state := search_parent_sets(costs, discounts, chosen, walk, found, *rest)) != DONE:
         if state == FULL:
             found = with_more_room(found)
+        elif time.monotonic() >= deadline:
+            of_none = float(discounts.multipliers @ discounts.tables[discounts.starts])
+            lowest = costs.least_cost() - child.offset - of_none - 2 * rounding
+            if lowest < threshold:
+                threshold = lowest
+                walk, found = begin()
     n = int(walk.numbers[N_FOUND])
     again = []
     for row, cost, reduced in zip(found.parents[:n], found.cost, found.reduced, strict=False):
@@ -225,7 +249,7 @@ def _families_again(
         reduced = lower_sum([reduced, -cost, least])
         if reduced < threshold:
             again.append((parents, least, reduced))
-    return again
+    return threshold, again
 
 
 def _require_below(costs: ChildCosts) -> None:

@@ -5,6 +5,7 @@ families and few cuts. What it says is not trusted: bounds follow from its multi
 """
 
 import math
+import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -37,6 +38,8 @@ _NEW_FAMILIES = 8
 _MOST_ROUNDS = 200
 # Fewer idle cuts are not deleted: the program would be factored again for too little.
 _FEWEST_IDLE = 20
+# What a solution may take after the deadline.
+_LEAST_SECONDS = 0.1
 # What no network costs, in nats.
 _NEVER = 2.0**40
 _OPTIONS = {
@@ -94,6 +97,7 @@ class Relaxation:
         self._arrays: CutArrays | None = None
         self._bounds = np.empty(0)
         self.multipliers = np.empty(0)
+        self.deadline = math.inf  # by `time.monotonic()`: a solution is not awaited longer
         self._lp = _SilentHighs()
         for option, value in _OPTIONS.items():
             self._lp.setOptionValue(option, value)
@@ -245,6 +249,8 @@ class Relaxation:
 
     def solve(self) -> None:
         """Solve the program for its families."""
+        left = max(self.deadline - time.monotonic(), _LEAST_SECONDS)
+        self._lp.setOptionValue("time_limit", self._lp.getRunTime() + left)
         self._lp.run()
         self.n_solved += 1
         solution = self._lp.getSolution()
@@ -262,7 +268,7 @@ class Relaxation:
         for _ in range(_MOST_ROUNDS):
             self.solve()
             bound, values, minima = self._price(allowed)
-            if bound >= cutoff:
+            if bound >= cutoff or time.monotonic() >= self.deadline:
                 break
             reduced = values[0] - self._values_of_columns[families.child]
             new = np.flatnonzero((reduced * self._scale < _LEAST_REDUCED_COST) & ~self._in_program)

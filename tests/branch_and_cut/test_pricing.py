@@ -14,9 +14,10 @@ from hostile_tables import hostile_table
 from random_proofs import plain
 
 from skbn import GaussianBNLearner
-from skbn._branch_and_cut import all_parent_sets, pricing
+from skbn._branch_and_cut import all_parent_sets, pricing, pricing_checker
 from skbn._branch_and_cut.column_generation import ColumnGeneration
 from skbn._branch_and_cut.pricing import (
+    ChildSearch,
     OutOfTimeError,
     TooManyFamiliesError,
     discounts_of,
@@ -236,6 +237,47 @@ def test_a_search_gives_up(monkeypatch):
         price_all(children[0], discounts, math.inf, 1e3, lambda: True)
 
 
+def cut_short(monkeypatch):
+    """Let each try of a search end after a few nodes."""
+    monkeypatch.setattr(pricing, "_NODES", 1)
+    monkeypatch.setattr(pricing, "_NODES_OF_TRY", 1)
+
+
+@pytest.mark.parametrize("seed", range(len(LIMITS)))
+def test_a_search_proves_more_and_more(monkeypatch, seed):
+    cut_short(monkeypatch)
+    children, cuts, multipliers, _, reduced = random_priced(seed, 5, **LIMITS[seed])
+    n_steps = 0
+    for x, child in enumerate(children):
+        discounts = discounts_of(child, x, arrays_of(cuts, len(children)), multipliers)
+        least = min(reduced[x].values())
+        # With goals above the least reduced cost and below it.
+        for goal in (least + 3.0, least - 0.5):
+            search = ChildSearch(child, discounts, goal)
+            proven = [search.least]
+            while not search.is_done:
+                search.go_on(lambda: False)
+                proven.append(search.least)
+            assert proven == sorted(proven)
+            assert proven[-1] == pytest.approx(min(least, goal), abs=1e-8)
+            assert (len(search.found.parents) > 0) == (goal > least)
+            n_steps += len(proven)
+    assert n_steps > 4 * len(children)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_proofs_by_short_searches_find_the_best_network(monkeypatch, seed):
+    settings = {"mean_degree": 3, "n_samples": 60, "random_state": seed}
+    rows = make_gaussian_network(6, **settings)[0]
+    best = GaussianBNLearner().fit(rows)
+    cut_short(monkeypatch)
+    without_dynamic_programs(monkeypatch)
+    monkeypatch.setattr(planner, "plan_branch_and_cut", lambda *_: None)
+    proven = GaussianBNLearner(time_limit=60).fit(rows)
+    assert proven.is_optimal_
+    assert proven.network_score_ == pytest.approx(best.network_score_, abs=1e-6)
+
+
 # Rounding
 
 
@@ -349,6 +391,39 @@ def test_defects_are_refused():
     grown = [cuts[0]._replace(table=table, bound=0.0), *cuts[1:]]
     with pytest.raises(ProofError, match="cut 0 has coefficients that grow"):
         check(children, grown, multipliers, thresholds, listed)
+
+
+def test_bounds_of_children_that_did_not_end_are_checked(monkeypatch):
+    cut_short(monkeypatch)
+    monkeypatch.setattr(pricing_checker, "_NODES", 1)
+    children, cuts, multipliers, _, reduced = random_priced(3)
+    m, arrays = len(children), arrays_of(cuts, len(children))
+    least = np.array([min(each.values()) for each in reduced])
+    searches = [
+        ChildSearch(child, discounts_of(child, x, arrays, multipliers), least[x] + 1.0)
+        for x, child in enumerate(children)
+    ]
+    for search in searches[::2]:
+        search.go_on(lambda: False)
+    proven = np.array([search.least for search in searches])
+    assert (proven < least - 1e-3).sum() > 1
+    nothing = [{} for _ in children]
+    claim = children, cuts, multipliers, proven - 1e-6, nothing
+    of_cuts = sum(multipliers * [cut.bound for cut in cuts])
+    bound, of_others = check(*claim)
+    assert bound == of_others == pytest.approx(proven.sum() + of_cuts, abs=1e-4)
+    for x in range(m):
+        raised = proven - 1e-6
+        raised[x] = least[x] + 1e-3
+        with pytest.raises(ProofError, match=f"child {x} lacks"):
+            check(children, cuts, multipliers, raised, nothing)
+        # After the deadline each child counts by what takes no time.
+        late = check(children, cuts, multipliers, raised, nothing, deadline=-math.inf)
+        assert late[0] <= bound + 1e-4
+    with pytest.raises(ProofError, match="lacks a child"):
+        check(children, cuts, multipliers, proven[1:], nothing)
+    with pytest.raises(ProofError, match="lacks a child"):
+        check(*claim[:4], nothing[1:])
 
 
 def nearly_collinear_claim():
