@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_array
 
 from skbn._core.arrays import Floats, random_seeds
 from skbn._core.estimator import Interval, StrOptions, listeners_of, random_generator
-from skbn._core.graphs import Dag
 from skbn._core.resources import Progress, Resources, explained, say
 from skbn._core.subsets import members_of
 from skbn._core.text import readable_value, warn
@@ -26,15 +25,14 @@ from skbn._data.sample import Sample
 from skbn._data.table import Table
 from skbn._displays.notebook import frame_of
 from skbn._networks.diagnostics import warn_about_data, warn_about_limit
-from skbn._networks.network import GaussianBayesianNetwork
 from skbn._scores import criteria, environment_scores
 from skbn._scores.base import BaseScores
 from skbn._scores.local_scores import LocalScores
 from skbn._solver.constraints import Constraints, read_constraints
 from skbn._solver.engines import SearchSettings
 from skbn._solver.incomplete_problem import IncompleteProblem
-from skbn._solver.problem import Problem, Solution
-from skbn._solver.structural_em import EMSolution
+from skbn._solver.problem import Found, Problem
+from skbn._solver.structural_em import EMRecord
 from skbn.exceptions import MissingValuesWarning
 
 # In nats. Beyond a Bayes factor of 20, the logarithm of which is 3.0, evidence is called strong
@@ -427,101 +425,86 @@ def search_settings(learner: BaseEstimator) -> SearchSettings:
 # Keeping
 
 
-def network_of(solution: Solution) -> GaussianBayesianNetwork:
-    """Return the network of a solution, without parameters if it has none."""
-    if solution.model is None:
-        fixed, outside = solution.irreversible, solution.exogenous
-        graph = Dag(solution.columns, solution.parents, fixed, outside)
-        return GaussianBayesianNetwork._of(graph, None, None, solution.score_losses)
-    kept = solution.score_losses, solution.statistics
-    return GaussianBayesianNetwork._from_model(solution.model, solution.nodes, *kept)
-
-
 def targets_of(problem: Problem) -> list[tuple[str | int, ...]]:
     """Return the columns that an experimenter set together, by name."""
     return [tuple(problem.names[x] for x in members_of(mask)) for mask in problem.targets]
 
 
-def keep_solution(
-    learner: BaseEstimator, solution: Solution, problem: Problem, **learned: Any
-) -> None:
+def keep_found(learner: BaseEstimator, found: Found, problem: Problem, **learned: Any) -> None:
     """Keep what was found as attributes, and what `near_optimal` needs to search again."""
-    network, losses = network_of(solution), solution.start_losses
+    network, losses = found.network, found.start_losses
     # In one step, for threads that read the estimator meanwhile.
     learner.__dict__.update(
         learned,
         network_=network,
-        network_score_=solution.score,
-        is_optimal_=solution.is_optimal,
-        score_bound_=solution.score_bound,
-        optimality_gap_=solution.gap,
-        n_iter_=solution.n_iter,
-        n_nodes_=solution.n_nodes,
-        start_scores_=None if losses is None else solution.score - np.array(losses),
-        criterion_=solution.criterion,
-        targets_=targets_of(problem) if solution.targets is None else solution.targets,
+        network_score_=found.score,
+        is_optimal_=found.is_optimal,
+        score_bound_=found.score_bound,
+        optimality_gap_=found.gap,
+        n_iter_=found.n_iter,
+        n_nodes_=found.n_nodes,
+        start_scores_=None if losses is None else found.score - np.array(losses),
+        criterion_=getattr(problem.scores, "criterion", None),
+        targets_=targets_of(problem) if found.targets is None else found.targets,
         _searched_=problem.without_rows(),
-        _is_finished_=solution.is_finished,
-        _is_full_=solution.is_full,
+        _is_finished_=found.is_finished,
+        _is_full_=found.is_full,
         _search_=vars(learner).get("search", "exact"),
     )
 
 
 def keep_search(
-    learner: BaseEstimator,
-    solution: Solution,
-    problem: Problem,
-    n_unproven: int = 0,
-    **learned: Any,
+    learner: BaseEstimator, found: Found, problem: Problem, n_unproven: int = 0, **learned: Any
 ) -> None:
     """Keep what `solve` found of a problem, and warn of what it may lack.
 
     `n_unproven` is how many searches of folds did not prove their networks.
     """
-    if not isinstance(solution, EMSolution):
-        keep_solution(learner, solution, problem, **learned)
+    if found.em is None:
+        keep_found(learner, found, problem, **learned)
         warn_about_proof(learner, n_unproven)
-        if solution.targets is not None:
-            problem = problem.known(solution.parents)
-        warn_about_network(solution, problem)
+        warn_about_network(found, problem.known(found.parents))
         return
     assert isinstance(problem, IncompleteProblem)
-    keep_solution(learner, solution, solution.expected, **learned, **_learned_by_em(solution))
-    for remark in solution.remarks:
+    learned |= _learned_by_em(found.em)
+    keep_found(learner, found, found.em.expected, **learned)
+    for remark in found.em.remarks:
         warn(remark, MissingValuesWarning)
-    if not solution.is_finished:
+    if not found.is_finished:
         warn(
             "time_limit ended structural EM before it had scored all candidates, or while the "
             "score still rose. Raise it, or lower n_candidates.",
             ConvergenceWarning,
         )
-    warn_about_network(solution, solution.expected, problem.observed)
+    warn_about_network(found, found.em.expected, observed=problem.observed)
 
 
-def _learned_by_em(solution: EMSolution) -> dict[str, Any]:
+def _learned_by_em(em: EMRecord) -> dict[str, Any]:
     """Return the attributes that only a fit to missing values has."""
-    candidates = solution.candidates
     frame = frame_of(
         {
-            "observed_score": [each.observed for each in candidates],
-            "searched_score": [each.searched for each in candidates],
-            "list": [each.list_number for each in candidates],
-            "n_edges": [sum(m.bit_count() for m in each.parents) for each in candidates],
+            "observed_score": [each.score for each in em.candidates],
+            "searched_score": [each.searched for each in em.candidates],
+            "list": [each.list_number for each in em.candidates],
+            "n_edges": [sum(m.bit_count() for m in each.parents) for each in em.candidates],
         }
     )
     return {
-        "n_effective_": solution.n_effective,
+        "n_effective_": em.n_effective,
         "candidates_": frame,
-        "_listed_": (solution.listed, solution.expectation),
+        "_listed_": (em.listed, em.expectation),
     }
 
 
-def warn_about_network(solution: Solution, problem: Problem, observed: Any = None) -> None:
-    """Warn if the table may not suit the model, or if `max_parents` costs much of the score."""
-    if solution.model is not None:
-        warn_about_data(solution.model, problem.scorer, observed)
+def warn_about_network(found: Found, problem: Problem, **how: Any) -> None:
+    """Warn if the table may not suit the model, or if `max_parents` costs much of the score.
+
+    `how`: as `warn_about_data` takes it
+    """
+    if found.model is not None:
+        warn_about_data(found.model, problem.scorer, **how)
         limit = problem.constraints.possible, problem.constraints.max_parents
-        warn_about_limit(problem.scorer, solution.model, *limit)
+        warn_about_limit(problem.scorer, found.model, *limit)
 
 
 def warn_about_proof(learner: BaseEstimator, n_unproven: int = 0) -> None:

@@ -36,7 +36,7 @@ from skbn._solver.incomplete_problem import Expectation
 from skbn._solver.near_optimal import near_optimal
 from skbn._solver.problem import Problem
 from skbn._solver.solve import problem_of, solve
-from skbn._solver.structural_em import Listed
+from skbn._solver.structural_em import Candidate
 
 
 class NetworkEstimator(
@@ -493,7 +493,7 @@ class NetworkLearner(SearchParameters, SearchingEstimator):
     criterion_: Criterion | None = field(init=False)
     _searched_: Problem = field(init=False)
     _search_: str = field(init=False)
-    _listed_: tuple[list[Listed], Expectation] = field(init=False)
+    _listed_: tuple[list[Candidate], Expectation] = field(init=False)
 
 
 def learner_summary(learner: Any, max_rows: int | None) -> str:
@@ -898,8 +898,8 @@ sequence of length n_samples, optional
         scores = fitting.with_environments(self, scores, environments, float(self.target_cost))
         problem = problem_of(scores, fitting.constraints_of(self, scores))
         resources = replace(self._resources(), ends_on_interrupt=True)
-        (solution,) = solve(problem, resources, fitting.search_settings(self))
-        fitting.keep_search(self, solution, problem)
+        (found,) = solve(problem, resources, fitting.search_settings(self))
+        fitting.keep_search(self, found, problem)
         return self
 
     def _resources(self) -> Resources:
@@ -1026,6 +1026,5 @@ None, default=None
     )
     estimator.check_values("best_network", GaussianBNLearner._allowed_values, vars(learner))
     problem = problem_of(scores, fitting.constraints_of(learner, scores))
-    (solution,) = solve(problem, learner._resources(), fitting.search_settings(learner))
-    network = fitting.network_of(solution)
-    return BestNetwork(network, solution.score, solution.is_optimal, solution.gap)
+    (found,) = solve(problem, learner._resources(), fitting.search_settings(learner))
+    return BestNetwork(found.network, found.score, found.is_optimal, found.gap)

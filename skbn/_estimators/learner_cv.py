@@ -268,9 +268,9 @@ None, default=None
         cv_results = _cv_results(penalties, held_out, n_edges)
         penalty = penalties[_chosen(cv_results, self.rule)]
         (best,) = problem.with_penalties([penalty])
-        (solution,) = solve(best, resources, settings)
+        (found,) = solve(best, resources, settings)
         given = {"cv_results_": cv_results, "penalty_": penalty}
-        fitting.keep_search(self, solution, best, n_unproven, **given)
+        fitting.keep_search(self, found, best, n_unproven, **given)
         self._warn_about_end(penalties)
         return self
 
@@ -485,17 +485,17 @@ class HeldOutScores:
             learned = learned.without_rows()
         resources = self.resources.with_jobs(n_jobs)
         problem = self.problem.of_sample(learned, n_jobs)
-        solutions = solve(problem, resources, self.settings, self.penalties)
+        of_penalties = solve(problem, resources, self.settings, self.penalties)
         require_levels(held_out, problem.nodes)
         outcomes = []
-        for solution in solutions:
-            assert solution.model is not None
+        for found in of_penalties:
+            assert found.model is not None
             rows = problem.kept(held_out.rows)
             is_set = held_out.is_set
             if is_set is not None:
                 is_set = problem.nodes.by_column(is_set)
-            score = solution.model.mean_log_density(held_out, is_set, rows)
-            n_edges = sum(mask.bit_count() for mask in solution.parents)
-            is_unproven = sample.is_complete and not solution.is_optimal
+            score = found.model.mean_log_density(held_out, is_set, rows)
+            n_edges = sum(mask.bit_count() for mask in found.parents)
+            is_unproven = sample.is_complete and not found.is_optimal
             outcomes.append((score, n_edges, is_unproven))
         return outcomes

@@ -31,7 +31,7 @@ from skbn._scores.local_scores import LocalScores
 from skbn._solver.incomplete_problem import Expectation
 from skbn._solver.near_optimal import NearOptimal
 from skbn._solver.problem import Problem, TableProblem
-from skbn._solver.structural_em import Listed
+from skbn._solver.structural_em import Candidate
 
 Item = TypeVar("Item")
 
@@ -115,11 +115,11 @@ class NearOptimalNetworks(EnsembleMixin, TableRepr, Sequence[GaussianBayesianNet
         return self
 
     @classmethod
-    def _of_listed(cls, listed: Sequence[Listed], expectation: Expectation) -> Self:
+    def _of_listed(cls, listed: Sequence[Candidate], expectation: Expectation) -> Self:
         """Return the classes that structural EM compared."""
         parents, scores = [each.parents for each in listed], [each.score for each in listed]
         found = NearOptimal(parents, np.array(scores), is_complete=False)
-        problems = [expectation.problem(each.found) for each in listed]
+        problems = [expectation.problem(each.estimate) for each in listed]
         self = cls._of_problem(found, problems[0], equivalence_classes=True)
         self.is_proven, self._problems = False, problems
         return self

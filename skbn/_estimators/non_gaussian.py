@@ -14,7 +14,6 @@ from skbn._data.covariance_tables import CovarianceTable
 from skbn._estimators import fitting
 from skbn._estimators.learner import SearchingEstimator
 from skbn._estimators.near_optimal_networks import NearOptimalNetworks
-from skbn._networks.diagnostics import warn_about_data, warn_about_limit
 from skbn._non_gaussian.problem import NonGaussianProblem, reversal_losses
 from skbn._non_gaussian.residual_scores import ResidualScores, require_likelihood
 from skbn._scores.base import BaseScores
@@ -197,19 +196,16 @@ None, default=None
         scores = ResidualScores(gaussian, constraints, self.n_jobs, self.time_limit)
         problem = NonGaussianProblem(scores, constraints)
         resources = fitting.resources_of(self, self.time_limit)
-        (solution,) = solve(problem, resources)
-        losses = reversal_losses(problem, solution, resources)
+        (found,) = solve(problem, resources)
+        losses = reversal_losses(problem, found, resources)
         learned = {"reversal_losses_": losses, "local_scores_": scores}
-        fitting.keep_solution(self, solution, problem, **learned)
+        fitting.keep_found(self, found, problem, **learned)
         self.network_ = self.network_._with_notes(
             reversal_loss=np.where(np.isfinite(losses), losses, np.nan)
         )
         self._warn_of_open_directions()
         fitting.warn_about_proof(self)
-        assert solution.model is not None
-        warn_about_data(solution.model, problem.scorer, is_gaussian=False)
-        limit = constraints.possible, constraints.max_parents
-        warn_about_limit(problem.scorer, solution.model, *limit)
+        fitting.warn_about_network(found, problem, is_gaussian=False)
         return self
 
     def near_optimal(

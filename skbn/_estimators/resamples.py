@@ -37,7 +37,7 @@ from skbn._core.text import readable_value
 from skbn._data.row_values import no_weight, read_row_groups
 from skbn._data.sample import Sample
 from skbn._displays.display import fitted_step
-from skbn._estimators.fitting import constraints_of, network_of, search_settings
+from skbn._estimators.fitting import constraints_of, search_settings
 from skbn._estimators.learner import GaussianBNLearner
 from skbn._estimators.learner_cv import searches_at_a_time
 from skbn._networks.network import GaussianBayesianNetwork
@@ -247,8 +247,8 @@ class _Search:
         sample = self.problem.scores.sample
         resample = sample.weighted(weight)
         problem = self.problem.of_sample(resample, self.resources.n_jobs)
-        (solution,) = solve(problem, self.resources.reporting(progress), self.settings)
-        return network_of(solution)
+        (found,) = solve(problem, self.resources.reporting(progress), self.settings)
+        return found.network
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,13 @@ import numpy as np
 from skbn._core.arrays import Floats
 from skbn._core.resources import Progress, Resources
 from skbn._core.subsets import members_of, subsets_of
+from skbn._networks.gaussian import LinearGaussianModel
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._non_gaussian.residual_scores import ResidualScores, WalkedFamilies
 from skbn._scores.parent_set_scores import ParentSetScores
 from skbn._solver.constraints import Constraints
 from skbn._solver.listed_problem import ListedProblem
-from skbn._solver.problem import Shape, Solution, TableProblem
+from skbn._solver.problem import Found, Shape, TableProblem
 from skbn._solver.solve import problem_of, solve
 
 # In larger groups of columns a search for each edge would take minutes.
@@ -60,17 +61,8 @@ class NonGaussianProblem(ListedProblem):
     def irreversible(self, parents: list[int]) -> list[int]:
         return [*parents]  # the noise directs every edge
 
-    def certified(
-        self, parents: list[int], searched: float, gap: float, is_settled: bool = True
-    ) -> Solution:
-        solution = super().certified(parents, searched, gap, is_settled)
-        return replace(
-            solution,
-            criterion=self.scores.criterion,
-            model=replace(self._gaussian.model(parents), fixed=[*parents]),
-            nodes=self.scorer.nodes,
-            statistics=self.scorer.group_statistics,
-        )
+    def certified(self, found: Found) -> Found:
+        return super().certified(found)._replace(model=self._directed(found.parents))
 
     def best_directions(
         self, pairs: Sequence[tuple[int, int]], shares: Floats, log_odds: Floats | None = None
@@ -96,18 +88,23 @@ class NonGaussianProblem(ListedProblem):
         (best,) = solve(ListedProblem(listed, self.constraints), resources)
         return best.parents, best.is_optimal
 
-    def network(self, parents: list[int], is_observed: bool = True) -> GaussianBayesianNetwork:
-        model = replace(self._gaussian.model(parents), fixed=[*parents])
-        kept = None, self.scorer.group_statistics if is_observed else None
-        return GaussianBayesianNetwork._from_model(model, self.scorer.nodes, *kept)
+    def network(
+        self,
+        parents: list[int],
+        is_observed: bool = True,
+        losses: Floats | None = None,
+        model: LinearGaussianModel | None = None,
+    ) -> GaussianBayesianNetwork:
+        return self._gaussian.network(parents, is_observed, losses, self._directed(parents))
+
+    def _directed(self, parents: list[int]) -> LinearGaussianModel:
+        return replace(self._gaussian.model(parents), fixed=[*parents])
 
 
 problem_of.register(ResidualScores, NonGaussianProblem)
 
 
-def reversal_losses(
-    problem: NonGaussianProblem, solution: Solution, resources: Resources
-) -> Floats:
+def reversal_losses(problem: NonGaussianProblem, found: Found, resources: Resources) -> Floats:
     """Return how much lower the best network scores that has an edge reversed, for each edge.
 
     Returns
@@ -116,12 +113,12 @@ def reversal_losses(
         At [i, j] for the edge i -> j; NaN without an edge or if the constraints leave more than 20
         columns unordered, and infinite if they allow no network with j -> i.
     """
-    m, constraints = len(solution.parents), problem.constraints
+    m, constraints = len(found.parents), problem.constraints
     losses = np.full((m, m), np.nan)
     if max(len(group.columns) for group in constraints.groups) > _MOST_COLUMNS:
         return losses
     silent = replace(resources, announce=None, progress=Progress())
-    for child, mask in enumerate(solution.parents):
+    for child, mask in enumerate(found.parents):
         for parent in members_of(mask):
             losses[parent, child] = np.inf
             if not constraints.allowed[parent] >> child & 1:
@@ -129,7 +126,7 @@ def reversal_losses(
             other = ListedProblem(problem.scores, _with_edge(constraints, child, parent))
             with suppress(ValueError):  # no network has it
                 (best,) = solve(other, silent)
-                losses[parent, child] = max(0.0, solution.score - best.score)
+                losses[parent, child] = max(0.0, found.score - best.score)
     return losses
 
 

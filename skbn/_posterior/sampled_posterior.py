@@ -58,10 +58,10 @@ def searched_networks(
     for _ in range(1 if is_exact else n_searched):
         settings = SearchSettings(is_exact=is_exact, seed=int(rng.integers(1 << 31)))
         try:
-            (solution,) = solve(problem, searching, settings)
+            (best,) = solve(problem, searching, settings)
         except ValueError:  # it does not fit in memory; chains begin elsewhere
             break
-        found.append([members_of(mask) for mask in solution.parents])
+        found.append([members_of(mask) for mask in best.parents])
     return found * n_searched if is_exact else found
 
 

@@ -28,9 +28,9 @@ from skbn._exact.plan import TooLargeError
 from skbn._orders.list_kernels import find_dominated
 from skbn._regressions.set_function import SCORE_ACCURACY, score_tolerance
 from skbn._solver.constraints import Group
-from skbn._solver.engines import GroupSearch, Optimum, SearchSettings
+from skbn._solver.engines import GroupSearch, SearchSettings
 from skbn._solver.order_engine import NoNetworkError, order_search_bytes, plan_order_search
-from skbn._solver.problem import Problem, Shape
+from skbn._solver.problem import Found, Problem, Shape
 
 # Longer lists are taken with their dominated families: to find these takes quadratic time.
 _LONGEST_TO_COMPARE = 20_000
@@ -358,10 +358,10 @@ class ProofSearch(GroupSearch):
     def _found_by_orders(self, problem: Problem, resources: Resources) -> list[int] | None:
         """Return the parents in a network of a high score; None if none is found."""
 
-    def optimum(self, problem: Problem, resources: Resources) -> Optimum:
+    def optimum(self, problem: Problem, resources: Resources) -> Found:
         start, given = self._prepared(problem, resources)
         if start is None:
-            return Optimum([], -np.inf, 0.0)
+            return Found([], -np.inf, 0.0)
         found = start.prove(
             **given,
             tolerance=self._settings.tolerance,
@@ -398,7 +398,7 @@ class ProofSearch(GroupSearch):
     def _start(self, problem: Problem, resources: Resources) -> Start | None:
         """Return the network to begin with; None if there is no acyclic one."""
 
-    def _climbed(self, problem: Problem, parents: list[int], gap: float) -> Optimum:
+    def _climbed(self, problem: Problem, parents: list[int], gap: float) -> Found:
         """Return a network with its gap; if that is more than the tolerance, it is climbed from."""
         columns = self.columns
         masks = zip(columns, parents, strict=True)
@@ -412,7 +412,7 @@ class ProofSearch(GroupSearch):
             gain = lower_sum([*better, *(-own)])
             if gain > 0:
                 parents, own, gap = climbed, better, max(0.0, upper_sum([gap, -gain]))
-        return Optimum(parents, math.fsum([*own, *(-problem.listed_offsets[columns])]), gap)
+        return Found(parents, math.fsum([*own, *(-problem.listed_offsets[columns])]), gap)
 
 
 class _BranchAndCut(ProofSearch):

@@ -105,9 +105,7 @@ def certify_network(
         require_best(changes, scores)
     for table, of_table, coef in zip(tables, groups, coefs, strict=True):
         _check_rows_of(table, of_table, constraints, parents, coef)
-    losses, at = np.full(changes.gains.shape, np.nan), np.nonzero(bits_of(parents, len(parents)))
-    losses.T[at] = -changes.gains[at]
-    return losses
+    return changes.losses
 
 
 def require_best(changes: EdgeChanges, scores: LocalScores) -> None:
@@ -332,6 +330,12 @@ class EdgeChanges:
                 f"{change.what} is NaN"
             )
         return change
+
+    @property
+    def losses(self) -> Floats:
+        """How many nats the network scores less without the edge i -> j, at [i, j]; else NaN."""
+        is_parent = bits_of(self.parents, len(self.parents))
+        return np.where(is_parent, -self.gains, np.nan).T
 
     def make(self, change: EdgeChange) -> None:
         """Change an edge of the network."""

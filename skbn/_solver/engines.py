@@ -23,7 +23,7 @@ from skbn._exact.recurrences import ArrayStore, best_scores, exact_search, slab_
 from skbn._exact.walked_families import WALKING_KERNELS, WalkedFamilies
 from skbn._regressions.log_determinants import log_determinants_work, walk_seeds
 from skbn._solver.constraints import Group
-from skbn._solver.problem import TOLERANCE, Problem, Shape
+from skbn._solver.problem import TOLERANCE, Found, Problem, Shape
 
 
 class SearchSettings(NamedTuple):
@@ -44,32 +44,6 @@ class SearchSettings(NamedTuple):
 
 
 EXACT = SearchSettings()
-
-
-class Optimum(NamedTuple):
-    """The best network that a search found for the columns of a group."""
-
-    # the mask of each column's parents. Empty without any network of a finite score.
-    parents: list[int]
-    # in nats, as the search adds it up, without the scores' `score_offsets`; -inf without any
-    # network of a finite score
-    score: float
-    # infinite if nothing is proven; else no network within the constraints scores higher by more
-    # than this, but for the rounding; in nats
-    gap: float
-    # rounding error that is not included in `gap` yet, in nats; 0 if it is included
-    rounding: float = 0.0
-    # how many perturbed orders an order search started from again; 0 for an exact search
-    n_iter: int = 0
-    n_nodes: int = 0  # how many nodes the tree of branch and cut has; 0 for other searches
-    # whether a search that proves its network ended by itself, and not by time or Ctrl-C
-    is_finished: bool = True
-    is_full: bool = False  # whether it ended because it took all memory that it may take
-    # whether no change of a single edge is known to better the network: there was time to look
-    is_settled: bool = True
-    # for each start of an order search, how far its network scores below the best one, ascending
-    # from 0; None for an exact search
-    start_losses: tuple[float, ...] | None = None
 
 
 def in_table(columns: Iterable[int], masks: Iterable[int], m: int) -> list[int]:
@@ -119,7 +93,7 @@ class GroupSearch(ABC):
         """Find a network to begin with, if the search needs one: all groups do so first."""
 
     @abstractmethod
-    def optimum(self, problem: Problem, resources: Resources) -> Optimum:
+    def optimum(self, problem: Problem, resources: Resources) -> Found:
         """Return the best parents of the columns, after `begin`.
 
         The progress of the resources is advanced by `work`.
@@ -243,7 +217,7 @@ class _DenseSearch(_DynamicProgram):
         of_walk = log_determinants_work(len(self._sets_of)) if is_in_memory else 0
         return self._n_walks * of_walk + self._plan.work
 
-    def optimum(self, problem: Problem, resources: Resources) -> Optimum:
+    def optimum(self, problem: Problem, resources: Resources) -> Found:
         families = self._families(problem, resources)
         columns, plan = self._sets_of, self._plan
         n_jobs, progress = resources.n_jobs, resources.progress
@@ -252,13 +226,13 @@ class _DenseSearch(_DynamicProgram):
         else:
             found = exact_search(families, plan, n_jobs, progress)
         if not found.parents:  # no network has a finite score
-            return Optimum([], found.score, 0.0)
+            return Found([], found.score, 0.0)
         score = found.score
         for i in range(len(self.columns), plan.n_columns):  # the roots' scores are not the group's
             score -= families.local_score(i, 0)
         parents = renumbered(found.parents[: len(self.columns)], columns)
         problem.require_certainty(self.columns, parents, found.uncertainty)
-        return Optimum(parents, score, 0.0, found.rounding)
+        return Found(parents, score, 0.0, found.rounding)
 
     def _families(
         self, problem: Problem, resources: Resources, lists_networks: bool = False
@@ -318,17 +292,17 @@ class _ListedSearch(_DynamicProgram):
     def work(self) -> int:
         return self._plan.work
 
-    def optimum(self, problem: Problem, resources: Resources) -> Optimum:
+    def optimum(self, problem: Problem, resources: Resources) -> Found:
         families = self._families(problem, resources)
         progress = resources.progress
         found = exact_search(families, self._plan, resources.n_jobs, progress, problem.tie)
         if not found.parents:
-            return Optimum([], found.score, 0.0)
+            return Found([], found.score, 0.0)
         problem.require_certainty(self.columns, found.parents, found.uncertainty)
         gap, rounding = problem.gap_of_rounding(
             self.columns, found.parents, found.score, found.rounding
         )
-        return Optimum(found.parents, found.score, gap, rounding)
+        return Found(found.parents, found.score, gap, rounding)
 
     def _families(
         self, problem: Problem, resources: Resources, lists_networks: bool = False

@@ -18,7 +18,7 @@ from skbn._scores.families import GivenFamilies, Limits, ScoredParentSets
 from skbn._scores.parent_set_scores import ParentSetScores
 from skbn._solver.certificate import certify_listed_network, certify_score, descendants_of
 from skbn._solver.constraints import Constraints
-from skbn._solver.problem import TOLERANCE, Problem, Shape, Solution
+from skbn._solver.problem import TOLERANCE, Found, Problem, Shape
 
 
 class ListedProblem(Problem):
@@ -123,20 +123,12 @@ class ListedProblem(Problem):
                 elif x == last:
                     return masks
 
-    def certified(
-        self, parents: list[int], searched: float, gap: float, is_settled: bool = True
-    ) -> Solution:
-        certify_score(self.network_terms(parents), searched)
-        if is_settled:
+    def certified(self, found: Found) -> Found:
+        parents, modelled = found.parents, self.constraints.modelled
+        certify_score(self.network_terms(parents), found.score)
+        if found.is_settled:
             certify_listed_network(self.scores, self.constraints, parents)
-        modelled = self.constraints.modelled
         local = self.local_scores(modelled, [parents[x] for x in modelled])
-        return Solution(
-            self.names,
-            parents,
-            self.irreversible(parents),
-            math.fsum(local),
-            upper_sum([*local, gap]),
-            score_losses(Dag(self.names, parents, [0] * len(parents)), self.scores),
-            exogenous=self._exogenous,
-        )
+        losses = score_losses(Dag(self.names, parents, [0] * len(parents)), self.scores)
+        confirmed = self._confirmed(found, parents, math.fsum(local), losses)
+        return confirmed._replace(score_bound=upper_sum([*local, found.gap]))

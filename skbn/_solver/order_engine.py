@@ -17,8 +17,8 @@ from skbn._orders.growth import GROWTH_KERNELS
 from skbn._orders.order_search import ORDER_KERNELS, FoundOrder, OrderSearch
 from skbn._regressions.set_function import SCORE_ACCURACY
 from skbn._solver.constraints import Group
-from skbn._solver.engines import GroupSearch, Optimum, SearchSettings, in_table
-from skbn._solver.problem import Problem, Shape
+from skbn._solver.engines import GroupSearch, SearchSettings, in_table
+from skbn._solver.problem import Found, Problem, Shape
 
 # Arrays of m x m: products, bits, first families, and the scratch of each thread.
 _BYTES_A_PAIR = 40
@@ -89,7 +89,7 @@ class OrderGroupSearch(GroupSearch):
         return len(self._order) ** 2
 
     @one_blas_thread()  # more would change bits
-    def optimum(self, problem: Problem, resources: Resources) -> Optimum:
+    def optimum(self, problem: Problem, resources: Resources) -> Found:
         progress, told = resources.progress, 0.0
 
         def report(best: float, n_iter: int, share: float) -> None:
@@ -139,7 +139,7 @@ class OrderGroupSearch(GroupSearch):
             masks, score, is_settled = self._settled(problem, search, of_orders)
         self.is_interrupted = search.is_interrupted
         _, *others = sorted((each + families.shared for each in found.start_scores), reverse=True)
-        return Optimum(
+        return Found(
             [masks[x] for x in self.columns],
             score,
             gap=math.inf,

@@ -7,10 +7,10 @@ to see whether another problem would fit in memory.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -21,14 +21,13 @@ from skbn._core.resources import IsOver, Progress, one_blas_thread
 from skbn._core.subsets import mask_of, members_of
 from skbn._data.nodes import Nodes
 from skbn._data.sample import Sample
-from skbn._data.statistics import GroupStatistics
 from skbn._networks.equivalence import canonical_member, told_apart
 from skbn._networks.gaussian import LinearGaussianModel, estimate_model
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._networks.targets import Targets
 from skbn._regressions.set_function import SCORE_ACCURACY
 from skbn._scores.base import BaseScores
-from skbn._scores.criteria import Criterion, is_score_equivalent
+from skbn._scores.criteria import is_score_equivalent
 from skbn._scores.families import Families, Limits, ScoredParentSets
 from skbn._scores.local_scores import LocalScores
 from skbn._scores.scorer import FamilyScorer
@@ -41,43 +40,39 @@ from skbn._solver.orientation import best_directions
 TOLERANCE = 1e-6
 
 
-@dataclass(frozen=True)
-class Solution:
-    """The network that a search found, certified."""
+class Found(NamedTuple):
+    """The best network that a search found: in a group of columns, then in all, then certified."""
 
-    columns: list[str | int]
-    parents: list[int]  # the mask of each column's parents
-    # the masks of those parents whose edges the constraints do not let one reverse
-    irreversible: list[int]
-    score: float  # in nats
-    # a score that no network within the constraints exceeds; infinite if none is known
-    score_bound: float
-    # (m, m): ``score_losses[i, j]`` is by how many nats the score is lower without the edge i -> j,
-    # as `GaussianBayesianNetwork.to_frame` defines it; NaN without an edge
-    score_losses: Floats
-    criterion: Criterion | None = None  # the criterion that it maximises; None for listed scores
-    # the columns' network with its parameters. None for listed scores, which have no rows.
-    model: LinearGaussianModel | None = None
-    nodes: Nodes | None = None  # which columns stand for each node. None for listed scores.
+    # the mask of each column's parents. Empty without any network of a finite score.
+    parents: list[int]
+    # in nats; -inf without any network of a finite score. Until it is certified, as the search adds
+    # it up, without the scores' `score_offsets`.
+    score: float
     # no network within the constraints scores higher by more than this, in nats; infinite if
-    # nothing is known. It is about the networks: the score may be rounded by more.
-    gap: float = 0.0
-    is_optimal: bool = True  # whether the gap is within the tolerance
-    # whether a search that proves its network ended by itself: if its network is not optimal then,
-    # rounding hides more than the tolerance
-    is_finished: bool = True
-    is_full: bool = False  # whether it ended because it took all memory that it may take
-    # how many perturbed orders the order search started from again; 0 for an exact search
+    # nothing is proven. It is about the networks: the score may be rounded by more.
+    gap: float
+    rounding: float = 0.0  # in nats: rounding error of the search that is not included in `gap`
+    # how many perturbed orders an order search started from again; 0 for an exact search
     n_iter: int = 0
     n_nodes: int = 0  # how many nodes the trees of branch and cut have
+    # whether a search that proves its network ended by itself, and not by time or Ctrl-C: if its
+    # network is not optimal then, rounding hides more than the tolerance
+    is_finished: bool = True
+    is_full: bool = False  # whether it ended because it took all memory that it may take
+    # whether no change of a single edge is known to better the network: there was time to look
+    is_settled: bool = True
     # for each start of an order search, how many nats its network scores below the best one,
     # ascending from 0; None for an exact search
     start_losses: tuple[float, ...] | None = None
-    # the columns that are not modelled, if there is no model to say so
-    exogenous: tuple[int, ...] = ()
-    # what the parameters were estimated from, if it is observed rows of a table
-    statistics: list[GroupStatistics] | None = None
+    # Once it is certified:
+    is_optimal: bool = False  # whether the gap is within the tolerance
+    # a score that no network within the constraints exceeds; infinite if none is known
+    score_bound: float = math.inf
+    network: GaussianBayesianNetwork = None  # type: ignore[assignment]
+    # its parameters, by columns; None for listed scores and for the sum of several tables' scores
+    model: LinearGaussianModel | None = None
     targets: Targets | None = None  # what environments changed, if that was unknown
+    em: Any = None  # what structural EM tells of itself: an `EMRecord`; None without missing values
 
 
 class Shape(NamedTuple):
@@ -308,13 +303,8 @@ class Problem(ABC):
         """
 
     @abstractmethod
-    def certified(
-        self, parents: list[int], searched: float, gap: float, is_settled: bool = True
-    ) -> Solution:
-        """Return a network with its parameters, if regressions of their own confirm it.
-
-        `searched`: its score as the search found it, without the offsets
-        `is_settled`: whether no change of a single edge may better it
+    def certified(self, found: Found) -> Found:
+        """Return what was found with its network and score, if regressions of their own confirm it.
 
         Raises RuntimeError if independent regressions do not confirm the result of the search.
         """
@@ -360,17 +350,39 @@ class Problem(ABC):
         """
         return best_directions(self.scorer, self.constraints, pairs, shares, log_odds)
 
-    @property
-    def _exogenous(self) -> tuple[int, ...]:
-        return (*members_of(self.constraints.exogenous),)
-
-    def network(self, parents: list[int], is_observed: bool = True) -> GaussianBayesianNetwork:
+    def network(
+        self,
+        parents: list[int],
+        is_observed: bool = True,
+        losses: Floats | None = None,
+        model: LinearGaussianModel | None = None,
+    ) -> GaussianBayesianNetwork:
         """Return a network, with parameters if there is one table to estimate them from.
 
         Their standard errors are known if the table `is_observed`, and not expected or imputed.
+
+        `losses`: (m, m), at [i, j] by how many nats the score is lower without the edge i -> j, as
+            `GaussianBayesianNetwork.to_frame` defines it; NaN without an edge
+        `model`: the parameters, if they are known already
         """
-        graph = Dag(self.names, parents, self.irreversible(parents), self._exogenous)
-        return GaussianBayesianNetwork._of(graph)
+        outside = (*members_of(self.constraints.exogenous),)
+        graph = Dag(self.names, parents, self.irreversible(parents), outside)
+        return GaussianBayesianNetwork._of(graph, None, None, losses)
+
+    def _confirmed(
+        self,
+        found: Found,
+        parents: list[int],
+        score: float,
+        losses: Floats,
+        model: LinearGaussianModel | None = None,
+    ) -> Found:
+        """Return what was found with its own score, a bound, and the network."""
+        bound = upper_sum([score, found.gap]) if found.gap else score
+        network = self.network(parents, losses=losses, model=model)
+        return found._replace(
+            parents=parents, score=score, score_bound=bound, network=network, model=model
+        )
 
     def require_certainty(
         self, columns: Sequence[int], parents: Sequence[int], uncertainty: float
@@ -510,38 +522,36 @@ class TableProblem(Problem):
             self._climbed = polished(self.scorer, constraints, parents, any_member, is_over)
         return self._climbed.parents
 
-    def certified(
-        self, parents: list[int], searched: float, gap: float, is_settled: bool = True
-    ) -> Solution:
-        if self.any_member:
-            parents = canonical_member(parents)
-        score = certify_score(self.network_terms(parents), searched)
+    def certified(self, found: Found) -> Found:
+        parents = canonical_member(found.parents) if self.any_member else found.parents
+        score = certify_score(self.network_terms(parents), found.score)
         is_one = not self.scorer.is_sum  # each of several tables has parameters of its own
         tables = [] if is_one else [type(self)(t, self.constraints) for t in self.scores._summands]
         models = [table.model(parents) for table in tables or [self]]
         coefs = [model.coef for model in models]
-        climbed, self._climbed = self._climbed, None
-        losses = certify_network(self.scores, self.constraints, parents, coefs, is_settled, climbed)
-        return Solution(
-            self.names,
-            parents,
-            self.irreversible(parents),
-            score,
-            upper_sum([score, gap]) if gap else score,
-            losses,
-            criterion=self.scores.criterion,
-            model=models[0] if is_one else None,
-            nodes=self.scorer.nodes,
-            exogenous=self._exogenous,
-            statistics=self.scorer.group_statistics if is_one else None,
+        losses = certify_network(
+            self.scores, self.constraints, parents, coefs, found.is_settled, self._last_climb()
         )
+        return self._confirmed(found, parents, score, losses, models[0] if is_one else None)
 
-    def network(self, parents: list[int], is_observed: bool = True) -> GaussianBayesianNetwork:
+    def _last_climb(self) -> EdgeChanges | None:
+        """Return what the last climb ended with, once."""
+        climbed, self._climbed = self._climbed, None
+        return climbed
+
+    def network(
+        self,
+        parents: list[int],
+        is_observed: bool = True,
+        losses: Floats | None = None,
+        model: LinearGaussianModel | None = None,
+    ) -> GaussianBayesianNetwork:
         if self.scorer.is_sum:
-            return super().network(parents)
-        with one_blas_thread():
-            model = self.model(parents)
-        kept = None, self.scorer.group_statistics if is_observed else None
+            return super().network(parents, is_observed, losses)
+        if model is None:
+            with one_blas_thread():
+                model = self.model(parents)
+        kept = losses, self.scorer.group_statistics if is_observed else None
         return GaussianBayesianNetwork._from_model(model, self.scorer.nodes, *kept)
 
     def model(self, parents: list[int]) -> LinearGaussianModel:

@@ -5,7 +5,6 @@ The constraints cut the columns into groups, each of which is a search of its ow
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import singledispatch
 
 import numpy as np
@@ -20,16 +19,13 @@ from skbn._scores.local_scores import LocalScores
 from skbn._scores.parent_set_scores import ParentSetScores
 from skbn._solver.certificate import certify_constraints
 from skbn._solver.constraints import Constraints
-from skbn._solver.engines import EXACT, GroupSearch, Optimum, SearchSettings, in_table
+from skbn._solver.engines import EXACT, GroupSearch, SearchSettings, in_table
 from skbn._solver.incomplete_problem import IncompleteProblem
 from skbn._solver.listed_problem import ListedProblem
 from skbn._solver.planner import LONG, Plan, expected_seconds, plan_searches
-from skbn._solver.problem import Problem, Solution, TableProblem
+from skbn._solver.problem import Found, Problem, TableProblem
 from skbn._solver.structural_em import structural_em, work_of_em
 from skbn._solver.target_problem import TargetProblem
-
-# What a search tells of itself.
-_TOLD = "is_finished", "is_full", "n_iter", "n_nodes", "start_losses"
 
 
 @singledispatch
@@ -60,7 +56,7 @@ def solve(
     resources: Resources,
     settings: SearchSettings = EXACT,
     penalties: Sequence[float] | None = None,
-) -> list[Solution]:
+) -> list[Found]:
     """Return the best network of a problem, for each of some penalties.
 
     `resources`: their progress is advanced by the plan's work. A time limit holds for each penalty.
@@ -95,7 +91,7 @@ def work_of(
     return plan_searches(problem.read(), resources, settings).work(n_penalties)
 
 
-def _search(path: Sequence[Problem], plan: Plan, resources: Resources) -> list[Optimum]:
+def _search(path: Sequence[Problem], plan: Plan, resources: Resources) -> list[Found]:
     """Announce the plan, and return the best network of each of some problems."""
     if resources.announce is not None:
         time = _expected_time(plan, len(path), resources) if resources.cluster is None else ""
@@ -119,13 +115,13 @@ def _expected_time(plan: Plan, n_penalties: int, resources: Resources) -> str:
     return f", perhaps {duration(seconds)} with {of_threads}"
 
 
-def _best_networks(path: Sequence[Problem], plan: Plan, resources: Resources) -> list[Optimum]:
+def _best_networks(path: Sequence[Problem], plan: Plan, resources: Resources) -> list[Found]:
     """Return the best network of each problem, put together from its groups' networks."""
     first = path[0]
     if plan.shared_work:
         first.prepare(resources.progress)
     m = len(first.constraints.allowed)
-    found: list[Optimum | None] = [None] * len(path)
+    found: list[Found | None] = [None] * len(path)
     for search, own in _in_turn(plan.searches, resources):
         search.begin(first, own)
     for search, own in _in_turn(plan.searches, resources):
@@ -160,24 +156,22 @@ def _in_turn(
     yield from ((search, resources) for search in searches if not search.heeds_time_limit)
 
 
-def _certified(problem: Problem, optimum: Optimum, tolerance: float) -> Solution:
+def _certified(problem: Problem, found: Found, tolerance: float) -> Found:
     """Return the network that was found, if regressions of their own confirm it.
 
     `tolerance` is the gap that a network that is called optimal may have, in nats.
     """
-    gap = optimum.gap
-    if optimum.rounding > tolerance:
-        gap = upper_sum([gap, optimum.rounding])
-    certify_constraints(problem.names, problem.constraints, optimum.parents)
+    if found.rounding > tolerance:
+        found = found._replace(gap=upper_sum([found.gap, found.rounding]))
+    certify_constraints(problem.names, problem.constraints, found.parents)
     with one_blas_thread():
-        solution = problem.certified(optimum.parents, optimum.score, gap, optimum.is_settled)
-    told = {name: getattr(optimum, name) for name in _TOLD}
-    return replace(solution, gap=gap, is_optimal=gap <= tolerance, **told)
+        certified = problem.certified(found)
+    return certified._replace(is_optimal=found.gap <= tolerance)
 
 
-def _joined(one: Optimum, other: Optimum) -> Optimum:
+def _joined(one: Found, other: Found) -> Found:
     """Return what two groups of columns make together, each with parents in the masks of all."""
-    return Optimum(
+    return Found(
         [a | b for a, b in zip(one.parents, other.parents, strict=True)],
         one.score + other.score,
         upper_sum([one.gap, other.gap]),

@@ -13,7 +13,7 @@ and hidden variables"). At the end each edge is left out in turn.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -26,50 +26,41 @@ from skbn._solver.engines import SearchSettings
 from skbn._solver.incomplete_problem import COARSE, Expectation, IncompleteProblem
 from skbn._solver.near_optimal import near_optimal
 from skbn._solver.planner import plan_searches
-from skbn._solver.problem import Problem, Solution, TableProblem
+from skbn._solver.problem import Found, Problem, TableProblem
 
 # What `solve` does.
-Search = Callable[[Problem, Resources, SearchSettings], list[Solution]]
+Search = Callable[[Problem, Resources, SearchSettings], list[Found]]
 
 # The number of lists that the progress assumes; there are rarely more.
 _LISTS = 3
 
 
 class Candidate(NamedTuple):
-    """A class that was scored by an EM of its own."""
-
-    parents: list[int]
-    observed: float  # the score of the observed values, in nats
-    searched: float  # the score by which it was listed; NaN if it was found in another way
-    list_number: int  # in which list it was first, from 0 on, or before which list it was found
-    found: Estimate  # its parameters
-
-
-class Listed(NamedTuple):
-    """A class that was scored by its observed values."""
+    """A network whose observed values were scored, by an EM of its own."""
 
     parents: list[int]
     score: float  # in nats
-    found: Estimate  # the parameters of its network by EM
+    estimate: Estimate  # its parameters
+    searched: float = np.nan  # the score by which it was listed; NaN if it was found in another way
+    list_number: int = 0  # in which list it was first, from 0 on, or before which list it was found
 
 
-@dataclass(frozen=True, kw_only=True)
-class EMSolution(Solution):
-    """The network that structural EM found."""
+class EMRecord(NamedTuple):
+    """What structural EM tells of itself."""
 
     expected: TableProblem  # the problem of complete rows, as EM expects them under the network
-    n_effective: float  # the number of rows of the searches that made lists of candidates
+    expectation: Expectation  # makes the same problem for another candidate
     candidates: list[Candidate]  # the best first
-    # the observed-data score of the best network of the first list, and of each better one
-    scores: tuple[float, ...]
+    listed: list[Candidate]  # each class once, the network found first
     remarks: list[str]  # what to warn of
-    listed: list[Listed]  # the classes that were scored, the network found first, each once
-    expectation: Expectation  # makes the problem of complete rows that EM expects under each
+    n_effective: float  # the number of rows of the searches that made lists of candidates
+    # the observed-data score of the best network of the first list, and of each better one
+    scores: list[float]
 
 
 def structural_em(
     problem: IncompleteProblem, resources: Resources, settings: SearchSettings, search: Search
-) -> EMSolution:
+) -> Found:
     """Return the network with the highest observed-data score that was found.
 
     `resources`: a time limit ends it after the step that it falls in
@@ -86,10 +77,10 @@ def structural_em(
         while not resources.is_over:
             better = em.better(best)
             if better is None:
-                return em.solution(best, scores, is_finished=not resources.is_over)
+                return em.found(best, scores, is_finished=not resources.is_over)
             best = better
             scores.append(best.score)
-        return em.solution(best, scores, is_finished=False)
+        return em.found(best, scores, is_finished=False)
 
 
 class _StructuralEM:
@@ -113,7 +104,7 @@ class _StructuralEM:
         self._log_units = problem.rows.log_units()
         self._candidates: list[Candidate] = []
         self._n_lists = 0
-        self._reduced_from: tuple[Listed | None, dict[tuple[int, int], Listed]] = None, {}
+        self._reduced_from: tuple[Candidate | None, dict[tuple[int, int], Candidate]] = None, {}
         self.saturated = problem.saturated(self._is_over_in_first_step)
         self._priced = problem.expected(self.saturated)
         self._free = self._priced.with_penalties([0.0])[0]
@@ -127,10 +118,10 @@ class _StructuralEM:
 
     # Networks
 
-    def better(self, best: Listed) -> Listed | None:
+    def better(self, best: Candidate) -> Candidate | None:
         """Return a network with a higher score, if one of three ways finds one."""
-        ways: tuple[Callable[[], Listed], ...] = (
-            lambda: self.best_of_list(best.found),
+        ways: tuple[Callable[[], Candidate], ...] = (
+            lambda: self.best_of_list(best.estimate),
             lambda: self._searched(best),
             lambda: self._without_an_edge(best),
         )
@@ -140,7 +131,7 @@ class _StructuralEM:
                 return found
         return None
 
-    def best_of_list(self, statistics: Estimate) -> Listed:
+    def best_of_list(self, statistics: Estimate) -> Candidate:
         """Return the best of the classes that are listed by these expected rows."""
         parents, searched = self._listed(statistics)
         tried = {tuple(each.parents) for each in self._candidates}
@@ -150,14 +141,14 @@ class _StructuralEM:
             if each is not None:
                 self._keep(each, searched[i])
         self._n_lists += 1
-        best = max(self._candidates, key=lambda each: each.observed)
+        best = max(self._candidates, key=lambda each: each.score)
         if self._resources.announce is not None:
             self._resources.announce(
                 f"list {self._n_lists} of {self._problem.n_effective:g} rows: {len(new)} "
-                f"candidates more, best observed score {best.observed:.3f}"
+                f"candidates more, best observed score {best.score:.3f}"
             )
         begin = next(
-            (each.found for each in scored if each is not None and each.parents == best.parents),
+            (each.estimate for each in scored if each is not None and each.parents == best.parents),
             statistics,
         )
         return self._em(best.parents, begin, self._settings.tolerance)
@@ -177,17 +168,17 @@ class _StructuralEM:
         (found,) = self._search(problem, resources, settings)
         return [found.parents], [found.score]
 
-    def _searched(self, best: Listed) -> Listed:
+    def _searched(self, best: Candidate) -> Candidate:
         """Return the best network of all rows as EM expects them, or the same one."""
-        expected = self._problem.expected(best.found)
+        expected = self._problem.expected(best.estimate)
         (found,) = self._search(expected, self._silent, self._settings)
         if _score(expected, found.parents) <= _score(expected, best.parents):
             return best
-        scored = self._em(found.parents, best.found, self._settings.tolerance)
+        scored = self._em(found.parents, best.estimate, self._settings.tolerance)
         self._keep(scored)
         return scored
 
-    def _without_an_edge(self, best: Listed) -> Listed:
+    def _without_an_edge(self, best: Candidate) -> Candidate:
         """Return the best network that has one edge less, or the same one if it has none."""
         required = self._problem.constraints.required
         others = [each for (a, b), each in self._reduced(best).items() if not required[b] >> a & 1]
@@ -196,35 +187,35 @@ class _StructuralEM:
         found = max(others, key=lambda each: each.score)
         if found.score <= best.score + self._settings.tolerance:
             return found
-        scored = self._em(found.parents, found.found, self._settings.tolerance)
+        scored = self._em(found.parents, found.estimate, self._settings.tolerance)
         self._keep(scored)
         return scored
 
-    def _reduced(self, best: Listed) -> dict[tuple[int, int], Listed]:
+    def _reduced(self, best: Candidate) -> dict[tuple[int, int], Candidate]:
         """Return the networks without one of the edges, by this edge's parent and child."""
         if self._reduced_from[0] is not best:
             edges = [(a, b) for b, mask in enumerate(best.parents) for a in members_of(mask)]
 
-            def reduce(a: int, b: int) -> Listed:
+            def reduce(a: int, b: int) -> Candidate:
                 without = [*best.parents]
                 without[b] &= ~(1 << a)
-                return self._em(without, best.found, COARSE)
+                return self._em(without, best.estimate, COARSE)
 
             found = run_all(self._resources.n_threads, reduce, edges, Progress())
             self._reduced_from = best, dict(zip(edges, found, strict=True))
         return self._reduced_from[1]
 
-    def _keep(self, scored: Listed, searched: float = np.nan) -> None:
-        candidate = Candidate(scored.parents, scored.score, searched, self._n_lists, scored.found)
-        self._candidates.append(candidate)
+    def _keep(self, scored: Candidate, searched: float = np.nan) -> None:
+        own = scored._replace(searched=searched, list_number=self._n_lists)
+        self._candidates.append(own)
 
     # Scores
 
-    def _scored(self, networks: list[list[int]], begin: Estimate) -> list[Listed | None]:
+    def _scored(self, networks: list[list[int]], begin: Estimate) -> list[Candidate | None]:
         """Return the scores of networks; None for those for which no time is left."""
         resources = self._resources
 
-        def score(i: int) -> Listed | None:
+        def score(i: int) -> Candidate | None:
             if resources.is_over and (i or self._candidates):
                 return None
             scored = self._em(networks[i], begin, COARSE)
@@ -236,11 +227,11 @@ class _StructuralEM:
         # With a progress of their own: the caller of the search may yet explain an error.
         return run_all(resources.n_threads, score, arguments, Progress())
 
-    def _em(self, parents: list[int], begin: Estimate, tolerance: float) -> Listed:
+    def _em(self, parents: list[int], begin: Estimate, tolerance: float) -> Candidate:
         """Return the parameters and the observed-data score of a network."""
         found = self._problem.estimate(parents, begin, tolerance, self._is_over)
         score = found.log_likelihood - self._log_units - self._cost(parents)
-        return Listed(parents, score, found)
+        return Candidate(parents, score, found)
 
     def _cost(self, parents: list[int]) -> float:
         """Return what the criterion takes from the log-likelihood of a network, in nats."""
@@ -248,10 +239,10 @@ class _StructuralEM:
 
     # The result
 
-    def solution(self, best: Listed, scores: list[float], *, is_finished: bool) -> EMSolution:
+    def found(self, best: Candidate, scores: list[float], *, is_finished: bool) -> Found:
         """Return a network with the parameters that maximise its expected likelihood."""
         problem, parents = self._problem, best.parents
-        expected = problem.expected(best.found)
+        expected = problem.expected(best.estimate)
         model = expected.model(parents)
         score = problem.log_likelihood(model) - self._cost(parents)
         # EM may end short of the maximum, by about its tolerance; rounding adds to this.
@@ -265,34 +256,29 @@ class _StructuralEM:
         losses = np.full((len(parents), len(parents)), np.nan)
         for edge, without in self._reduced(best).items():
             losses[edge] = best.score - without.score
-        candidates = sorted(self._candidates, key=lambda each: -each.observed)
-        listed = {tuple(parents): Listed(parents, score, best.found)}
+        candidates = sorted(self._candidates, key=lambda each: -each.score)
+        listed = {tuple(parents): best._replace(score=score)}
         for each in candidates:
-            own = Listed(each.parents, each.observed, each.found)
-            listed.setdefault(tuple(each.parents), own)
+            listed.setdefault(tuple(each.parents), each)
         n_told = sum(each.list_number < _LISTS for each in self._candidates)
         self._resources.progress.advance(work_of_em(self._settings) - n_told)
-        return EMSolution(
-            problem.names,
+        return Found(
             parents,
-            problem.irreversible(parents),
             score,
-            np.inf,
-            losses,
-            problem.scores.criterion,
-            model,
-            problem.nodes,
             gap=np.inf,
-            is_optimal=False,
-            is_finished=is_finished,
             n_iter=len(scores) - 1,
-            n_effective=problem.n_effective,
-            candidates=candidates,
-            scores=tuple(scores),
-            expected=expected,
-            remarks=problem.remarks(),
-            listed=[*listed.values()],
-            expectation=problem.expectation,
+            is_finished=is_finished,
+            network=expected.network(parents, is_observed=False, losses=losses, model=model),
+            model=model,
+            em=EMRecord(
+                expected,
+                problem.expectation,
+                candidates,
+                [*listed.values()],
+                problem.remarks(),
+                problem.n_effective,
+                scores,
+            ),
         )
 
 

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from skbn._core.arrays import Floats
-from skbn._core.exact_sums import upper_sum
-from skbn._core.subsets import bits_of, members_of
+from skbn._core.subsets import members_of
 from skbn._networks.equivalence import told_apart
 from skbn._networks.gaussian import estimate_model
 from skbn._networks.network import GaussianBayesianNetwork
@@ -18,7 +17,7 @@ from skbn._networks.targets import Targets
 from skbn._scores.environment_scores import EnvironmentScores
 from skbn._scores.target_scorer import TargetScorer
 from skbn._solver.certificate import EdgeChanges, certify_network, certify_score, require_best
-from skbn._solver.problem import Shape, Solution, TableProblem
+from skbn._solver.problem import Found, Shape, TableProblem
 
 
 class TargetProblem(TableProblem):
@@ -87,38 +86,22 @@ class TargetProblem(TableProblem):
         masks = self.scorer.masks_of(self.targets_given(parents))
         return told_apart(masks, len(parents))
 
-    def network(self, parents: list[int], is_observed: bool = True) -> GaussianBayesianNetwork:
-        return self.known(parents).network(parents, is_observed)
+    def network(self, parents: list[int], *args: Any, **kwargs: Any) -> GaussianBayesianNetwork:
+        return self.known(parents).network(parents, *args, **kwargs)
 
-    def certified(
-        self, parents: list[int], searched: float, gap: float, is_settled: bool = True
-    ) -> Solution:
-        score = certify_score(self.network_terms(parents), searched)
-        climbed, self._climbed = self._climbed, None
+    def certified(self, found: Found) -> Found:
+        parents = found.parents
+        score = certify_score(self.network_terms(parents), found.score)
+        climbed = self._last_climb()
         if climbed is None or not climbed.is_of(parents, self.constraints):
             climbed = EdgeChanges(self.scorer, self.constraints, parents)
-        if is_settled:
+        if found.is_settled:
             require_best(climbed, self.scores)
         known = self.known(parents)
         model = known.model(parents)
         certify_network(known.scores, self.constraints, parents, [model.coef], is_settled=False)
-        m = len(parents)
-        losses, at = np.full((m, m), np.nan), np.nonzero(bits_of(parents, m))
-        losses.T[at] = -climbed.gains[at]
-        return Solution(
-            self.names,
-            parents,
-            known.irreversible(parents),
-            score,
-            upper_sum([score, gap]) if gap else score,
-            losses,
-            criterion=self.scores.criterion,
-            model=model,
-            nodes=self.scorer.nodes,
-            exogenous=self._exogenous,
-            statistics=known.scorer.group_statistics,
-            targets=self._targets(parents, known.irreversible(parents)),
-        )
+        confirmed = known._confirmed(found, parents, score, climbed.losses, model)
+        return confirmed._replace(targets=self._targets(parents, known.irreversible(parents)))
 
     def _targets(self, parents: list[int], fixed: list[int]) -> Targets:
         """Return the targets of each environment, and what the score loses without each."""

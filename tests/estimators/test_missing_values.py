@@ -159,7 +159,7 @@ def solution_of(rows, **settings):
     "seed", [*range(3), *(pytest.param(s, marks=pytest.mark.slow) for s in range(3, 10))]
 )
 def test_the_score_never_falls(seed):
-    scores = solution_of(table(seed, m=8, n=120, share=0.35)).scores
+    scores = solution_of(table(seed, m=8, n=120, share=0.35)).em.scores
     assert (np.diff(scores) > -1e-9).all()
 
 

@@ -22,7 +22,7 @@ from skbn._regressions.set_function import SetWeights
 from skbn._solver import solve
 from skbn._solver.certificate import certify_network
 from skbn._solver.constraints import read_constraints
-from skbn._solver.engines import Optimum
+from skbn._solver.problem import Found
 from skbn.datasets import make_gaussian_network
 
 
@@ -93,14 +93,14 @@ def test_what_a_defective_search_ends_with_is_no_network(rows, monkeypatch):
     best, score = best_parents(rows), learner.network_score_ - offset
     empty = scores.network_score(nx.empty_graph(6, nx.DiGraph)) - offset
     for optimum, message in [
-        (Optimum(best, score + 1, 0.0), "the best network's score is .* from the search and"),
-        (Optimum(best, np.nan, 0.0), "the best network's score is nan from the search"),
-        (Optimum([0] * 6, empty, 0.0), "edge . -> . added the network found scores higher by"),
+        (Found(best, score + 1, 0.0), "the best network's score is .* from the search and"),
+        (Found(best, np.nan, 0.0), "the best network's score is nan from the search"),
+        (Found([0] * 6, empty, 0.0), "edge . -> . added the network found scores higher by"),
     ]:
         monkeypatch.setattr(solve, "_best_networks", returning(optimum))
         raises(message + ".*please report it", learner.fit, rows, kind=RuntimeError)
         assert not hasattr(learner, "network_")
-    monkeypatch.setattr(solve, "_best_networks", returning(Optimum(best, score, 0.0)))
+    monkeypatch.setattr(solve, "_best_networks", returning(Found(best, score, 0.0)))
     assert learner.fit(rows).network_score_ == score + offset
 
 
@@ -108,9 +108,9 @@ def test_a_defective_search_of_listed_families_is_noticed(monkeypatch):
     families = [([[-1], [1]], [-10.0, -3.0]), ([[-1], [0]], [-9.0, -4.0])]
     scores = ParentSetScores(["a", "b"], families)
     assert GaussianBNLearner().fit(scores).network_score_ == -12.0
-    monkeypatch.setattr(solve, "_best_networks", returning(Optimum([0, 1], -7.0, 0.0)))
+    monkeypatch.setattr(solve, "_best_networks", returning(Found([0, 1], -7.0, 0.0)))
     assert GaussianBNLearner().fit(scores).network_score_ == -14.0  # none that differs in one
-    monkeypatch.setattr(solve, "_best_networks", returning(Optimum([0, 0], -12.0, 0.0)))
+    monkeypatch.setattr(solve, "_best_networks", returning(Found([0, 0], -12.0, 0.0)))
     with pytest.raises(RuntimeError, match=r"other parents of column 'a' the network .* by 7 nats"):
         GaussianBNLearner().fit(scores)
 
@@ -183,7 +183,7 @@ def test_a_network_that_breaks_constraints_is_noticed(rows, monkeypatch):
     parents = best_parents(rows)
     scores = LocalScoreTransformer().fit_transform(rows)
     score = scores.network_score(dag_of(range(6), parents))
-    monkeypatch.setattr(solve, "_best_networks", returning(Optimum(parents, score, 0.0)))
+    monkeypatch.setattr(solve, "_best_networks", returning(Found(parents, score, 0.0)))
     child = next(x for x in range(6) if parents[x])
     parent = members_of(parents[child])[0]
     other = next(x for x in range(6) if x != child and not parents[child] >> x & 1)

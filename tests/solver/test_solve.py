@@ -27,9 +27,10 @@ from skbn import BIC, BGe, GaussianBNLearner, LocalScoreTransformer, ParentSetSc
 from skbn._core.subsets import mask_of, members_of
 from skbn._scores.local_scores import LocalScores
 from skbn._solver import planner
-from skbn._solver.engines import GroupSearch, Optimum, SearchSettings
+from skbn._solver.engines import GroupSearch, SearchSettings
 from skbn._solver.near_optimal import near_optimal
 from skbn._solver.planner import plan_searches
+from skbn._solver.problem import Found
 from skbn._solver.solve import solve
 from skbn.datasets import make_gaussian_network
 
@@ -62,7 +63,7 @@ class OrderByOrder(GroupSearch):
             found.append((total, [masks[x] for x in self.columns]))
         total, masks = max(found)
         resources.progress.advance(1)
-        return Optimum(masks, total, 0.0)
+        return Found(masks, total, 0.0)
 
 
 def plan_order_by_order(shape, group, resources, settings):
@@ -201,7 +202,7 @@ def test_the_best_network_is_that_of_the_enumeration(seed, max_parents, constrai
             loss = reference.block_score(blocks, x, parents) - reference.block_score(
                 blocks, x, rest
             )
-            assert_allclose(found.score_losses[p, x], loss, atol=1e-7)
+            assert_allclose(found.network._score_losses[p, x], loss, atol=1e-7)
 
 
 def test_a_list_has_the_classes_of_the_enumeration():
