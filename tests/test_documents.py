@@ -142,7 +142,7 @@ def check_limits(names):
 def check_pictures(names):
     assert names["display"].missing
     assert len(names["learner"].plot().figure_.axes) == 1
-    assert "flowchart" in names["network"].to_mermaid()
+    assert "flowchart" in skbn.io.to_mermaid(names["network"])
 
 
 def check_how_sure(names):

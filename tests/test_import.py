@@ -108,7 +108,7 @@ with joblib.parallel_config("loky"):  # processes, which talk through pipes
     cross_val_score(learner, wine, cv=2, n_jobs=2)
 scores = LocalScoreTransformer().fit_transform(wine)
 scores.to_jkl(sys.argv[2])
-network.to_dot(), network.to_mermaid()
+skbn.io.to_dot(network), skbn.io.to_mermaid(network)
 for reading in (False, True):  # the first time it imports
     ParentSetScores.from_jkl(sys.argv[2]), GaussianBayesianNetwork.from_json(network.to_json())
 print("done")

@@ -1,6 +1,6 @@
 """Networks and posteriors for other programs.
 
-They ask a network only what any user may ask it. ``models`` has models of other programs,
-``graph_files`` drawn graphs. The formats that networks read as well are in
-``_networks.interchange``.
+``bnlearn``, ``models`` and ``pgmpy_models`` have models of other programs, ``graph_files`` drawn
+graphs, and ``texts`` graphs as texts. JSON, which networks write themselves, is in
+``_networks.json_format``.
 """

@@ -6,8 +6,7 @@ from typing import Any
 import networkx as nx
 
 from skbn._core.text import must_be, readable_value
-from skbn._interchange.models import check_network
-from skbn._networks.interchange import optional_module
+from skbn._interchange.models import check_network, optional_module
 
 _MODULE = "causallearn.graph"
 

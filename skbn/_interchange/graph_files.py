@@ -12,8 +12,9 @@ import numpy as np
 from skbn._core.text import readable_value
 from skbn._displays.layout.layered import LayeredGraph
 from skbn._interchange.models import check_network, has_single_columns
+from skbn._interchange.texts import own_texts
 from skbn._networks.descriptions import OF_COEFFICIENTS
-from skbn._networks.interchange import own_texts, written
+from skbn._networks.json_format import written
 
 _NOT_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -55,7 +56,7 @@ def to_graphml(
     See Also
     --------
     to_gml : Another format of Gephi and igraph.
-    skbn.GaussianBayesianNetwork.to_dot : For Graphviz.
+    to_dot : For Graphviz.
 
     Examples
     --------
@@ -103,7 +104,7 @@ def to_gml(
     See Also
     --------
     to_graphml : The same for Cytoscape and yEd.
-    skbn.GaussianBayesianNetwork.to_dot : For Graphviz.
+    to_dot : For Graphviz.
 
     Examples
     --------

@@ -1,9 +1,9 @@
-"""Models of other programs: bnlearn, lavaan and semopy, scikit-learn, dowhy and ArviZ."""
+"""Models of other programs: lavaan and semopy, scikit-learn, dowhy and ArviZ."""
 
-import json
 import math
 import re
 from collections.abc import Hashable
+from importlib import import_module
 from itertools import combinations
 from typing import Any
 
@@ -16,7 +16,6 @@ from skbn._core.arrays import as_integer
 from skbn._core.columns import reject_unknown
 from skbn._core.text import must_be, readable_value
 from skbn._estimators.posterior import GaussianBNPosterior
-from skbn._networks.interchange import optional_module
 from skbn._networks.network import GaussianBayesianNetwork
 
 # R's, which lavaan reads.
@@ -24,6 +23,15 @@ _RESERVED = {
     *("if", "else", "repeat", "while", "function", "for", "next", "break", "in"),
     *("TRUE", "FALSE", "NULL", "Inf", "NaN", "NA"),
 }
+
+
+def optional_module(name: str) -> Any:
+    """Return a module of a package that skbn does not require, or raise an ImportError."""
+    try:
+        return import_module(name)
+    except ImportError as error:
+        package = name.partition(".")[0]
+        raise ImportError(f"This needs {package}: pip install {package} ({error}).") from error
 
 
 def check_network(network: Any) -> None:
@@ -125,64 +133,6 @@ def legal_names(network: Any) -> dict[Hashable, str]:
 
 def _is_legal(name: str) -> bool:
     return bool(re.fullmatch("[A-Za-z][A-Za-z0-9_]*", name)) and name not in _RESERVED
-
-
-def to_bnlearn(network: Any) -> str:
-    """Return R code whose value is the network as a fitted one of bnlearn.
-
-    Write it to a file and call ``fitted <- source("network.R")$value``.
-
-    Parameters
-    ----------
-    network : GaussianBayesianNetwork
-        With parameters.
-
-    Returns
-    -------
-    code : str
-        A call of bnlearn's `custom.fit`, with the model string and the coefficients.
-
-    Raises
-    ------
-    TypeError
-        If it is not a network, or one with nodes of several columns.
-    ValueError
-        If a node's name has a bracket, ``|`` or ``:``; if a node is exogenous, or has no noise.
-
-    See Also
-    --------
-    skbn.GaussianBayesianNetwork.to_modelstring : The graph alone.
-
-    Examples
-    --------
-    >>> import networkx as nx
-    >>> from skbn import GaussianBayesianNetwork
-    >>> from skbn.io import to_bnlearn
-    >>> dag = nx.DiGraph()
-    >>> dag.add_nodes_from("ab", intercept=0.5, noise_variance=4.0)
-    >>> dag.add_edge("a", "b", weight=2.0)
-    >>> print(to_bnlearn(GaussianBayesianNetwork(dag)))
-    bnlearn::custom.fit(bnlearn::model2network("[a][b|a]"), list(
-      "a" = list(coef = c("(Intercept)" = 0.5), sd = 2.0),
-      "b" = list(coef = c("(Intercept)" = 0.5, "a" = 2.0), sd = 2.0)
-    ))
-    """
-    dag = noisy_dag(network, "to_bnlearn")
-    text = network.to_modelstring()  # raises for names that bnlearn cannot have
-    rows = []
-    for node, data in dag.nodes(data=True):
-        weights = [(p, edge["weight"]) for p, edge in dag.pred[node].items()]
-        terms = [f'"(Intercept)" = {data["intercept"]!r}']
-        terms += [f"{_quoted(parent)} = {weight!r}" for parent, weight in weights]
-        deviation = math.sqrt(data["noise_variance"])
-        rows.append(f"  {_quoted(node)} = list(coef = c({', '.join(terms)}), sd = {deviation!r})")
-    call = f"bnlearn::custom.fit(bnlearn::model2network({_quoted(text)}), list("
-    return "\n".join([call, ",\n".join(rows), "))"])
-
-
-def _quoted(text: Any) -> str:
-    # R's escapes in strings are among JSON's, but for the slash, which json does not escape.
-    return json.dumps(str(text), ensure_ascii=False)
 
 
 def to_lavaan(network: Any, *, fixed: bool = False) -> str:

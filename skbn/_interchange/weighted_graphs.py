@@ -13,7 +13,7 @@ from skbn._core.text import must_be
 from skbn._estimators.bootstrap import BootstrapBNLearner
 from skbn._estimators.near_optimal_networks import NearOptimalNetworks
 from skbn._estimators.posterior import GaussianBNPosterior
-from skbn._networks.interchange import check_json_nodes, to_json
+from skbn._networks.json_format import check_json_nodes, to_json
 from skbn._posterior.network_posterior import NetworkPosterior
 
 

@@ -60,7 +60,7 @@ class Anomalies:
     row_p_values : ndarray or pandas.Series of shape (n,)
         For each row, from the sum of its squared residuals, adjusted for the number of rows.
     log_density : ndarray or pandas.Series of shape (n,)
-        As `logpdf`, in nats.
+        As `score_samples`, in nats.
     values, expected : of shape (n, m)
         The table, and what the parents predict: of a category, the most probable level.
 

@@ -40,7 +40,7 @@ from skbn._networks import (
     estimation,
     gaussian,
     inference,
-    interchange,
+    json_format,
 )
 from skbn._networks.adjustment import AdjustmentSets, Instrument
 from skbn._networks.anomalies import Anomalies
@@ -564,28 +564,6 @@ class GaussianBayesianNetwork(NetworkValue):
         sums = {(each.n_samples, *sorted(each.mean)) for each in tables}
         return NetworkComparison(dag, graph, targets, len(sums) > 1)
 
-    def moral_graph(self) -> nx.Graph:
-        """Return the undirected graph that joins each node to its Markov blanket.
-
-        Returns
-        -------
-        moral_graph : networkx.Graph
-
-        Notes
-        -----
-        Lauritzen & Spiegelhalter (1988), "Local computations with probabilities on
-        graphical structures and their application to expert systems".
-
-        Examples
-        --------
-        >>> import networkx as nx
-        >>> from skbn import GaussianBayesianNetwork
-        >>> network = GaussianBayesianNetwork(nx.DiGraph([("a", "c"), ("b", "c")]))
-        >>> network.moral_graph().has_edge("a", "b")
-        True
-        """
-        return nx.moral_graph(self._structure())
-
     def markov_blanket(self, node: Hashable) -> list[Hashable]:
         """Return the nodes that separate a node from all others.
 
@@ -619,7 +597,7 @@ class GaussianBayesianNetwork(NetworkValue):
         >>> GaussianBayesianNetwork(dag).markov_blanket("a")
         ['c', 'b']
         """
-        moral_graph = self.moral_graph()
+        moral_graph = nx.moral_graph(self._structure())
         if node not in moral_graph:
             raise ValueError(
                 f"There is no node {readable_value(node)}; the nodes are "
@@ -629,7 +607,7 @@ class GaussianBayesianNetwork(NetworkValue):
 
     # Density
 
-    def logpdf(self, X: Any) -> Floats:
+    def score_samples(self, X: Any) -> Floats:
         """Return the log density of each row, or of what is observed in it.
 
         Parameters
@@ -659,27 +637,13 @@ class GaussianBayesianNetwork(NetworkValue):
         >>> from skbn import GaussianBayesianNetwork
         >>> dag = nx.DiGraph()
         >>> dag.add_node("a", intercept=0, noise_variance=1)
-        >>> GaussianBayesianNetwork(dag).logpdf([[0], [2]]).round(4)
+        >>> GaussianBayesianNetwork(dag).score_samples([[0], [2]]).round(4)
         array([-0.9189, -2.9189])
         """
         unseen = set[int]()
         log_density = self._model().log_density(self._rows_of(X, unseen=unseen))
         log_density[[*unseen]] = np.nan
         return log_density
-
-    def score_samples(self, X: Any) -> Floats:
-        """Return the log density of each row: `logpdf`, by scikit-learn's name.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, m), or LocalScores
-            As in `logpdf`.
-
-        Returns
-        -------
-        log_density : ndarray of shape (n_samples,), float64, nats
-        """
-        return self.logpdf(X)
 
     def score(
         self, X: Any, y: Any = None, sample_weight: Any = None, interventions: Any = None
@@ -692,7 +656,7 @@ class GaussianBayesianNetwork(NetworkValue):
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, m), or LocalScores
-            As in `logpdf`. LocalScores need no rows, and dask tables need not fit in memory.
+            As in `score_samples`. LocalScores need no rows, and dask tables need not fit in memory.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             As in `fit`.
@@ -1098,8 +1062,8 @@ class GaussianBayesianNetwork(NetworkValue):
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, m), or LocalScores
-            As in `logpdf`; values may be missing, and whole columns of a data frame of pandas or
-            polars. What cannot be judged is NaN.
+            As in `score_samples`; values may be missing, and whole columns of a data frame of
+            pandas or polars. What cannot be judged is NaN.
         in_fit : bool, default=False
             Whether the network was fitted to these rows. Each is then judged by a fit without it.
             By default the rows are new ones.
@@ -1921,12 +1885,12 @@ class GaussianBayesianNetwork(NetworkValue):
         array([0.1])
         """
         model, blocks = self._model(), self._blocks
-        contents = interchange.to_data(model)
+        contents = json_format.to_data(model)
         if not blocks.are_columns:
-            contents = interchange.to_block_data(blocks, contents)
+            contents = json_format.to_block_data(blocks, contents)
             if model.before is not None:
-                contents["before"] = interchange.to_data(model.before)
-        return interchange.to_json(contents, path)
+                contents["before"] = json_format.to_data(model.before)
+        return json_format.to_json(contents, path)
 
     @classmethod
     def from_json(cls, text_or_path: str | os.PathLike[str]) -> Self:
@@ -1966,221 +1930,16 @@ class GaussianBayesianNetwork(NetworkValue):
         >>> GaussianBayesianNetwork.from_json(text).nodes
         ['a']
         """
-        contents, name = interchange.from_json(text_or_path)
+        contents, name = json_format.from_json(text_or_path)
         if not isinstance(contents, dict) or "blocks" not in contents:
-            return cls._from_model(interchange.from_data(contents, name))
-        blocks, data = interchange.from_block_data(contents, name)
+            return cls._from_model(json_format.from_data(contents, name))
+        blocks, data = json_format.from_block_data(contents, name)
         models = []
         for part, of_part in {"network": data, "before": contents.get("before", data)}.items():
-            models.append(interchange.from_data(of_part, f"{part!r} in {name}"))
-            interchange.check_columns(blocks, models[-1], name)
+            models.append(json_format.from_data(of_part, f"{part!r} in {name}"))
+            json_format.check_columns(blocks, models[-1], name)
         before = models[1] if "before" in contents else None
         return cls._from_model(replace(models[0], before=before), blocks)
-
-    def to_dot(self, *, cpdag: bool = False) -> str:
-        """Return the network in Graphviz's DOT language, the weights as the edges' labels.
-
-        Parameters
-        ----------
-        cpdag : bool, default=False
-            Whether to return the graph of the equivalence class instead, as from the method
-            `cpdag`. It has no weights, and undirected edges have no heads.
-
-        Returns
-        -------
-        text : str
-            Without labels if the network has no parameters.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If two nodes have the same text.
-
-        See Also
-        --------
-        plot : A picture by matplotlib.
-        to_mermaid : For Markdown pages.
-        skbn.io.to_graphml : For Cytoscape, Gephi and yEd.
-
-        Examples
-        --------
-        >>> import networkx as nx
-        >>> from skbn import GaussianBayesianNetwork
-        >>> dag = nx.DiGraph()
-        >>> dag.add_nodes_from("ab", intercept=0, noise_variance=1)
-        >>> dag.add_edge("a", "b", weight=2 / 3)
-        >>> print(GaussianBayesianNetwork(dag).to_dot())
-        digraph {
-          "a";
-          "b";
-          "a" -> "b" [label="0.667"];
-        }
-        """
-        return interchange.to_dot(self._exported_graph(cpdag))
-
-    def to_mermaid(self, *, cpdag: bool = False) -> str:
-        """Return the network as a Mermaid flowchart, the weights as the edges' labels.
-
-        Many viewers of Markdown show it as a picture, in a block of code whose language is
-        ``mermaid``.
-
-        Parameters
-        ----------
-        cpdag : bool, default=False
-            Whether to return the graph of the equivalence class instead, as from the method
-            `cpdag`. It has no weights, and undirected edges have no heads.
-
-        Returns
-        -------
-        text : str
-            Without labels if the network has no parameters.
-
-        See Also
-        --------
-        to_dot : For Graphviz.
-
-        Examples
-        --------
-        >>> import networkx as nx
-        >>> from skbn import GaussianBayesianNetwork
-        >>> network = GaussianBayesianNetwork(nx.DiGraph([("a", "b")]))
-        >>> print(network.to_mermaid())
-        flowchart TD
-          n0["a"]
-          n1["b"]
-          n0 --> n1
-        """
-        return interchange.to_mermaid(self._exported_graph(cpdag))
-
-    def to_modelstring(self) -> str:
-        """Return the graph as bnlearn's `modelstring` writes it, for `model2network` there.
-
-        Returns
-        -------
-        text : str
-            A bracket for each node, parents before their children. It has no parameters.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If a node's name has a bracket, ``|`` or ``:``.
-
-        See Also
-        --------
-        skbn.io.to_bnlearn : With all parameters.
-
-        Examples
-        --------
-        >>> import networkx as nx
-        >>> from skbn import GaussianBayesianNetwork
-        >>> GaussianBayesianNetwork(nx.DiGraph([("a", "c"), ("b", "c")])).to_modelstring()
-        '[a][b][c|a:b]'
-        """
-        return interchange.to_modelstring(self._structure())
-
-    @classmethod
-    def from_modelstring(cls, text: str) -> Self:
-        """Read a graph from what `modelstring` of bnlearn returns.
-
-        Parameters
-        ----------
-        text : str
-            Such as ``"[a][b|a]"``. The nodes keep its order.
-
-        Returns
-        -------
-        network : GaussianBayesianNetwork
-            Without parameters: call `fit`.
-
-        Raises
-        ------
-        TypeError
-            If it is not a string.
-        ValueError
-            If it is not a model string, a node or an edge comes twice, a parent is not a node, or
-            the edges have a cycle.
-
-        See Also
-        --------
-        to_modelstring : What writes it.
-
-        Examples
-        --------
-        >>> from skbn import GaussianBayesianNetwork
-        >>> list(GaussianBayesianNetwork.from_modelstring("[a][b][c|a:b]").dag.edges)
-        [('a', 'c'), ('b', 'c')]
-        """
-        return cls(interchange.from_modelstring(text))
-
-    def to_pgmpy(self) -> Any:
-        """Return the network as a model of pgmpy.
-
-        Returns
-        -------
-        model : pgmpy.models.LinearGaussianBayesianNetwork
-            It keeps standard deviations, whose squares may differ from the variances in the
-            last bit. It does not keep the attribute `fixed` of edges.
-
-        Raises
-        ------
-        ImportError
-            If pgmpy is not installed.
-        TypeError
-            If nodes have several columns, or are categories.
-        ValueError
-            If nodes are exogenous, as pgmpy needs distributions of all.
-
-        See Also
-        --------
-        from_pgmpy : The other way.
-
-        Examples
-        --------
-        >>> network.to_pgmpy().get_cpds("b")  # doctest: +SKIP
-        <LinearGaussianCPD: P(b | a) = N(2.0*a + 1.0; 0.5) at 0x7f5ff6c1e110>
-        """
-        if not self._blocks.are_columns:
-            raise TypeError(
-                "to_pgmpy is for networks whose nodes are single columns. Use "
-                "network.columns_.to_pgmpy(), which is about the columns."
-            )
-        model = self._model()
-        model.require_distribution()
-        return interchange.to_pgmpy(model.to_networkx())
-
-    @classmethod
-    def from_pgmpy(cls, model: Any) -> Self:
-        """Read a network from a model of pgmpy.
-
-        Parameters
-        ----------
-        model : pgmpy.models.LinearGaussianBayesianNetwork
-            With the conditional distributions of all its nodes.
-
-        Returns
-        -------
-        network : GaussianBayesianNetwork
-
-        Raises
-        ------
-        ImportError
-            If pgmpy is not installed.
-        TypeError
-            If it is another model.
-        ValueError
-            If a node's conditional distribution is missing or does not fit its parents.
-
-        See Also
-        --------
-        to_pgmpy : The other way.
-
-        Examples
-        --------
-        >>> from pgmpy.models import LinearGaussianBayesianNetwork  # doctest: +SKIP
-        >>> model = LinearGaussianBayesianNetwork([("a", "b")]).fit(table)  # doctest: +SKIP
-        >>> network = GaussianBayesianNetwork.from_pgmpy(model)  # doctest: +SKIP
-        """
-        return cls._from_model(interchange.from_pgmpy(model))
 
 
 def _graph_on_same_nodes(other: Any, dag: nx.DiGraph) -> nx.DiGraph:

@@ -328,13 +328,6 @@ class NetworkValue(DocLinkMixin, PlotMixin, CallbackSupportMixin, DensityMixin, 
             self._graph, self._blocks, self._parameters, *known, confidence
         )
 
-    def _exported_graph(self, cpdag: bool) -> nx.DiGraph:
-        """Return the equivalence class's graph, or the network's with its parameters, if any."""
-        if cpdag:
-            return self.cpdag()
-        model = self._parameters if self._blocks.are_columns else None
-        return self._structure() if model is None else model.to_networkx()
-
 
 def nodes_in_order(nodes: Sequence[Any], blocks: Nodes | None) -> Nodes:
     """Return which columns stand for each node of a graph; by default a column each."""

@@ -403,7 +403,7 @@ def readers_of_rows():
         "cross-validation": (GaussianBNLearnerCV([1, 2]).fit,) * 2,
         "bootstrap": (BootstrapBNLearner(n_resamples=2).fit,) * 2,
         "log-likelihoods": (fitted.score_samples, named.score_samples),
-        "densities": (fitted.network_.logpdf, named.network_.logpdf),
+        "densities": (fitted.network_.score_samples, named.network_.score_samples),
     }
 
 

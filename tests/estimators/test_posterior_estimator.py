@@ -414,7 +414,7 @@ def test_sampled_networks_have_parameters(fitted, wine):
     assert all(network.dag.number_of_nodes() == 5 for network in networks)
     means = np.mean([network.mean_ for network in networks], axis=0)
     assert_allclose(means, wine.mean(), atol=0.05)
-    assert len({network.logpdf(wine.to_numpy()).sum() for network in networks}) == 300
+    assert len({network.score_samples(wine.to_numpy()).sum() for network in networks}) == 300
 
 
 def test_probability_of_a_feature(fitted):

@@ -16,6 +16,7 @@ from numpy.testing import assert_allclose
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
+import skbn
 from skbn import GaussianBayesianNetwork, GaussianBNLearner, GaussianBNPosterior
 from skbn.io import (
     legal_names,
@@ -242,7 +243,7 @@ def test_bnlearn_gets_all_parameters(learner):
     graph = json.loads(
         re.fullmatch(r"bnlearn::custom.fit\(bnlearn::model2network\((.*)\), list\(", call)[1]
     )
-    dag = GaussianBayesianNetwork.from_modelstring(graph).dag
+    dag = skbn.io.from_modelstring(graph).dag
     assert set(dag.edges) == set(network.dag.edges)
     assert end == "))"
     for node, row in zip(network.nodes, rows, strict=True):
@@ -308,11 +309,11 @@ def test_nodes_without_a_distribution(learner, wine):
 
 
 def to_modelstring(network):
-    return network.to_modelstring()
+    return skbn.io.to_modelstring(network)
 
 
 def to_dot(network):
-    return network.to_dot()
+    return skbn.io.to_dot(network)
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from experiment_tables import experiment
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import multivariate_normal, norm
 
+import skbn
 from skbn import GaussianBayesianNetwork, GaussianBNLearner, GaussianDistribution
 
 NAMES = list("abcde")
@@ -53,7 +54,7 @@ def test_densities_are_conditional(outside):
     network, joint, rows = fitted(outside=outside)
     assert network.exogenous == outside
     expected = [density(joint, row, outside) for _, row in rows.iterrows()]
-    assert_allclose(network.logpdf(rows), expected, rtol=1e-8, atol=1e-9)
+    assert_allclose(network.score_samples(rows), expected, rtol=1e-8, atol=1e-9)
     assert network.score(rows) == pytest.approx(np.mean(expected))
     weight = np.random.default_rng(0).random(len(rows))
     assert network.score(rows, sample_weight=weight) == pytest.approx(
@@ -69,12 +70,12 @@ def test_densities_of_rows_with_holes(seed):
     holes[3] = [node not in OUTSIDE for node in NAMES]
     rows = rows.mask(holes)
     expected = [density(joint, row) for _, row in rows.iterrows()]
-    assert_allclose(network.logpdf(rows), expected, rtol=1e-8, atol=1e-9)
+    assert_allclose(network.score_samples(rows), expected, rtol=1e-8, atol=1e-9)
     counts = rows.drop(columns=[*OUTSIDE]).notna().any(axis=1).to_numpy()
     assert not counts[3]
     assert network.score(rows) == pytest.approx(np.mean(expected, where=counts))
     rows.loc[5, "d"] = np.nan
-    raises(r"Node 'd' is exogenous and has no value in row 5", network.logpdf, rows)
+    raises(r"Node 'd' is exogenous and has no value in row 5", network.score_samples, rows)
 
 
 def test_the_spread_of_exogenous_values_does_not_matter():
@@ -86,9 +87,9 @@ def test_the_spread_of_exogenous_values_does_not_matter():
     _, joint, _ = fitted()
     expected = [density(joint, row) for _, row in rows.iterrows()]
     changed = GaussianBayesianNetwork(network.dag)
-    assert_allclose(changed.logpdf(rows), expected, rtol=1e-8)
+    assert_allclose(changed.score_samples(rows), expected, rtol=1e-8)
     far = rows.assign(b=1e6)
-    assert np.isfinite(changed.logpdf(far)).all()
+    assert np.isfinite(changed.score_samples(far)).all()
 
 
 def test_conditional_distributions_and_predictions():
@@ -182,7 +183,7 @@ NEEDED = r"The nodes \['b', 'd'\] are exogenous.*Give their values"
         lambda network, rows: network.predict(rows[["a"]], "c"),
         lambda network, _: network.do({"a": 1}).sample(),
         lambda network, _: network["a"],
-        lambda network, _: network.to_pgmpy(),
+        lambda network, _: skbn.io.to_pgmpy(network),
         lambda network, _: network[["a", "c"]],
         lambda network, rows: network.impute(rows.assign(b=np.nan, d=np.nan)),
         lambda network, rows: network.sample_missing(rows.assign(b=np.nan, d=np.nan)),
@@ -195,14 +196,14 @@ def test_values_of_exogenous_nodes_are_asked_for(ask):
 
 def test_networks_are_kept_and_written():
     network, _, rows = fitted()
-    expected = network.logpdf(rows)
+    expected = network.score_samples(rows)
     for other in (
         pickle.loads(pickle.dumps(network)),
         GaussianBayesianNetwork.from_json(network.to_json()),
         GaussianBayesianNetwork(network.dag),
     ):
         assert other.exogenous == OUTSIDE
-        assert_allclose(other.logpdf(rows), expected, rtol=1e-12)
+        assert_allclose(other.score_samples(rows), expected, rtol=1e-12)
     refitted = GaussianBayesianNetwork(network.dag).fit(rows)
     assert refitted.exogenous == OUTSIDE
     assert refitted.dag.nodes["b"]["exogenous"] is True
@@ -235,7 +236,7 @@ def test_graphs_that_say_which_nodes_are_exogenous():
     expected = norm(data["intercept"] + slope * table["x"], np.sqrt(data["noise_variance"])).logpdf(
         table["y"]
     )
-    assert_allclose(network.logpdf(table), expected)
+    assert_allclose(network.score_samples(table), expected)
 
 
 # Interventions in new rows

@@ -14,6 +14,7 @@ from agreement import raises
 from random_constraints import is_allowed, random_constraints
 from sklearn.base import clone
 
+import skbn
 from skbn import GaussianBayesianNetwork, GaussianBNLearner, GaussianBNLearnerCV, ParentSetScores
 from skbn._core.subsets import mask_of, members_of
 from skbn._networks.equivalence import (
@@ -280,5 +281,5 @@ def test_equivalence_and_distances_of_classes_ask_for_independences_alone():
     assert network.structural_hamming_distance(reversed_chain, cpdag=True) == 0
     assert network.structural_hamming_distance(reversed_chain) == 2
     # Pictures and texts show what cpdag returns.
-    assert "dir=none" not in network.to_dot(cpdag=True)
-    assert "---" not in network.to_mermaid(cpdag=True)
+    assert "dir=none" not in skbn.io.to_dot(network, cpdag=True)
+    assert "---" not in skbn.io.to_mermaid(network, cpdag=True)

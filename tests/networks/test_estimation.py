@@ -203,7 +203,7 @@ def test_errors_with_holes_are_those_of_the_likelihood():
             dag.edges[a, b]["weight"] = weight
         for v, node in enumerate("abc"):
             dag.nodes[node].update(intercept=parameters[2 + v], noise_variance=parameters[5 + v])
-        return -GaussianBayesianNetwork(dag).logpdf(X).sum()
+        return -GaussianBayesianNetwork(dag).score_samples(X).sum()
 
     information, steps = np.empty((8, 8)), 1e-3 * np.eye(8)
     for i, j in np.ndindex(8, 8):

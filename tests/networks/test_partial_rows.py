@@ -46,15 +46,15 @@ def test_log_densities_are_those_of_what_is_observed(seed):
     network, rows = fitted(seed)
     moments = network.mean_, network.covariance_
     expected = [reference.observed_log_likelihood(row[np.newaxis], *moments) for row in rows]
-    np.testing.assert_allclose(network.logpdf(rows), expected, rtol=1e-9)
-    np.testing.assert_array_equal(network.score_samples(rows), network.logpdf(rows))
+    np.testing.assert_allclose(network.score_samples(rows), expected, rtol=1e-9)
+    np.testing.assert_array_equal(network.score_samples(rows), network.score_samples(rows))
     counts = ~np.isnan(rows).all(axis=1)  # the mean is of rows with a value
     assert network.score(rows) == pytest.approx(np.mean(expected, where=counts))
     weight = np.random.default_rng(seed).random(len(rows))
     weighted = network.score(rows, sample_weight=weight)
     assert weighted == pytest.approx(np.average(expected, weights=weight * counts))
     raises("No row has a density", network.score, rows[7:8])
-    assert network.logpdf(rows)[8] == network.logpdf(rows[8:9])[0]
+    assert network.score_samples(rows)[8] == network.score_samples(rows[8:9])[0]
 
 
 def test_means_are_of_rows_in_which_something_counts():
@@ -88,7 +88,9 @@ def test_units_do_not_cost_digits():
     network, rows = fitted(1)
     other, scaled = fitted(1, scale=scale)
     constant = (np.log(scale) * ~np.isnan(rows)).sum(axis=1)
-    np.testing.assert_allclose(other.logpdf(scaled) + constant, network.logpdf(rows), rtol=1e-7)
+    np.testing.assert_allclose(
+        other.score_samples(scaled) + constant, network.score_samples(rows), rtol=1e-7
+    )
     np.testing.assert_allclose(other.impute(scaled) / scale, network.impute(rows), rtol=1e-7)
 
 
@@ -175,7 +177,7 @@ def test_a_missing_level_is_missing_in_all_indicators():
     rows = np.column_stack([frame["x"], codes, frame["y"]])
     rows[:21, 1:3] = np.nan
     rows[10:31, 0] = np.nan
-    np.testing.assert_allclose(network.logpdf(holes), columns.logpdf(rows), rtol=1e-9)
+    np.testing.assert_allclose(network.score_samples(holes), columns.score_samples(rows), rtol=1e-9)
 
 
 def test_missing_levels_become_the_most_probable():
@@ -269,7 +271,7 @@ def test_a_row_with_a_level_that_never_occurred_has_no_answer(exogenous, contain
     network, seen, other = learner.network_, container(table()), container(unseen("z"))
     asked = [
         lambda X: network.predict(X, "y"),
-        network.logpdf,
+        network.score_samples,
         network.score_samples,
         lambda X: network.anomalies(X).p_values,
         lambda X: network.anomalies(X).row_p_values,

@@ -1,4 +1,4 @@
-"""Networks in other forms: node-link JSON, DOT, Mermaid, bnlearn's model strings, pgmpy's models.
+"""Networks as JSON, in networkx's node-link format.
 
 Networks are graphs with the attributes intercept and noise_variance of nodes and weight of edges.
 """
@@ -6,17 +6,13 @@ Networks are graphs with the attributes intercept and noise_variance of nodes an
 import json
 import math
 import os
-import re
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from hashlib import sha256
-from importlib import import_module
-from itertools import chain
 from numbers import Integral
 from pathlib import Path
 from typing import Any
-from unicodedata import category
 
 import networkx as nx
 import numpy as np
@@ -24,7 +20,7 @@ import numpy as np
 from skbn._core.arrays import Floats, finite_number
 from skbn._core.files import replaced_file
 from skbn._core.graphs import check_dag, propagate
-from skbn._core.text import must_be, readable_value
+from skbn._core.text import readable_value
 from skbn._data.nodes import NodeColumn, Nodes
 from skbn._networks.gaussian import LinearGaussianModel
 
@@ -151,10 +147,10 @@ def _check_node_link_data(data: Any, name: str) -> None:
             f"{readable_value(wrong[0])}."
         )
     edges = [(edge.get("source"), edge.get("target")) for edge in data["edges"]]
-    _check_edges(nodes, edges, name)
+    check_edges(nodes, edges, name)
 
 
-def _check_edges(nodes: list[Any], edges: list[tuple[Any, Any]], name: str) -> None:
+def check_edges(nodes: list[Any], edges: list[tuple[Any, Any]], name: str) -> None:
     """Raise unless the ends of edges are nodes, and there are no two of one."""
     for edge in edges:
         if unknown := [end for end in edge if not is_json_node(end) or end not in nodes]:
@@ -274,171 +270,3 @@ def check_columns(blocks: Nodes, model: LinearGaussianModel, name: str) -> None:
             f"{is_wrong}the nodes of 'network' that are exogenous must be all columns of some "
             "nodes."
         )
-
-
-# Graphviz and Mermaid
-
-
-def to_dot(dag: nx.DiGraph) -> str:
-    """Return a graph in Graphviz's DOT language, weights as the edges' labels.
-
-    Edges with the attribute `undirected`, as in a CPDAG, have no heads.
-
-    Raises ValueError if two nodes have the same text.
-    """
-    lines = [f"  {text};" for text in own_texts(dag, _quoted).values()]
-    for a, b, data in dag.edges(data=True):
-        attributes = ["dir=none"] if data.get("undirected") else []
-        if "weight" in data:
-            attributes.append(f'label="{data["weight"]:.3g}"')
-        suffix = f" [{', '.join(attributes)}]" if attributes else ""
-        lines.append(f"  {_quoted(a)} -> {_quoted(b)}{suffix};")
-    return "\n".join(["digraph {", *lines, "}"])
-
-
-def own_texts(nodes: Iterable[Hashable], text_of: Callable[[Hashable], str]) -> dict[Hashable, str]:
-    """Return the texts of nodes, if no two are the same."""
-    node_of: dict[str, Hashable] = {}
-    for node in nodes:
-        if (same := node_of.setdefault(text_of(node), node)) is not node:
-            raise ValueError(
-                f"The nodes {same!r} and {node!r} have the same text. Rename one with "
-                "networkx.relabel_nodes."
-            )
-    return {node: text for text, node in node_of.items()}
-
-
-def _quoted(node: Hashable) -> str:
-    text = str(node)
-    for character, escaped in (("\\", r"\\"), ('"', r"\""), ("\n", r"\n")):
-        text = text.replace(character, escaped)
-    # DOT has no escapes for other control characters and lone surrogates: their codes are written.
-    text = "".join(rf"\\u{ord(c):04x}" if category(c) in ("Cc", "Cs") else c for c in text)
-    return f'"{text}"'
-
-
-def to_mermaid(dag: nx.DiGraph) -> str:
-    """Return a graph as a Mermaid flowchart, weights as the edges' labels.
-
-    Edges with the attribute `undirected`, as in a CPDAG, have no heads.
-    """
-    number = {node: i for i, node in enumerate(dag)}
-    lines = [f'  n{i}["{_entities(node)}"]' for node, i in number.items()]
-    for a, b, data in dag.edges(data=True):
-        link = "---" if data.get("undirected") else "-->"
-        if "weight" in data:
-            link += f'|"{data["weight"]:.3g}"|'
-        lines.append(f"  n{number[a]} {link} n{number[b]}")
-    return "\n".join(["flowchart TD", *lines])
-
-
-def _entities(node: Hashable) -> str:
-    """Return a name in which all characters that mean something in Mermaid are codes."""
-    name = re.sub(r"[^\w ,./()-]|[.-](?=\s)", lambda c: f"#{ord(c.group())};", str(node))
-    return name or " "
-
-
-# bnlearn
-
-
-def to_modelstring(dag: nx.DiGraph) -> str:
-    """Return a graph as a model string of bnlearn, the nodes in topological generations."""
-    own_texts(dag, str)
-    number = {node: v for v, node in enumerate(dag)}
-    parts = []
-    generations = nx.topological_generations(dag)
-    for node in chain.from_iterable(sorted(each, key=number.__getitem__) for each in generations):
-        if _SEPARATORS.search(str(node)) or not str(node):
-            raise ValueError(
-                f"A model string separates names by brackets, | and :, so that {node!r} cannot be "
-                "written. Rename it with networkx.relabel_nodes."
-            )
-        parents = ":".join(str(p) for p in sorted(dag.predecessors(node), key=number.__getitem__))
-        parts.append(f"[{node}|{parents}]" if parents else f"[{node}]")
-    return "".join(parts)
-
-
-def from_modelstring(text: str) -> nx.DiGraph:
-    """Read a graph from a model string of bnlearn."""
-    if not isinstance(text, str):
-        raise TypeError(f"text must be a string; got {type(text).__name__}.")
-    line = "".join(text.split("\n")).strip()
-    if not _MODELSTRING.fullmatch(line):
-        raise ValueError(must_be("text", "a model string such as '[a][b|a][c|a:b]'", text))
-    families = _NODE.findall(line)
-    nodes = [node for node, _ in families]
-    edges = [
-        (parent, node) for node, parents in families for parent in parents.split(":") if parent
-    ]
-    _check_edges(nodes, edges, "The model string")
-    dag: nx.DiGraph = nx.DiGraph()
-    dag.add_nodes_from(nodes)
-    dag.add_edges_from(edges)
-    check_dag(dag, "the model string")
-    return dag
-
-
-_SEPARATORS = re.compile(r"[\[\]|:\n]")
-_NODE = re.compile(r"\[([^\[\]|:]+)(?:\|([^\[\]|:]+(?::[^\[\]|:]+)*))?\]")
-_MODELSTRING = re.compile(f"(?:{_NODE.pattern})+")
-
-
-# pgmpy
-
-
-def to_pgmpy(dag: nx.DiGraph) -> Any:
-    """Return a network as pgmpy's LinearGaussianBayesianNetwork.
-
-    Raises ImportError if pgmpy is not installed.
-    """
-    model = optional_module("pgmpy.models").LinearGaussianBayesianNetwork()
-    model.add_nodes_from(dag)
-    model.add_edges_from(dag.edges)
-    conditional = optional_module("pgmpy.factors.continuous").LinearGaussianCPD
-    for node, data in dag.nodes(data=True):
-        parents = list(dag.predecessors(node))
-        beta = [data["intercept"], *(dag.edges[parent, node]["weight"] for parent in parents)]
-        model.add_cpds(conditional(node, beta, math.sqrt(data["noise_variance"]), parents))
-    return model
-
-
-def from_pgmpy(model: Any) -> LinearGaussianModel:
-    """Read a network from pgmpy's LinearGaussianBayesianNetwork.
-
-    Raises ImportError if pgmpy is not installed; TypeError if it is another model; ValueError,
-    naming the node whose conditional distribution is missing or does not fit.
-    """
-    if not isinstance(model, optional_module("pgmpy.models").LinearGaussianBayesianNetwork):
-        raise TypeError(must_be("model", "a pgmpy LinearGaussianBayesianNetwork", type(model)))
-    distributions: Mapping[Hashable, Any] = {cpd.variable: cpd for cpd in model.cpds}
-    dag = nx.DiGraph()
-    dag.add_nodes_from(model)
-    for node in model:
-        if node not in distributions:
-            raise ValueError(f"model has no CPD of node {node!r}; add one, or fit the model.")
-        cpd = distributions[node]
-        parents, beta = list(cpd.evidence), list(cpd.beta)
-        if set(parents) != set(model.predecessors(node)) or len(beta) != len(parents) + 1:
-            raise ValueError(
-                f"The CPD of node {node!r} must have a coefficient for each of its parents "
-                f"{list(model.predecessors(node))} and one before them; it has {beta} for "
-                f"{parents}."
-            )
-        deviation = finite_number(cpd.std, f"std of node {node!r}")
-        if deviation < 0:
-            raise ValueError(
-                f"std of node {node!r} must not be negative; got {readable_value(deviation)}."
-            )
-        dag.add_node(node, intercept=beta[0], noise_variance=deviation * deviation)
-        dag.add_weighted_edges_from((p, node, w) for p, w in zip(parents, beta[1:], strict=True))
-    check_dag(dag, "model")
-    return LinearGaussianModel.from_networkx(dag)
-
-
-def optional_module(name: str) -> Any:
-    """Return a module of a package that skbn does not require, or raise an ImportError."""
-    try:
-        return import_module(name)
-    except ImportError as error:
-        package = name.partition(".")[0]
-        raise ImportError(f"This needs {package}: pip install {package} ({error}).") from error
