@@ -47,7 +47,7 @@ from skbn._scores.criteria import BIC, BGe
 from skbn._scores.local_scores import LocalScores
 from skbn._solver.certificate import descendants_of
 from skbn._solver.constraints import Constraints
-from skbn._solver.problem import TableProblem
+from skbn._solver.problem import Problem
 
 _ANSWERS = "one network", "one structure", "own structures"
 
@@ -335,7 +335,7 @@ def compare_groups(
 
     parents = [mask_of(each) for each in parents_in(structure.dag, table.columns)]
     constraints = constraints_of(given, table)
-    problems: dict[Hashable, TableProblem | _ByEM | None] = {
+    problems: dict[Hashable, Problem | _ByEM | None] = {
         label: _ByEM.of(structure, table._with_sample(table.sample[at]))
         if has_holes
         else _least_squares(table, at, constraints, parents)
@@ -469,14 +469,14 @@ class _ByEM:
 
 def _least_squares(
     table: LocalScores, rows: Integers, constraints: Constraints, parents: list[int]
-) -> TableProblem | None:
+) -> Problem | None:
     """Return the problem of some rows whose networks have coefficients of least squares.
 
     It is None if the rows do not determine them. BGe has a score of such rows nevertheless.
     """
     most = min(len(parents) - 1, 1 + max(mask.bit_count() for mask in parents))
     scores = table._with_sample(table.sample[rows], max_parents=most, criterion=BIC())
-    problem = TableProblem(scores, constraints)
+    problem = Problem(scores, constraints)
     try:
         problem.read()
     except ValueError:
@@ -486,7 +486,7 @@ def _least_squares(
 
 def _differences(
     table: LocalScores,
-    problems: dict[Hashable, TableProblem | _ByEM | None],
+    problems: dict[Hashable, Problem | _ByEM | None],
     constraints: Constraints,
     parents: list[int],
     joined: list[Floats] | None,
@@ -540,7 +540,7 @@ def _differences(
 
 
 def _coefficients(
-    problems: Sequence[TableProblem | _ByEM | None], constraints: Constraints, parents: list[int]
+    problems: Sequence[Problem | _ByEM | None], constraints: Constraints, parents: list[int]
 ) -> tuple[list[tuple[int, int]], Floats]:
     """Return pairs of columns, and in each group their coefficients, errors and freedom.
 
@@ -570,7 +570,7 @@ def _coefficients(
 
 
 def _of_pairs(
-    problem: TableProblem | _ByEM | None, parents: list[int], pairs: list[tuple[int, int]]
+    problem: Problem | _ByEM | None, parents: list[int], pairs: list[tuple[int, int]]
 ) -> Floats:
     """Return the coefficients of edges, their standard errors and degrees of freedom, (3, k)."""
     found = np.full((3, len(pairs)), np.nan)

@@ -30,7 +30,7 @@ from skbn._networks.network import GaussianBayesianNetwork
 from skbn._scores.local_scores import LocalScores
 from skbn._solver.incomplete_problem import Expectation
 from skbn._solver.near_optimal import NearOptimal
-from skbn._solver.problem import Problem, TableProblem
+from skbn._solver.problem import Problem
 from skbn._solver.structural_em import Candidate
 
 Item = TypeVar("Item")
@@ -98,7 +98,7 @@ class NearOptimalNetworks(EnsembleMixin, TableRepr, Sequence[GaussianBayesianNet
     _parents: list[list[int]]
     _problem: Problem
     # Where networks have rows of their own, as EM expects them under each.
-    _problems: list[TableProblem] | None = None
+    _problems: list[Problem] | None = None
 
     def __init__(self) -> None:
         raise TypeError("NearOptimalNetworks are made by near_optimal() of a fitted learner.")

@@ -17,7 +17,7 @@ from skbn._non_gaussian.residual_scores import ResidualScores, WalkedFamilies
 from skbn._scores.parent_set_scores import ParentSetScores
 from skbn._solver.constraints import Constraints
 from skbn._solver.listed_problem import ListedProblem
-from skbn._solver.problem import Found, Shape, TableProblem
+from skbn._solver.problem import Found, Problem, Shape
 from skbn._solver.solve import problem_of, solve
 
 # In larger groups of columns a search for each edge would take minutes.
@@ -40,7 +40,7 @@ class NonGaussianProblem(ListedProblem):
     def __init__(self, scores: ResidualScores, constraints: Constraints) -> None:
         super().__init__(scores, constraints)
         # Parameters are least-squares estimates, as with Gaussian noise.
-        self._gaussian = TableProblem(scores.gaussian, constraints)
+        self._gaussian = Problem(scores.gaussian, constraints)
         self.scorer = self._gaussian.scorer
         self.families = WalkedFamilies(
             len(scores.columns), scores.n_families, scores.largest_n_parents

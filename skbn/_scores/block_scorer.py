@@ -58,7 +58,7 @@ class BlockScorer(FamilyScorer):
         rows, for example, has no indicator
     """
 
-    why_listed = "of nodes of several columns"
+    is_plain = False
     _of_penalty = (*FamilyScorer._of_penalty, *("_node_terms", "_column_constant", "_weights"))
 
     # The columns

@@ -57,6 +57,8 @@ class GroupedScorer(FamilyScorer):
     `sample`: all rows, unless they are of several tables
     """
 
+    is_plain = False
+
     def __init__(
         self, groups: list[TableGroup], targets: list[int], sample: Sample | None = None
     ) -> None:
@@ -82,10 +84,6 @@ class GroupedScorer(FamilyScorer):
             for nodes, scorer, whole in self.groups
         ]
         return type(self)(groups, self.targets, self.sample)
-
-    @property
-    def why_listed(self) -> str:  # type: ignore[override]
-        return "of scores that are added up" if self.is_sum else "with interventions"
 
     # The rows
 

@@ -55,9 +55,8 @@ class FamilyScorer:
 
     # Whether the scores of several tables are added up.
     is_sum: bool = False
-    # What keeps an order search from finding families by regressions of single columns on the same
-    # rows, as an error says it.
-    why_listed: ClassVar[str | None] = None
+    # Whether each family is a regression of a single column on single columns of the same rows.
+    is_plain: ClassVar[bool] = True
     # What depends on the penalty.
     _of_penalty: ClassVar[tuple[str, ...]] = ("_criterion_tables", "tables", "score_offsets")
 

@@ -130,8 +130,6 @@ class TargetScorer(GroupedScorer):
     its mask, and `own` that of each environment but a reference.
     """
 
-    why_listed = "with unknown targets"
-
     def __init__(
         self,
         environments: Environments,

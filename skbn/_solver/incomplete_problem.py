@@ -29,7 +29,7 @@ from skbn._scores.block_scorer import independent_columns, too_many_columns
 from skbn._scores.criteria import InformationCriterion
 from skbn._scores.local_scores import LocalScores
 from skbn._solver.constraints import Constraints, read_constraints
-from skbn._solver.problem import Shape, TableProblem
+from skbn._solver.problem import Problem, Shape
 from skbn.exceptions import DegenerateColumnsError
 
 Computed = TypeVar("Computed")
@@ -42,7 +42,7 @@ _ROWS_A_COLUMN = 5
 _ROUNDING = np.finfo(np.float64).eps / 2
 
 
-class IncompleteProblem(TableProblem):
+class IncompleteProblem(Problem):
     """A table with missing values, and constraints.
 
     Its families have no scores of their own; `expected` returns the problem of complete rows as EM
@@ -376,7 +376,7 @@ class IncompleteProblem(TableProblem):
             [self._user_names[column]],
         )
 
-    def expected(self, statistics: em.Estimate, *, effective: bool = False) -> TableProblem:
+    def expected(self, statistics: em.Estimate, *, effective: bool = False) -> Problem:
         """Return the problem of complete rows with the expected moments.
 
         They count as many rows as there are or, if `effective`, as the two columns have that are
@@ -414,7 +414,7 @@ class Expectation:
     n_rows: list[int]
     unit: Floats  # (m,): the columns' deviations in units of the summary
 
-    def problem(self, statistics: em.Estimate, n_samples: Floats | None = None) -> TableProblem:
+    def problem(self, statistics: em.Estimate, n_samples: Floats | None = None) -> Problem:
         """Return the problem with expected moments, by default of as many rows as there are."""
         known, groups = self.scores.sample, []
         for g, total in enumerate(self.n_samples):
@@ -433,7 +433,7 @@ class Expectation:
         if len(groups) > 1:
             with_nodes = [each for each in groups if each.nodes]
             sample = Sample.of_summary(sample.summary, known.nodes, with_nodes, self.targets)
-        return TableProblem(self.scores._with_sample(sample), self.constraints)
+        return Problem(self.scores._with_sample(sample), self.constraints)
 
 
 def expected_sample(scores: LocalScores) -> Sample:

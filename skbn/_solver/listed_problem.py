@@ -16,6 +16,7 @@ from skbn._networks.descriptions import score_losses
 from skbn._regressions.set_function import SCORE_ACCURACY, internal_error
 from skbn._scores.families import GivenFamilies, Limits, ScoredParentSets
 from skbn._scores.parent_set_scores import ParentSetScores
+from skbn._solver.candidate_families import OrderFamilies, given_families
 from skbn._solver.certificate import certify_listed_network, certify_score, descendants_of
 from skbn._solver.constraints import Constraints
 from skbn._solver.problem import TOLERANCE, Found, Problem, Shape
@@ -25,6 +26,8 @@ class ListedProblem(Problem):
     """The scores of listed families, and constraints."""
 
     scores: ParentSetScores
+    may_be_likelihoods = True
+    is_score_equivalent = has_model = False
     # Listed scores are exact numbers: networks tie only where sums of them are rounded.
     tie = TOLERANCE / 4
 
@@ -88,6 +91,13 @@ class ListedProblem(Problem):
             f" The largest is of column {self.names[columns[i]]!r}: a listed score of {score:.6g}, "
             f"which is {below[i]:.3g} nats below the best listed one."
         )
+
+    def order_families(
+        self, order: list[int], n_others: int, is_over: IsOver = bool
+    ) -> OrderFamilies:
+        """Return all families, as they are listed."""
+        found = [self.families_of(x) for x in order[n_others:]]
+        return given_families(found, len(self.names), order, n_others)
 
     # Networks
 

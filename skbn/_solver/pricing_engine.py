@@ -26,7 +26,7 @@ from skbn._solver.branch_engine import BYTES_OF_SOLVER, ProofSearch, Start
 from skbn._solver.constraints import Group
 from skbn._solver.engines import GroupSearch, SearchSettings, Wanted
 from skbn._solver.order_engine import order_search_bytes
-from skbn._solver.problem import Problem, Shape, TableProblem
+from skbn._solver.problem import Problem, Shape
 
 if TYPE_CHECKING:  # pricing is imported where it is used: few fits need it
     from skbn._branch_and_cut.pricing_problem import Child, ChildCosts
@@ -163,9 +163,9 @@ class _PricingSearch(ProofSearch):
         return Start(score, prove, parents_of, list_near)
 
     def _found_by_orders(self, problem: Problem, resources: Resources) -> list[int]:
-        assert isinstance(problem, TableProblem)
+        assert isinstance(problem, Problem)
         # An order search that cannot grow families begins with few parents.
-        if problem.scorer.why_listed is None:
+        if problem.scorer.is_plain:
             return self._orders.optimum(problem, resources).parents
         few = problem.with_max_parents(_few_parents(problem))
         return self._orders.climbed(problem, self._orders.optimum(few, resources).parents)
@@ -196,7 +196,7 @@ class _ScoredFamilies:
         return float(problem.local_scores([x], [parents])[0] - problem.listed_offsets[x])
 
 
-def _few_parents(problem: TableProblem) -> int:
+def _few_parents(problem: Problem) -> int:
     """Return a limit on the parents with which all families are quickly listed."""
     m, n_groups = len(problem.names), len(problem.scorer.row_groups)
     fewest = max(1, max(mask.bit_count() for mask in problem.constraints.required))

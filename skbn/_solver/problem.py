@@ -1,14 +1,12 @@
 """Problem: scores and constraints, of which engines and sums ask what they need.
 
-`TableProblem` has the scores of a table, which follow from regressions, and `ListedProblem` has
-listed families. What plans a search needs no scores, but only their `Shape`, which can be changed
-to see whether another problem would fit in memory.
+What plans a search needs no scores, but only their `Shape`, which can be changed to see whether
+another problem would fit in memory.
 """
 
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Self
 
@@ -26,7 +24,6 @@ from skbn._networks.gaussian import LinearGaussianModel, estimate_model
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._networks.targets import Targets
 from skbn._regressions.set_function import SCORE_ACCURACY
-from skbn._scores.base import BaseScores
 from skbn._scores.criteria import is_score_equivalent
 from skbn._scores.families import Families, Limits, ScoredParentSets
 from skbn._scores.local_scores import LocalScores
@@ -94,10 +91,10 @@ class Shape(NamedTuple):
     n_walks: int = 1
 
 
-class Problem(ABC):
-    """Scores and constraints, to which the best network is sought.
+class Problem:
+    """The scores of a table, or of several, and constraints on networks of its columns.
 
-    Columns are numbers here, and sets of them masks.
+    Columns are numbers here, and sets of them masks. `ListedProblem` has listed scores instead.
 
     `score_offsets`: (m,), what all local scores of each child have in common, in nats; a search
         leaves it out
@@ -107,10 +104,10 @@ class Problem(ABC):
     `is_score_equivalent`: whether all members of an equivalence class have one score
     """
 
-    scores: BaseScores
+    scores: Any  # the LocalScores, or others
     constraints: Constraints
     families: Families
-    # what scores a table's families by regressions; only a `TableProblem` has it
+    # what scores a table's families by regressions; a list has none
     scorer: FamilyScorer
     # the masks of the columns that an experimenter set together, each once
     targets: Sequence[int] = ()
@@ -118,6 +115,15 @@ class Problem(ABC):
     tie: float = 0.0
     # whether it is known before the search which networks are equivalent
     has_classes: bool = True
+    # What the last climb ended with: certifying its network needs the same regressions.
+    _climbed: EdgeChanges | None = None
+
+    def __init__(self, scores: LocalScores, constraints: Constraints) -> None:
+        self.scores = scores
+        self.constraints = constraints
+        self.scorer = scores.scorer
+        self.families = self.scorer.families
+        self.targets = self.scorer.targets
 
     def known(self, parents: Sequence[int]) -> Problem:
         """Return the problem whose rows count for each column in a network: this one."""
@@ -144,14 +150,25 @@ class Problem(ABC):
         """Return the columns of the regressions, from all of the sample's."""
         return self.scorer.kept(rows)
 
-    @abstractmethod
     def read(self) -> Shape:
         """Compute what a search needs of the rows; return how large the problem is."""
+        scorers = [scorer for _, scorer in self.scorer.read()]
+        m, most = self.families.m, self.families.max_parents
+        return Shape(
+            self.families,
+            self.constraints,
+            self.scorer.n_bytes,
+            not self.families.are_listed or all(each.statistics.is_checked for each in scorers),
+            max(each.weights_of(range(m), most).n_functions for each in scorers),
+            # A sum's parts are in memory while they are added up.
+            len(scorers) + self.scorer.is_sum,
+            self.scorer.column_tables,
+        )
 
     @property
-    @abstractmethod
     def score_offsets(self) -> Floats:
         """What all local scores of each child have in common; 0 for exogenous columns."""
+        return self._of_modelled(self.scorer.score_offsets)
 
     @property
     def listed_offsets(self) -> Floats:
@@ -161,12 +178,17 @@ class Problem(ABC):
     @property
     def may_be_likelihoods(self) -> bool:
         """Whether the exponentials of scores may be marginal likelihoods."""
-        return True
+        return self.scorer.criterion.marginal_likelihood != "none"
 
     @property
     def is_score_equivalent(self) -> bool:
         """Whether all members of an equivalence class have one score."""
-        return False
+        return is_score_equivalent(self.scorer.tables)
+
+    @property
+    def has_model(self) -> bool:
+        """Whether networks have parameters: each of several tables has its own."""
+        return not self.scorer.is_sum
 
     @property
     def any_member(self) -> bool:
@@ -181,20 +203,28 @@ class Problem(ABC):
         """
         return told_apart(self.targets, len(self.names))
 
-    @abstractmethod
     def with_penalties(self, penalties: Sequence[float]) -> Sequence[Self]:
         """Return the problem for each of some penalties; they share their log-determinants."""
+        scores = [self.scores.with_penalty(penalty) for penalty in penalties]
+        return [type(self)(each, self.constraints) for each in scores]
 
-    @abstractmethod
     def of_sample(self, sample: Sample, n_jobs: int | None = None) -> Self:
         """Return the problem of other rows of the same columns."""
+        return type(self)(self.scores._with_sample(sample, n_jobs), self.constraints)
 
-    @abstractmethod
     def without_rows(self) -> Self:
         """Return the problem as it is kept after a fit: without rows and log-determinants."""
+        return type(self)(self.scores._of_rows(Sample.without_rows), self.constraints)
 
-    def prepare(self, progress: Progress) -> None:  # noqa: B027
+    def with_max_parents(self, max_parents: int) -> Self:
+        """Return the problem among networks with this limit on the parents."""
+        few = self.scores._of_rows(lambda sample: sample, max_parents)
+        most = min(max_parents, self.constraints.max_parents)
+        return type(self)(few, self.constraints._replace(max_parents=most))
+
+    def prepare(self, progress: Progress) -> None:
         """Compute what the scores of listed families need, and advance the progress by it."""
+        self.scorer.prepare(progress)
 
     @property
     def scope(self) -> str:
@@ -209,26 +239,35 @@ class Problem(ABC):
 
     # Families
 
-    @abstractmethod
     def listed(self, child: int, *, with_dominated: bool = False) -> ScoredParentSets:
         """Return the families of a child that may be part of the best network, or of any.
 
         Those of a list may always be part of any; their scores are as they are given, so that none
         is rounded.
         """
+        limits = self.limits_of(child)
+        if not limits.required and not limits.candidates:
+            terms = self.scorer.terms(child, [])
+            return np.empty((1, 0), dtype=np.int16), np.array([sum(terms)])
+        parents, local = self.scorer.listed(limits, with_dominated)
+        fits = (parents >= 0).sum(axis=1) <= self.constraints.max_parents
+        return parents[fits], local[fits]
 
     def families_of(self, child: int, *, with_dominated: bool = False) -> ScoredParentSets:
         """Return the same families; their scores lack the child's offset."""
         parents, local = self.listed(child, with_dominated=with_dominated)
         return parents, local - self.listed_offsets[child]
 
-    @abstractmethod
     def local_scores(self, columns: Sequence[int], parents: Sequence[int]) -> Floats:
         """Return the local scores of columns with these parents, as `listed` has them."""
+        terms = self.scorer.terms
+        return np.array(
+            [sum(terms(x, members_of(mask))) for x, mask in zip(columns, parents, strict=True)]
+        )
 
-    @abstractmethod
     def largest_term(self, child: int, parents: list[int]) -> float:
         """Return the largest magnitude of a number that enters this local score."""
+        return self.scorer.largest_term(child, parents)
 
     def largest_named(self, columns: Sequence[int], parents: Sequence[int]) -> str:
         """Return a sentence that names the largest number in these scores, if it has a name."""
@@ -237,22 +276,24 @@ class Problem(ABC):
     def order_families(
         self, order: list[int], n_others: int, is_over: IsOver = bool
     ) -> candidate_families.OrderFamilies:
-        """Return what an order search of columns begins with: here, all families, as listed.
+        """Return what an order search of columns begins with: families that grow meanwhile.
 
         `order`: the others, which have no parents here, and then the columns of the search
-        `is_over`: whether further columns of a table are to get only the family of required parents
+        `is_over`: whether further columns are to get only the family of required parents
         """
-        found = [self.families_of(x) for x in order[n_others:]]
-        return candidate_families.given_families(found, len(self.names), order, n_others)
+        if self.scorer.is_plain:
+            return candidate_families.grown_families(self.scorer, self.constraints, order, n_others)
+        given = self.scorer, self.constraints, order, n_others
+        return candidate_families.CandidateGrowth(*given).families(is_over)
 
     # Networks
 
-    @abstractmethod
     def network_terms(self, parents: Sequence[int]) -> Floats:
         """Return the terms of each column's local score, shape (k, m), the offsets last.
 
         Exogenous columns have no score: their terms are 0.
         """
+        return self._of_modelled(self.scorer.network_terms(parents))
 
     def irreversible(self, parents: list[int]) -> list[int]:
         """Return the masks of each column's parents whose edges no member of the class reverses.
@@ -292,7 +333,6 @@ class Problem(ABC):
         """
         return 0.0, rounding
 
-    @abstractmethod
     def climbed(
         self, columns: Sequence[int], parents: list[int], is_over: IsOver = bool
     ) -> list[int]:
@@ -301,13 +341,39 @@ class Problem(ABC):
         Only the parents of some columns are changed; the network is of all columns. It is the best
         so far when `is_over` says so.
         """
+        constraints, own = self.constraints, mask_of(columns)
+        if mask_of(constraints.modelled) & ~own:  # other columns are left as they are
+            allowed, required = [
+                [mask if own >> x & 1 else 0 for x, mask in enumerate(each)]
+                for each in (constraints.allowed, constraints.required)
+            ]
+            constraints = constraints._replace(allowed=allowed, required=required)
+        with one_blas_thread():
+            any_member = self.any_member and constraints.is_free
+            self._climbed = polished(self.scorer, constraints, parents, any_member, is_over)
+        return self._climbed.parents
 
-    @abstractmethod
     def certified(self, found: Found) -> Found:
         """Return what was found with its network and score, if regressions of their own confirm it.
 
         Raises RuntimeError if independent regressions do not confirm the result of the search.
         """
+        parents = canonical_member(found.parents) if self.any_member else found.parents
+        score = certify_score(self.network_terms(parents), found.score)
+        tables = [self]
+        if not self.has_model:
+            tables = [type(self)(table, self.constraints) for table in self.scores._summands]
+        models = [table.model(parents) for table in tables]
+        coefs = [model.coef for model in models]
+        losses = certify_network(
+            self.scores, self.constraints, parents, coefs, found.is_settled, self._last_climb()
+        )
+        return self._confirmed(found, parents, score, losses, models[0] if self.has_model else None)
+
+    def _last_climb(self) -> EdgeChanges | None:
+        """Return what the last climb ended with, once."""
+        climbed, self._climbed = self._climbed, None
+        return climbed
 
     def averaged_network(
         self,
@@ -365,9 +431,30 @@ class Problem(ABC):
             `GaussianBayesianNetwork.to_frame` defines it; NaN without an edge
         `model`: the parameters, if they are known already
         """
-        outside = (*members_of(self.constraints.exogenous),)
-        graph = Dag(self.names, parents, self.irreversible(parents), outside)
-        return GaussianBayesianNetwork._of(graph, None, None, losses)
+        if not self.has_model:
+            outside = (*members_of(self.constraints.exogenous),)
+            graph = Dag(self.names, parents, self.irreversible(parents), outside)
+            return GaussianBayesianNetwork._of(graph, None, None, losses)
+        if model is None:
+            with one_blas_thread():
+                model = self.model(parents)
+        kept = losses, self.scorer.group_statistics if is_observed else None
+        return GaussianBayesianNetwork._from_model(model, self.scorer.nodes, *kept)
+
+    def model(self, parents: list[int]) -> LinearGaussianModel:
+        """Return the columns' network with parameters, from the masks of the nodes' parents.
+
+        Each node has the parameters of the rows that count for it.
+        """
+        scorer, known, exogenous = self.scorer, self.scorer.nodes, self.constraints.exogenous
+        return estimate_model(
+            scorer.group_statistics,
+            known.parents_of_columns(parents),
+            known.column_names,
+            fixed=known.parents_of_columns(self.irreversible(parents), within=False),
+            exogenous=known.columns_of(members_of(exogenous)) if exogenous else [],
+            divisors=[each.noise_divisors for _, each in scorer.row_groups],
+        )
 
     def _confirmed(
         self,
@@ -412,159 +499,3 @@ class Problem(ABC):
         """Return the required parents of a column, and the others that it may have."""
         required, allowed = self.constraints.required[child], self.constraints.allowed[child]
         return Limits(child, members_of(required), members_of(allowed & ~required))
-
-
-class TableProblem(Problem):
-    """The scores of a table, and constraints."""
-
-    scores: LocalScores
-    # What the last climb ended with: certifying its network needs the same regressions.
-    _climbed: EdgeChanges | None = None
-
-    def __init__(self, scores: LocalScores, constraints: Constraints) -> None:
-        self.scores = scores
-        self.constraints = constraints
-        self.scorer = scores.scorer
-        self.families = self.scorer.families
-        self.targets = self.scorer.targets
-
-    def read(self) -> Shape:
-        scorers = [scorer for _, scorer in self.scorer.read()]
-        m, most = self.families.m, self.families.max_parents
-        return Shape(
-            self.families,
-            self.constraints,
-            self.scorer.n_bytes,
-            not self.families.are_listed or all(each.statistics.is_checked for each in scorers),
-            max(each.weights_of(range(m), most).n_functions for each in scorers),
-            # A sum's parts are in memory while they are added up.
-            len(scorers) + self.scorer.is_sum,
-            self.scorer.tables if self.scorer.why_listed is None else self.scorer.column_tables,
-        )
-
-    @property
-    def score_offsets(self) -> Floats:
-        return self._of_modelled(self.scorer.score_offsets)
-
-    @property
-    def may_be_likelihoods(self) -> bool:
-        return self.scorer.criterion.marginal_likelihood != "none"
-
-    @property
-    def is_score_equivalent(self) -> bool:
-        return is_score_equivalent(self.scorer.tables)
-
-    def with_penalties(self, penalties: Sequence[float]) -> Sequence[Self]:
-        scores = [self.scores.with_penalty(penalty) for penalty in penalties]
-        return [type(self)(each, self.constraints) for each in scores]
-
-    def of_sample(self, sample: Sample, n_jobs: int | None = None) -> Self:
-        return type(self)(self.scores._with_sample(sample, n_jobs), self.constraints)
-
-    def without_rows(self) -> Self:
-        return type(self)(self.scores._of_rows(Sample.without_rows), self.constraints)
-
-    def with_max_parents(self, max_parents: int) -> Self:
-        """Return the problem among networks with this limit on the parents."""
-        few = self.scores._of_rows(lambda sample: sample, max_parents)
-        most = min(max_parents, self.constraints.max_parents)
-        return type(self)(few, self.constraints._replace(max_parents=most))
-
-    def prepare(self, progress: Progress) -> None:
-        self.scorer.prepare(progress)
-
-    # Families
-
-    def listed(self, child: int, *, with_dominated: bool = False) -> ScoredParentSets:
-        limits = self.limits_of(child)
-        if not limits.required and not limits.candidates:
-            terms = self.scorer.terms(child, [])
-            return np.empty((1, 0), dtype=np.int16), np.array([sum(terms)])
-        parents, local = self.scorer.listed(limits, with_dominated)
-        fits = (parents >= 0).sum(axis=1) <= self.constraints.max_parents
-        return parents[fits], local[fits]
-
-    def local_scores(self, columns: Sequence[int], parents: Sequence[int]) -> Floats:
-        terms = self.scorer.terms
-        return np.array(
-            [sum(terms(x, members_of(mask))) for x, mask in zip(columns, parents, strict=True)]
-        )
-
-    def largest_term(self, child: int, parents: list[int]) -> float:
-        return self.scorer.largest_term(child, parents)
-
-    def order_families(
-        self, order: list[int], n_others: int, is_over: IsOver = bool
-    ) -> candidate_families.OrderFamilies:
-        """Return families that grow while they are searched."""
-        if self.scorer.why_listed is None:
-            return candidate_families.grown_families(self.scorer, self.constraints, order, n_others)
-        given = self.scorer, self.constraints, order, n_others
-        return candidate_families.CandidateGrowth(*given).families(is_over)
-
-    # Networks
-
-    def network_terms(self, parents: Sequence[int]) -> Floats:
-        return self._of_modelled(self.scorer.network_terms(parents))
-
-    def climbed(
-        self, columns: Sequence[int], parents: list[int], is_over: IsOver = bool
-    ) -> list[int]:
-        constraints, own = self.constraints, mask_of(columns)
-        if mask_of(constraints.modelled) & ~own:  # other columns are left as they are
-            allowed, required = [
-                [mask if own >> x & 1 else 0 for x, mask in enumerate(each)]
-                for each in (constraints.allowed, constraints.required)
-            ]
-            constraints = constraints._replace(allowed=allowed, required=required)
-        with one_blas_thread():
-            any_member = self.any_member and constraints.is_free
-            self._climbed = polished(self.scorer, constraints, parents, any_member, is_over)
-        return self._climbed.parents
-
-    def certified(self, found: Found) -> Found:
-        parents = canonical_member(found.parents) if self.any_member else found.parents
-        score = certify_score(self.network_terms(parents), found.score)
-        is_one = not self.scorer.is_sum  # each of several tables has parameters of its own
-        tables = [] if is_one else [type(self)(t, self.constraints) for t in self.scores._summands]
-        models = [table.model(parents) for table in tables or [self]]
-        coefs = [model.coef for model in models]
-        losses = certify_network(
-            self.scores, self.constraints, parents, coefs, found.is_settled, self._last_climb()
-        )
-        return self._confirmed(found, parents, score, losses, models[0] if is_one else None)
-
-    def _last_climb(self) -> EdgeChanges | None:
-        """Return what the last climb ended with, once."""
-        climbed, self._climbed = self._climbed, None
-        return climbed
-
-    def network(
-        self,
-        parents: list[int],
-        is_observed: bool = True,
-        losses: Floats | None = None,
-        model: LinearGaussianModel | None = None,
-    ) -> GaussianBayesianNetwork:
-        if self.scorer.is_sum:
-            return super().network(parents, is_observed, losses)
-        if model is None:
-            with one_blas_thread():
-                model = self.model(parents)
-        kept = losses, self.scorer.group_statistics if is_observed else None
-        return GaussianBayesianNetwork._from_model(model, self.scorer.nodes, *kept)
-
-    def model(self, parents: list[int]) -> LinearGaussianModel:
-        """Return the columns' network with parameters, from the masks of the nodes' parents.
-
-        Each node has the parameters of the rows that count for it.
-        """
-        scorer, known, exogenous = self.scorer, self.scorer.nodes, self.constraints.exogenous
-        return estimate_model(
-            scorer.group_statistics,
-            known.parents_of_columns(parents),
-            known.column_names,
-            fixed=known.parents_of_columns(self.irreversible(parents), within=False),
-            exogenous=known.columns_of(members_of(exogenous)) if exogenous else [],
-            divisors=[each.noise_divisors for _, each in scorer.row_groups],
-        )

@@ -23,7 +23,7 @@ from skbn._solver.engines import EXACT, GroupSearch, SearchSettings, in_table
 from skbn._solver.incomplete_problem import IncompleteProblem
 from skbn._solver.listed_problem import ListedProblem
 from skbn._solver.planner import LONG, Plan, expected_seconds, plan_searches
-from skbn._solver.problem import Found, Problem, TableProblem
+from skbn._solver.problem import Found, Problem
 from skbn._solver.structural_em import structural_em, work_of_em
 from skbn._solver.target_problem import TargetProblem
 
@@ -41,7 +41,7 @@ def _of_table(scores: LocalScores, constraints: Constraints) -> Problem:
         outside = members_of(constraints.exogenous)
         scores = scores._of_rows(lambda sample: sample.never_set(outside))
     if all(each.sample.is_complete for each in scores._summands):
-        return TableProblem(scores, constraints)
+        return Problem(scores, constraints)
     problem = IncompleteProblem(scores, constraints)
     problem.require_likelihood()
     return problem

@@ -26,7 +26,7 @@ from skbn._solver.engines import SearchSettings
 from skbn._solver.incomplete_problem import COARSE, Expectation, IncompleteProblem
 from skbn._solver.near_optimal import near_optimal
 from skbn._solver.planner import plan_searches
-from skbn._solver.problem import Found, Problem, TableProblem
+from skbn._solver.problem import Found, Problem
 
 # What `solve` does.
 Search = Callable[[Problem, Resources, SearchSettings], list[Found]]
@@ -48,7 +48,7 @@ class Candidate(NamedTuple):
 class EMRecord(NamedTuple):
     """What structural EM tells of itself."""
 
-    expected: TableProblem  # the problem of complete rows, as EM expects them under the network
+    expected: Problem  # the problem of complete rows, as EM expects them under the network
     expectation: Expectation  # makes the same problem for another candidate
     candidates: list[Candidate]  # the best first
     listed: list[Candidate]  # each class once, the network found first
@@ -282,7 +282,7 @@ class _StructuralEM:
         )
 
 
-def _can_list(problem: TableProblem, resources: Resources) -> bool:
+def _can_list(problem: Problem, resources: Resources) -> bool:
     """Whether a list of networks fits in memory, and needs no proof that takes a time limit."""
     unlimited = replace(resources, time_limit=None)
     try:
@@ -297,5 +297,5 @@ def work_of_em(settings: SearchSettings) -> int:
     return _LISTS * settings.n_candidates
 
 
-def _score(problem: TableProblem, parents: Sequence[int]) -> float:
+def _score(problem: Problem, parents: Sequence[int]) -> float:
     return float(np.sum(problem.network_terms(parents)))

@@ -17,10 +17,10 @@ from skbn._networks.targets import Targets
 from skbn._scores.environment_scores import EnvironmentScores
 from skbn._scores.target_scorer import TargetScorer
 from skbn._solver.certificate import EdgeChanges, certify_network, certify_score, require_best
-from skbn._solver.problem import Found, Shape, TableProblem
+from skbn._solver.problem import Found, Problem, Shape
 
 
-class TargetProblem(TableProblem):
+class TargetProblem(Problem):
     """The scores of environments, and constraints.
 
     The best targets follow from a network: each column has those that its parents make best.
@@ -64,7 +64,7 @@ class TargetProblem(TableProblem):
         masks = self.scorer.environments.masks
         return [masks[i] for i in self.by_targets(parents).argmax(axis=1)]
 
-    def known(self, parents: Sequence[int]) -> TableProblem:
+    def known(self, parents: Sequence[int]) -> Problem:
         """Return the problem in which the best targets of a network are known.
 
         Each column has the rows that share its regression.
@@ -72,7 +72,7 @@ class TargetProblem(TableProblem):
         scores = copy(self.scores)
         known: Any = self.scorer.given(self.targets_given(parents))
         scores.scorer = known
-        return TableProblem(scores, self.constraints)
+        return Problem(scores, self.constraints)
 
     def irreversible(self, parents: list[int]) -> list[int]:
         apart = self._apart(parents)

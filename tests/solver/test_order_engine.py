@@ -18,7 +18,7 @@ from skbn._solver import order_engine
 from skbn._solver.engines import SearchSettings
 from skbn._solver.listed_problem import ListedProblem
 from skbn._solver.planner import plan_searches
-from skbn._solver.problem import TableProblem
+from skbn._solver.problem import Problem
 from skbn._solver.solve import solve
 from skbn.datasets import make_gaussian_network
 
@@ -380,7 +380,7 @@ def test_an_interruption_while_single_changes_are_made_leaves_a_network(
 ):
     rows = drawn_rows(6)
     scores = listed_scores(tmp_path, rows, max_parents=2) if is_listed else rows
-    kind = ListedProblem if is_listed else TableProblem
+    kind = ListedProblem if is_listed else Problem
     climbed, n_calls = kind.climbed, []
 
     def interrupted(*arguments):
