@@ -32,7 +32,7 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["_build", "auto_examples/**.ipynb", "auto_examples/**.py"]
+exclude_patterns = ["_build", "benchpress", "auto_examples/**.ipynb", "auto_examples/**.py"]
 templates_path = ["_templates"]
 default_role = "autolink"
 nitpicky = True
