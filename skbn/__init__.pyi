@@ -31,7 +31,6 @@ from ._estimators.transformer import LocalScoreTransformer as LocalScoreTransfor
 from ._networks.adjustment import AdjustmentSets as AdjustmentSets
 from ._networks.adjustment import Instrument as Instrument
 from ._networks.anomalies import Anomalies as Anomalies
-from ._networks.categories import LevelProbabilities as LevelProbabilities
 from ._networks.effect_estimates import EffectEstimate as EffectEstimate
 from ._networks.effect_estimates import PathEffects as PathEffects
 from ._networks.equivalence import NetworkComparison as NetworkComparison

@@ -7,6 +7,7 @@ import networkx as nx
 
 from skbn._core.text import must_be, readable_value
 from skbn._interchange.models import check_network, optional_module
+from skbn._interchange.texts import own_texts
 
 _MODULE = "causallearn.graph"
 
@@ -46,9 +47,7 @@ def to_causal_learn(network: Any, *, cpdag: bool = False) -> Any:
     """
     check_network(network)
     dag = network.cpdag() if cpdag else network.dag
-    names = [str(node) for node in network.nodes]
-    if twice := [name for name in names if names.count(name) > 1]:
-        raise ValueError(f"Two nodes have the text {twice[0]!r}. Rename one of them.")
+    names = own_texts(network.nodes, str).values()
     of, endpoints = (optional_module(f"{_MODULE}.{name}") for name in ("GraphNode", "Endpoint"))
     edge = optional_module(f"{_MODULE}.Edge").Edge
     known = dict(zip(network.nodes, map(of.GraphNode, names), strict=True))

@@ -28,9 +28,8 @@ nothing but what follows it.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import eigh
@@ -40,9 +39,8 @@ from scipy.special import log_softmax, ndtr, softmax
 from skbn._core.arrays import Booleans, Floats, Integers
 from skbn._core.graphs import propagate, topological_order
 from skbn._core.subsets import bits_of, members_of
-from skbn._core.text import readable_name, readable_value, warn
+from skbn._core.text import warn
 from skbn._data.nodes import Nodes
-from skbn._displays.notebook import TableRepr, frame_of
 from skbn._networks.gaussian import LinearGaussianModel
 from skbn._regressions.least_squares import solve_triangular, triangular_factor
 
@@ -306,90 +304,6 @@ def levels_given_parents(model: LinearGaussianModel, nodes: Nodes, v: int, rows:
         of_near = replace(nodes, levels=near)
         _, found[at], _ = missing_levels(model, model.before or model, of_near, known[at])
     return np.clip(of_all_levels(found), 0.0, 1.0)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class LevelProbabilities(TableRepr, Mapping[Any, Any]):
-    """The probabilities of a category's levels.
-
-    It is a mapping from each level to its probability, is displayed as a table, and has `to_frame`.
-
-    Parameters
-    ----------
-    levels : list of n_levels hashables
-    probabilities : ndarray of shape (n_levels,), or (k, n_levels) for k scenarios
-        They sum to 1.
-
-    See Also
-    --------
-    GaussianDistribution : Has one for each category.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skbn import LevelProbabilities
-    >>> sites = LevelProbabilities(["north", "south"], np.array([0.25, 0.75]))
-    >>> sites
-    Probabilities of 2 levels
-    level  probability
-    north         0.25
-    south         0.75
-    >>> sites["south"], max(sites, key=sites.get)
-    (0.75, 'south')
-    """
-
-    levels: list[Any]
-    probabilities: Floats
-
-    _alignments = "lr"
-    _header = "level", "probability"
-
-    def __getitem__(self, level: Any) -> Any:
-        """Return the probability of a level: a float, or an array of shape (k,)."""
-        if level not in self.levels:
-            raise KeyError(f"{readable_value(level)} is not one of {readable_value(self.levels)}")
-        found = self.probabilities[..., self.levels.index(level)]
-        return found if found.ndim else float(found)
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self.levels)
-
-    def __len__(self) -> int:
-        return len(self.levels)
-
-    def to_frame(self) -> Any:
-        """Return a table of the probabilities.
-
-        Returns
-        -------
-        table : pandas.DataFrame
-            With the columns `level` and `probability`, after the column `scenario` (0, 1, ...) if
-            there are several. Without pandas, a dict of these columns that is displayed as a table.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from skbn import LevelProbabilities
-        >>> sites = LevelProbabilities(["north", "south"], np.array([0.25, 0.75]))
-        >>> print(sites.to_frame().to_string(index=False))
-        level  probability
-        north         0.25
-        south         0.75
-        """
-        of_all = self.probabilities
-        n = of_all.size // len(self.levels)
-        scenario = {"scenario": np.arange(n).repeat(len(self.levels))} if of_all.ndim > 1 else {}
-        return frame_of({**scenario, "level": self.levels * n, "probability": of_all.ravel()})
-
-    def _caption(self) -> str:
-        return f"Probabilities of {len(self.levels)} levels"
-
-    def _rows(self) -> list[tuple[str, str]]:
-        own = np.atleast_2d(self.probabilities).T
-        return [
-            (readable_name(level), numbers_text(p))
-            for level, p in zip(self.levels, own, strict=True)
-        ]
 
 
 def numbers_text(numbers: Floats) -> str:

@@ -41,35 +41,36 @@ _MOST_PARENTS = 6
 def network_text(
     title: str,
     dag: Dag,
-    model: LinearGaussianModel | None,
+    model: LinearGaussianModel | None = None,
     max_rows: int | None = None,
     shares: Mapping[int, float] | None = None,
 ) -> str:
     """Return a few lines: what the network consists of, and the regression of each node.
 
     `title`: what the object is
-    `model`: its parameters; without them, nodes are listed with their parents
+    `model`: the parameters of its columns; without them, nodes are listed with their parents
     `max_rows`: the most nodes that are listed; by default, as many as fill a screen
-    `shares`: the R2 of some nodes, by number
+    `shares`: the R2 of some columns, by number
 
-    >>> print(network_text("Network", Dag(["a", "b", "c"], [0, 0, 3], [0, 0, 0]), None))
+    >>> print(network_text("Network", Dag(["a", "b", "c"], [0, 0, 3], [0, 0, 0])))
     Network of 3 nodes and 2 edges (0 reversible)
     c <- a, b
     """
-    nodes, parents, shares = dag.nodes, dag.parents, shares or {}
-    compelled = compelled_parents(parents, dag.fixed)
-    n_edges = sum(mask.bit_count() for mask in parents)
+    compelled, shares = compelled_parents(dag.parents, dag.fixed), shares or {}
+    n_edges = sum(mask.bit_count() for mask in dag.parents)
     n_reversible = n_edges - sum(mask.bit_count() for mask in compelled)
-    caption = f"{title} of {_count(len(nodes), 'node')} and {_count(n_edges, 'edge')}"
+    caption = f"{title} of {_count(len(dag.nodes), 'node')} and {_count(n_edges, 'edge')}"
     if n_edges:
         caption += f" ({n_reversible} reversible)"
+    shown = dag if model is None else model
+    nodes = shown.nodes
     lines = [
         f"{_symbol(nodes[v])} <- {', '.join(_first([_symbol(nodes[p]) for p in own], ''))}"
         if model is None
         else f"{_symbol(nodes[v])} is exogenous"
         if v in model.exogenous
         else _equation(model, v, own) + (f", R2 {shares[v]:.3f}" if own and v in shares else "")
-        for v, own in enumerate(map(members_of, parents))
+        for v, own in enumerate(map(members_of, shown.parents))
         if own or model is not None
     ]
     most, kept = (MOST_LINES, MOST_LINES - 1) if max_rows is None else (max_rows, max_rows)

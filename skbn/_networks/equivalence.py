@@ -1,10 +1,10 @@
 """Markov equivalence: which edges of a network could as well be reversed.
 
 Networks are equivalent if they state the same independences. A score-equivalent criterion then
-gives them the same score. The functions on graphs, `cpdag`, `extended`, `is_equivalent` and
-`structural_hamming_distance`, are at the top. The functions below work on the masks of each
-column's parents. Knowledge of directions is a list of masks as well. It marks the parents whose
-edges are fixed, because the knowledge rules out their reverse.
+gives them the same score. The functions on graphs, `cpdag`, `extended` and `is_equivalent`, are at
+the top. The functions below work on the masks of each column's parents. Knowledge of directions is
+a list of masks as well. It marks the parents whose edges are fixed, because the knowledge rules out
+their reverse.
 """
 
 from __future__ import annotations
@@ -130,23 +130,6 @@ def is_equivalent(dag: nx.DiGraph, other: nx.DiGraph, targets: Any = None) -> bo
     if canonical_member(parent_masks(dag)) != canonical_member(parent_masks(ordered)):
         return False
     return directed_by(targets, dag) == directed_by(targets, ordered)
-
-
-def structural_hamming_distance(
-    dag: nx.DiGraph, other: nx.DiGraph, *, cpdag: bool = False, targets: Any = None
-) -> int:
-    """Return how many pairs of nodes two acyclic graphs, or their classes, join differently."""
-    own, others = (_edge_of_pair(each, cpdag, targets) for each in (dag, other))
-    return sum(own.get(pair) != others.get(pair) for pair in own.keys() | others.keys())
-
-
-def _edge_of_pair(dag: nx.DiGraph, as_cpdag: bool, targets: Any) -> dict[frozenset[Any], Any]:
-    """Return the edge of each joined pair, or the pair itself if the edge is undirected."""
-    pattern = cpdag(dag, directed_by(targets, dag)) if as_cpdag else dag
-    return {
-        frozenset((a, b)): frozenset((a, b)) if is_undirected else (a, b)
-        for a, b, is_undirected in pattern.edges(data="undirected")
-    }
 
 
 def compelled_parents(parents: list[int], fixed: list[int] | None = None) -> list[int]:

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Container, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple, Self
+from typing import Self
 
 import numpy as np
 
-from skbn._core.arrays import F1, F2, Booleans, Floats, Names
+from skbn._core.arrays import Booleans, Floats, Names
 from skbn._core.graphs import LinearModel, equilibrated, propagate, require_finite
 from skbn._core.resources import one_blas_thread
 from skbn._core.subsets import bits_of
@@ -23,14 +23,6 @@ from skbn._data.sample import Sample
 from skbn._data.statistics import Groups, SampleStatistics
 from skbn._missing.incomplete_rows import rows_by_pattern
 from skbn._regressions.least_squares import solve_triangular, triangular_factor
-
-
-class NetworkParameters(NamedTuple):
-    """The parameters of a network of m columns."""
-
-    coef: F2  # (m, m): ``coef[i, j]`` is the weight of the edge i -> j, or 0 without an edge
-    mean: F1  # (m,): the intercepts are ``mean - mean @ coef``
-    noise_variance: F1  # (m,)
 
 
 def estimate_model(
@@ -104,12 +96,11 @@ class LinearGaussianModel(LinearModel):
     """The joint Gaussian distribution of a network's nodes, whose noise is Gaussian."""
 
     @classmethod
-    def from_estimates(
-        cls, nodes: Names, parents: list[int], parameters: NetworkParameters, fixed: list[int]
+    def about_mean(
+        cls, nodes: Names, parents: list[int], coef: Floats, mean: Floats, noise_variance: Floats
     ) -> Self:
-        """Return the model of a graph, with its intercepts computed from the estimates."""
-        coef, mean, noise_variance = parameters
-        intercept = mean - mean @ coef
+        """Return the model of a graph, with its intercepts computed from the means."""
+        intercept, fixed = mean - mean @ coef, [0] * len(parents)
         return cls(list(nodes), parents, coef, intercept, mean, noise_variance, fixed)
 
     def require_distribution(self, given: Sequence[int] = ()) -> None:

@@ -34,12 +34,7 @@ from skbn._data.nodes import Nodes
 from skbn._data.table import REMEDY, Table, numbers_of, read_columns
 from skbn._displays.notebook import TableRepr, frame_of
 from skbn._missing.incomplete_rows import rows_by_pattern
-from skbn._networks.categories import (
-    LevelProbabilities,
-    conditional,
-    numbers_text,
-    of_all_levels,
-)
+from skbn._networks.categories import conditional, numbers_text, of_all_levels
 from skbn._networks.gaussian import LinearGaussianModel, require_exogenous_values, stacked
 from skbn._networks.intervals import WithinBounds
 
@@ -479,9 +474,9 @@ class GaussianDistribution(TableRepr):
 
     ``distribution["ash"]`` is the mean and the standard deviation of a node, and
     ``distribution[["ash", "hue"]]`` is the joint distribution of several nodes, in this order;
-    ``distribution["site"]`` has the `LevelProbabilities` of a category. Where categories are not
-    known, it is a mixture of Gaussians over their levels, of which these are the moments. It is
-    displayed as a table.
+    ``distribution["site"]`` is a dict of the levels of a category and their probabilities, with a
+    value for each scenario. Where categories are not known, the distribution is a mixture of
+    Gaussians over their levels, of which these are the moments. It is displayed as a table.
 
     Parameters
     ----------
@@ -561,8 +556,9 @@ class GaussianDistribution(TableRepr):
         v = [self.nodes.index(each) for each in chosen]
         mean, covariance = self.mean[..., v], self.covariance[..., v, :][..., v]
         if is_single and node in self.levels:
-            probabilities = np.clip(of_all_levels(mean), 0.0, 1.0)  # sums are rounded
-            return LevelProbabilities(list(self.levels[node]), probabilities)
+            shares = np.clip(of_all_levels(mean), 0.0, 1.0)  # sums are rounded
+            own = [each if each.ndim else float(each) for each in np.moveaxis(shares, -1, 0)]
+            return dict(zip(self.levels[node], own, strict=True))
         if is_single and len(v) == 1:
             one = mean[..., 0], self.standard_deviation[..., v[0]]
             return GaussianMarginal(*(each if each.ndim else float(each) for each in one))
@@ -627,6 +623,11 @@ class GaussianDistribution(TableRepr):
         asked = {**(event or {}), **more}
         if len(asked) == 1 and {*asked} <= {*self.levels}:
             ((node, level),) = asked.items()
+            if level not in self.levels[node]:
+                raise ValueError(
+                    f"{readable_value(level)} is not one of the levels "
+                    f"{readable_value(self.levels[node])} of node {node!r}."
+                )
             return self[node][level]
         whole = self._whole("Probabilities of intervals")
         found = [each.probability(each.read(asked, "event")) for each in whole]

@@ -512,7 +512,8 @@ class GaussianBayesianNetwork(NetworkValue):
         other = _graph_on_same_nodes(other, dag)
         if targets is not None and not cpdag:
             raise ValueError("targets direct edges of CPDAGs. Set cpdag=True, or leave them out.")
-        return equivalence.structural_hamming_distance(dag, other, cpdag=cpdag, targets=targets)
+        found = NetworkComparison(dag, other, targets)
+        return found.cpdag_distance if cpdag else found.distance
 
     def compare(
         self, other: GaussianBayesianNetwork | nx.DiGraph, *, targets: Any = None
@@ -817,7 +818,7 @@ class GaussianBayesianNetwork(NetworkValue):
             Its attributes are `nodes`, in their order, `mean`, `covariance` and
             `standard_deviation`. ``distribution["ash"]`` is the mean and the standard deviation
             of one node. It is displayed as a table, and has `to_frame`. For k scenarios the means
-            have a row for each. A category has the `LevelProbabilities` of all its levels, another
+            have a row for each. A category has a dict of level to probability, another
             node of several columns their joint distribution.
 
         Raises

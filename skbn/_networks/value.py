@@ -178,19 +178,15 @@ class NetworkValue(DocLinkMixin, PlotMixin, CallbackSupportMixin, DensityMixin, 
 
     def _text(self, max_rows: int | None = None) -> str:
         """Return what the network consists of, and the regressions of up to `max_rows` nodes."""
-        model, name = self._parameters, type(self).__name__
-        if model is None:
-            return descriptions.network_text(name, self._graph, None, max_rows)
-        blocks, most = self._blocks, descriptions.MOST_LINES if max_rows is None else max_rows
-        start_of = {v: start for v, start in enumerate(blocks.starts[:-1]) if start < most}
-        shares = descriptions.r2(model, blocks, self._groups, [*start_of])
-        are_shown = {v for v, r2 in shares.items() if blocks.are_numbers[start_of[v]] and r2 == r2}
-        of_columns = {start_of[v]: shares[v] for v in are_shown}
-        if blocks.are_columns:
-            return descriptions.network_text(name, self._graph, model, max_rows, of_columns)
-        title = descriptions.network_text(name, self._graph, None).partition("\n")[0]
-        text = descriptions.network_text("", model.dag, model, max_rows, of_columns)
-        return f"{title}\n{text.partition(chr(10))[2]}"
+        model, blocks, shown = self._parameters, self._blocks, dict[int, float]()
+        if model is not None:
+            most = descriptions.MOST_LINES if max_rows is None else max_rows
+            start_of = {v: start for v, start in enumerate(blocks.starts[:-1]) if start < most}
+            shares = descriptions.r2(model, blocks, self._groups, [*start_of])
+            known = {start_of[v]: r2 for v, r2 in shares.items() if r2 == r2}
+            shown = {i: r2 for i, r2 in known.items() if blocks.are_numbers[i]}
+        title = type(self).__name__
+        return descriptions.network_text(title, self._graph, model, max_rows, shown)
 
     def _shown_graph(self) -> nx.DiGraph:
         return self.dag

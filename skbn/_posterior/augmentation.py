@@ -21,7 +21,7 @@ from skbn._core.text import warn
 from skbn._data.sample import Sample
 from skbn._missing.em import saturated
 from skbn._missing.incomplete_rows import incomplete_rows
-from skbn._networks.gaussian import LinearGaussianModel, NetworkParameters
+from skbn._networks.gaussian import LinearGaussianModel
 from skbn._networks.inference import filled, with_levels
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._posterior.effects import Batches, KnownPaths
@@ -269,11 +269,8 @@ def _saturated_model(rows: Floats) -> LinearGaussianModel:
         coef[:x, x] = np.linalg.solve(covariance[:x, :x], of_column)
         noise[x] = covariance[x, x] - coef[:x, x] @ of_column
     units = known.scale
-    parameters = NetworkParameters(
-        coef * units / units[:, np.newaxis], known.mean + mean * units, noise * units**2
-    )
-    parents = [(1 << x) - 1 for x in range(m)]
-    return LinearGaussianModel.from_estimates([*range(m)], parents, parameters, [0] * m)
+    own = coef * units / units[:, np.newaxis], known.mean + mean * units, noise * units**2
+    return LinearGaussianModel.about_mean(range(m), [(1 << x) - 1 for x in range(m)], *own)
 
 
 def _by_chain(values: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:

@@ -27,12 +27,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import gammaln
 
-from skbn._core.arrays import F2, F3, I2, Floats, Integers, Random
+from skbn._core.arrays import F2, F3, I2, Floats, Integers, Names, Random
 from skbn._core.subsets import members_of, parents_of_masks
 from skbn._core.text import readable_value
 from skbn._data.nodes import Nodes
 from skbn._data.statistics import Groups, SampleStatistics
-from skbn._networks.gaussian import LinearGaussianModel, NetworkParameters
+from skbn._networks.gaussian import LinearGaussianModel
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._posterior.family_weights import mask_type
 from skbn._regressions.least_squares import stacked_factors
@@ -167,14 +167,17 @@ def log_predictive(
     return float(constant - (d + n) / 2 * np.log1p(squares) - log_det / 2)
 
 
-def draw_parameters(networks: SampledNetworks, rng: Random) -> list[NetworkParameters]:
+def draw_parameters(
+    networks: SampledNetworks, rng: Random, names: Names | None = None
+) -> list[LinearGaussianModel]:
     """Draw the parameters of each network from their posterior, given its graph.
 
     Memory grows with the number of networks times m squared: pass a few thousand at a time.
 
     `networks`: networks of columns
+    `names`: what the columns are called, by default by number
 
-    Returns `parameters`: one draw for each network.
+    Returns `models`: one draw for each network.
     """
     drawn, groups = draw_coefficients(networks, rng), networks.groups
     first = groups[0].statistics.mean
@@ -184,7 +187,9 @@ def draw_parameters(networks: SampledNetworks, rng: Random) -> list[NetworkParam
         own[:, columns] += apart[columns] - (apart @ drawn.coef)[:, columns]
     mean = first + _propagate(own, drawn.coef)
     variance = drawn.noise_deviation**2
-    return [NetworkParameters(*each) for each in zip(drawn.coef, mean, variance, strict=True)]
+    every = zip(networks.parents.tolist(), drawn.coef, mean, variance, strict=True)
+    names = range(len(first)) if names is None else names
+    return [LinearGaussianModel.about_mean(names, *each) for each in every]
 
 
 def with_parameters(
@@ -199,14 +204,9 @@ def with_parameters(
     networks = []
     every = SampledNetworks(scorer.group_statistics, scorer.criterion, parents)
     for _, some in every.portions(nodes):
-        drawn = draw_parameters(some, random_state)
-        for columns, parameters in zip(some.parents.tolist(), drawn, strict=True):
-            model = LinearGaussianModel.from_estimates(
-                nodes.column_names, columns, parameters, [0] * len(columns)
-            )
-            networks.append(
-                GaussianBayesianNetwork._from_model(replace(model, exogenous=outside), nodes)
-            )
+        for model in draw_parameters(some, random_state, nodes.column_names):
+            model = replace(model, exogenous=outside)
+            networks.append(GaussianBayesianNetwork._from_model(model, nodes))
     return networks
 
 
