@@ -13,7 +13,6 @@ DOCS = Path(__file__).parent
 
 os.environ.setdefault("MPLBACKEND", "Agg")
 sys.path.insert(0, str(DOCS))  # gallery.py too
-from citations import read_paper  # noqa: E402
 from dependencies_figure import draw_dependencies  # noqa: E402
 
 draw_dependencies(DOCS / "_build" / "figures" / "dependencies.svg")
@@ -32,7 +31,13 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["_build", "benchpress", "auto_examples/**.ipynb", "auto_examples/**.py"]
+exclude_patterns = [
+    "_build",
+    "benchpress",
+    "paper",
+    "auto_examples/**.ipynb",
+    "auto_examples/**.py",
+]
 templates_path = ["_templates"]
 default_role = "autolink"
 nitpicky = True
@@ -43,11 +48,6 @@ show_warning_types = True
 
 myst_enable_extensions = ["amsmath", "attrs_inline", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 4
-
-
-def setup(app):
-    """Connect what changes a page before it is read."""
-    app.connect("source-read", read_paper)
 
 
 # The reference, from docstrings

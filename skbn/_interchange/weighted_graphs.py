@@ -7,6 +7,7 @@ from typing import Any
 
 import networkx as nx
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from skbn._core.graphs import dag_of
 from skbn._core.text import must_be
@@ -46,6 +47,8 @@ def to_weighted_graphs(
 
     Raises
     ------
+    sklearn.exceptions.NotFittedError
+        If it is not fitted.
     TypeError, ValueError
         If it is something else; as `sample_dags` and `edge_frequencies`.
 
@@ -80,6 +83,7 @@ def to_weighted_graphs(
         found = list(zip(graphs, shares, strict=True))
         of = f"{len(found)} listed, by their scores"
     elif isinstance(source, BootstrapBNLearner):
+        check_is_fitted(source)
         networks = source.networks_
         found = _distinct(network.cpdag() for network in networks)
         of = f"{len(networks)} resamples"

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from agreement import raises
 from numpy.testing import assert_allclose
+from sklearn.exceptions import NotFittedError
 
 from skbn import (
     BootstrapBNLearner,
@@ -118,6 +119,8 @@ def test_json_is_read_by_networkx(tmp_path):
 
 
 def test_refused():
+    for estimator in (GaussianBNPosterior(), BootstrapBNLearner()):
+        raises("not fitted yet", to_weighted_graphs, estimator, kind=NotFittedError)
     network = GaussianBayesianNetwork(nx.DiGraph(["ab"]))
     raises("source must be a fitted GaussianBNPosterior or", to_weighted_graphs, network,
            kind=TypeError)  # fmt: skip
