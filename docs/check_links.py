@@ -210,7 +210,7 @@ def texts_linked_to(estimator: type) -> list[str]:
     """Return the texts on its page to which an estimator's HTML links its parameters, unspaced."""
     arguments: list[object] = []
     if issubclass(estimator, skbn.GaussianBayesianNetwork):
-        arguments = [networkx.DiGraph()]
+        arguments = [networkx.DiGraph([("a", "b")])]
     links = re.findall(r"#:~:text=([^\"]*)\"", estimator_html_repr(estimator(*arguments)))
     return ["".join(unquote(unescape(t)).replace(",-", "", 1).split()) for t in links]
 
