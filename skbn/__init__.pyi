@@ -18,7 +18,6 @@ from ._estimators.group_comparison import GroupComparison as GroupComparison
 from ._estimators.group_comparison import compare_groups as compare_groups
 from ._estimators.lagged import LaggedTable as LaggedTable
 from ._estimators.lagged import lagged as lagged
-from ._estimators.learner import BestNetwork as BestNetwork
 from ._estimators.learner import GaussianBNLearner as GaussianBNLearner
 from ._estimators.learner import best_network as best_network
 from ._estimators.learner_cv import GaussianBNLearnerCV as GaussianBNLearnerCV
@@ -29,7 +28,6 @@ from ._estimators.posterior import GaussianBNPosterior as GaussianBNPosterior
 from ._estimators.transformer import GaussianBNImputer as GaussianBNImputer
 from ._estimators.transformer import LocalScoreTransformer as LocalScoreTransformer
 from ._networks.adjustment import AdjustmentSets as AdjustmentSets
-from ._networks.adjustment import Instrument as Instrument
 from ._networks.anomalies import Anomalies as Anomalies
 from ._networks.effect_estimates import EffectEstimate as EffectEstimate
 from ._networks.effect_estimates import PathEffects as PathEffects
@@ -38,7 +36,6 @@ from ._networks.fit_indices import FitIndices as FitIndices
 from ._networks.inference import GaussianDistribution as GaussianDistribution
 from ._networks.network import GaussianBayesianNetwork as GaussianBayesianNetwork
 from ._networks.targets import Targets as Targets
-from ._posterior.answers import EstimatedProbability as EstimatedProbability
 from ._posterior.effects import EffectPosterior as EffectPosterior
 from ._posterior.effects import TotalEffects as TotalEffects
 from ._regressions.givens import givens_column_swap as givens_column_swap

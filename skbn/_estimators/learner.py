@@ -922,28 +922,12 @@ sequence of length n_samples, optional
 
 
 class BestNetwork(NamedTuple):
-    """What `best_network` returns.
+    """The network of the highest score, and what is known of that."""
 
-    Parameters
-    ----------
-    network : GaussianBayesianNetwork
-        With parameters, unless the scores are ParentSetScores.
-    score : float
-        In nats.
-    is_optimal : bool
-        Whether no network within the constraints scores higher by more than `tol`.
-    gap : float
-        By how many nats another network might score higher; 0 after a dynamic program.
-
-    See Also
-    --------
-    best_network : What returns it.
-    """
-
-    network: GaussianBayesianNetwork
-    score: float
-    is_optimal: bool
-    gap: float
+    network: GaussianBayesianNetwork  # with parameters, unless the scores are ParentSetScores
+    score: float  # in nats
+    is_optimal: bool  # whether no network scores higher by more than `tol`
+    gap: float  # by how many nats another network might score higher
 
 
 def best_network(
@@ -981,8 +965,10 @@ None, default=None
 
     Returns
     -------
-    best : BestNetwork
-        A named tuple of `network`, `score`, `is_optimal` and `gap`.
+    best : named tuple
+        Its `network`, which has parameters unless the scores are ParentSetScores; its `score` in
+        nats; `is_optimal`, whether no network within the constraints scores higher by more than
+        `tol`; and the `gap`, by how many nats another might, 0 after a dynamic program.
 
     Raises
     ------

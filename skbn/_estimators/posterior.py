@@ -843,8 +843,9 @@ class GaussianBNPosterior(EnsembleMixin, SearchParameters, NetworkEstimator):
 
         Returns
         -------
-        estimate : EstimatedProbability
-            A named tuple of `value`, `standard_error` and `n_samples`.
+        estimate : named tuple
+            Its `value`; its `standard_error`, by the spread of the samples, 0 if all of them agree;
+            and `n_samples`.
 
         Raises
         ------

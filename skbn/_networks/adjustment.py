@@ -104,19 +104,7 @@ class AdjustmentSets(Sequence[list[Hashable]]):
 
 
 class Instrument(NamedTuple):
-    """An instrument for the effect of a cause on an outcome.
-
-    Parameters
-    ----------
-    node : node
-    adjust_for : list of nodes
-        Its covariance with the outcome over that with the cause, both given these nodes, is the
-        total effect.
-
-    See Also
-    --------
-    GaussianBayesianNetwork.instruments : Returns them, and has an example.
-    """
+    """An instrument for the effect of a cause on an outcome, given the nodes to adjust for."""
 
     node: Hashable
     adjust_for: list[Hashable]

@@ -1573,8 +1573,8 @@ class GaussianBayesianNetwork(NetworkValue):
 
         Returns
         -------
-        instruments : list of Instrument
-            Named tuples of a `node` and the nodes to `adjust_for`, in the order of `nodes`. It is
+        instruments : list of named tuples
+            Each has a `node` and the nodes to `adjust_for`, in the order of `nodes`. The list is
             empty if there are none, as with `cpdag` where equivalent networks disagree about the
             effect.
 

@@ -267,22 +267,10 @@ def mean_log_predictive_density(
 
 
 class EstimatedProbability(NamedTuple):
-    """A mean over sampled networks.
-
-    Parameters
-    ----------
-    value : float
-    standard_error : float
-        The mean's, by the spread of the samples; 0 if all of them agree.
-    n_samples : int
-
-    See Also
-    --------
-    GaussianBNPosterior.probability : What returns it.
-    """
+    """A mean over sampled networks."""
 
     value: float
-    standard_error: float
+    standard_error: float  # by the spread of the samples; 0 if all of them agree
     n_samples: int
 
 
