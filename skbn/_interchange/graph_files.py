@@ -142,11 +142,11 @@ def _described(network: Any, positions: bool | None) -> nx.DiGraph:
         graph.add_edge(names[a], names[b], **_known({k: columns[k][i] for k in of_edge}))
     if "weight" in columns and has_single_columns(network) and not network.exogenous:
         deviations = np.sqrt(np.diag(network.covariance_)).tolist()
-        parameters = network.dag.nodes(data=True)
-        rows = zip(parameters, network.mean_.tolist(), deviations, strict=True)
-        for (node, own), mean, deviation in rows:
-            known = {k: own.get(k) for k in ("intercept", "noise_variance")}
-            graph.nodes[names[node]].update(_known({**known, "mean": mean, "std": deviation}))
+        values = network.intercept_, network.noise_variance_, network.mean_
+        rows = zip(*(each.tolist() for each in values), deviations, strict=True)
+        for name, row in zip(names.values(), rows, strict=True):
+            known = dict(zip(("intercept", "noise_variance", "mean", "std"), row, strict=True))
+            graph.nodes[name].update(_known(known))
     return graph
 
 
