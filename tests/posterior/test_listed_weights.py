@@ -46,6 +46,11 @@ def test_lists_and_all_families_agree(prior, whole, seed):
         knowledge["forbidden_edges"] = [edges[i] for i in rng.integers(len(edges), size=m)]
     if rng.random() < 0.5:
         knowledge["tiers"] = [rng.permutation(m)[: m // 2].tolist(), ...]
+    if knowledge["max_parents"] and rng.random() < 0.5:
+        first = {*knowledge.get("tiers", [range(m)])[0]}
+        out = {*knowledge.get("forbidden_edges", [])}
+        allowed = [e for e in edges if e not in out and (e[0] in first or e[1] not in first)]
+        knowledge["required_edges"] = allowed[: rng.integers(2)]
     log_odds = rng.normal(size=(m, m)) if rng.random() < 0.5 else None
     scores = scores_of(m, BGe() if rng.random() < 0.7 else BIC(), seed=seed)
     with pytest.MonkeyPatch.context() as patch:
