@@ -3,16 +3,12 @@
 import math
 
 import numpy as np
-from scipy import stats
 
 from skbn._chains.candidates import Candidates
 from skbn._chains.chain import CHAIN_KERNELS
 from skbn._chains.family_kernels import sum_subsets
 from skbn._chains.partition_kernels import Partition
 from skbn._core.compile import compile_kernels
-
-# Seeds are fixed: a test of random numbers fails with a probability below this.
-LEAST_P_VALUE = 1e-6
 
 
 def random_scores(m, seed, spread=3.0, ruled_out=0.0):
@@ -106,23 +102,3 @@ def candidates_of(scores, n_fixed, n_random):
 
     n_most = n_fixed + n_random
     return Candidates(others(m), [[]] * m, scores_of, gains_of, n_fixed, n_most, n_random)
-
-
-def assert_drawn_from(found, weights):
-    """Counts of what was drawn against weights, by a chi-squared test; rare cells are merged."""
-    total, n = sum(weights.values()), sum(found.values())
-    assert set(found) <= {key for key, weight in weights.items() if weight > 0}
-    keys = sorted(weights, key=weights.get, reverse=True)
-    expected = np.array([weights[key] for key in keys]) / total * n
-    counts = np.array([found.get(key, 0) for key in keys], dtype=float)
-    large = int(np.searchsorted(-expected, -5.0))
-    expected = np.append(expected[:large], expected[large:].sum())
-    counts = np.append(counts[:large], counts[large:].sum())
-    if expected[-1] < 5.0:
-        expected[-2] += expected[-1]
-        counts[-2] += counts[-1]
-        expected, counts = expected[:-1], counts[:-1]
-    if len(counts) > 1:
-        assert stats.chisquare(counts, expected * counts.sum() / expected.sum()).pvalue > (
-            LEAST_P_VALUE
-        )

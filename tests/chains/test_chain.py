@@ -8,10 +8,10 @@ from itertools import combinations
 import numpy as np
 import pytest
 import reference
+from agreement import assert_drawn_from
 from hypothesis import given
 from hypothesis import strategies as st
 from states import (
-    assert_drawn_from,
     candidates_of,
     masks_of,
     others,

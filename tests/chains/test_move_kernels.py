@@ -7,10 +7,10 @@ import networkx as nx
 import numpy as np
 import pytest
 import reference
+from agreement import assert_drawn_from
 from hypothesis import given
 from hypothesis import strategies as st
 from states import (
-    assert_drawn_from,
     bits_of,
     layers_of,
     masks_of,

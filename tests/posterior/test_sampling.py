@@ -1,7 +1,4 @@
-"""Samples of networks have the frequencies of the posterior, found by enumeration or by its sums.
-
-Seeds are fixed. A test of random numbers fails with a probability below 1e-6.
-"""
+"""Samples of networks have the frequencies of the posterior, by enumeration or by its sums."""
 
 import math
 import signal
@@ -12,7 +9,7 @@ from dataclasses import replace
 import enumerated
 import numpy as np
 import pytest
-from agreement import raises
+from agreement import LEAST_P_VALUE, assert_drawn_from, raises
 from enumerated import PRIORS, scores_of
 from problems import PLENTY, problem, resources
 from scipy import stats
@@ -26,7 +23,6 @@ from skbn._posterior.sampled_posterior import ChainSettings, sampled_posterior
 from skbn._posterior.sampling import sample_networks, sample_networks_of_group
 from skbn.datasets import make_gaussian_network
 
-LEAST_P_VALUE = 1e-7
 ROOTS = {"required_edges": [(1, 2)], "forbidden_edges": [(..., 0), (..., 3)]}
 # Tables, and what is known of their networks.
 CASES = {
@@ -76,22 +72,6 @@ def probabilities_of(scores, prior, **knowledge):
     return {parents: p for parents, p in pairs if p > 0}
 
 
-def assert_frequencies(samples, probabilities):
-    """Pearson's chi-square test; networks with a probability of 0 must not be among the samples."""
-    found = Counter(map(tuple, samples.tolist()))
-    assert found.keys() <= probabilities.keys()
-    counts = np.array([found[parents] for parents in probabilities])
-    expected = len(samples) * np.array(list(probabilities.values()))
-    is_rare = expected < 5
-    counts = np.append(counts[~is_rare], counts[is_rare].sum())
-    expected = np.append(expected[~is_rare], expected[is_rare].sum())
-    if expected[-1] < 5:
-        assert stats.poisson.sf(counts[-1] - 1, expected[-1]) > LEAST_P_VALUE
-        counts, expected = counts[:-1], expected[:-1]
-    chi_square = ((counts - expected) ** 2 / expected).sum()
-    assert len(expected) == 1 or stats.chi2.sf(chi_square, len(expected) - 1) > LEAST_P_VALUE
-
-
 def assert_shares(found, expected, n_samples):
     """Each share is that of binomial counts."""
     expected = np.clip(expected, 0.0, 1.0)
@@ -107,7 +87,9 @@ def test_networks_have_their_frequencies(prior, case):
     drawn, knowledge = CASES[case]
     scores = scores_of(**drawn)
     samples = sampled(posterior_of(scores, prior, **knowledge), 20_000)
-    assert_frequencies(samples, probabilities_of(scores, prior, **knowledge))
+    assert_drawn_from(
+        Counter(map(tuple, samples.tolist())), probabilities_of(scores, prior, **knowledge)
+    )
 
 
 @pytest.mark.parametrize("prior", PRIORS)
