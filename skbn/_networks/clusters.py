@@ -28,7 +28,7 @@ from skbn._data.sample import Sample
 class Influences(NamedTuple):
     """How much each group of rows moves each coefficient of a network."""
 
-    of_edges: dict[tuple[int, int], Floats]  # by parent and child, (n_groups,)
+    of_edges: dict[int, dict[int, Floats]]  # by child and parent, (n_groups,)
     freedom: Floats  # (m,), the groups with rows that count for each child, less 1
 
     def error(self, parts: Iterable[tuple[int, int, float]]) -> tuple[float, float]:
@@ -36,7 +36,7 @@ class Influences(NamedTuple):
         total: Any = 0.0
         freedom = np.inf
         for parent, child, weight in parts:
-            total = total + weight * self.of_edges[parent, child]
+            total = total + weight * self.of_edges[child][parent]
             freedom = min(freedom, self.freedom[child])
         return float(np.sqrt(np.sum(np.square(total)))), float(freedom)
 
@@ -75,7 +75,7 @@ def cluster_errors(
 def _influences(
     rows: Floats, counts: Floats, codes: Any, names: Sequence[Any], parents: list[int]
 ) -> Influences:
-    found, freedom = {}, np.full(len(parents), np.inf)
+    found, freedom = dict[int, dict[int, Floats]](), np.full(len(parents), np.inf)
     for child, given in ((x, members_of(mask)) for x, mask in enumerate(parents) if mask):
         own = counts[:, child] > 0
         weight, group = counts[own, child], codes[own]
@@ -94,8 +94,7 @@ def _influences(
         residuals = family[:, -1] - q @ (q.T @ family[:, -1])
         of_rows = q * residuals[:, np.newaxis] @ np.linalg.inv(r).T / scale[:-1]
         factor = n_groups / (n_groups - 1) * (n - 1) / (n - k - 1)
-        for i, parent in enumerate(given):
-            sums = np.bincount(group, of_rows[:, i], minlength=codes.max() + 1)
-            found[parent, child] = sums * np.sqrt(factor)
+        sums = (np.bincount(group, own, minlength=codes.max() + 1) for own in of_rows.T)
+        found[child] = {p: own * np.sqrt(factor) for p, own in zip(given, sums, strict=True)}
         freedom[child] = n_groups - 1
     return Influences(found, freedom)

@@ -10,6 +10,7 @@ import cloudpickle
 import joblib
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 import skops.io as sio
 from agreement import raises
@@ -221,6 +222,22 @@ def test_copies_of_listed_scores_and_of_criteria(copied):
     assert GaussianBNLearner().fit(scores).network_score_ == -14.5
     for criterion in (EBIC(gamma=0.25), BGe(nu=[1.0, 2.0])):
         assert repr(copied(criterion)) == repr(criterion)
+
+
+@pytest.mark.parametrize("copied", COPIES.values(), ids=COPIES)
+def test_copies_of_networks_have_all_that_is_known(wine, copied):
+    by_kind = wine.assign(kind=pd.Categorical(["a", "b"] * (len(wine) // 2)))
+    fitted = GaussianBayesianNetwork(nx.DiGraph([("hue", "ash"), ("ash", "alcohol")]))
+    for network in (
+        BootstrapBNLearner(n_resamples=3, random_state=0).fit(wine).network_,
+        GaussianBNLearner(nodes="auto").fit(by_kind).network_,
+        fitted.fit(wine, groups=np.arange(len(wine)) // 5),
+        fitted.do({"ash": 1.0}),
+    ):
+        other = copied(network)
+        assert other.to_json() == network.to_json()
+        assert nx.utils.graphs_equal(other.dag, network.dag)
+        pd.testing.assert_frame_equal(other.to_frame(), network.to_frame())
 
 
 @pytest.mark.parametrize("copied", COPIES.values(), ids=COPIES)
