@@ -45,12 +45,10 @@ def fitted():
     [NAMED, pd.DataFrame(IS_SET, columns=NAMES)[["c", "a", "b", "d"]], IS_SET.tolist()],
 )
 def test_forms_of_interventions(fitted, interventions):
-    assert_same_bits(GaussianBNLearner().fit(TABLE, interventions=interventions), fitted)
     scores = LocalScoreTransformer().fit_transform(TABLE)
-    assert_same_bits(GaussianBNLearner().fit(scores, interventions=interventions), fitted)
     made = LocalScoreTransformer().fit_transform(TABLE, interventions=interventions)
-    assert_same_bits(GaussianBNLearner().fit(made), fitted)
-    assert_same_bits(GaussianBNLearner().fit(made, interventions=IS_SET), fitted)
+    for X, given in ((TABLE, interventions), (scores, interventions), (made, None), (made, IS_SET)):
+        assert_same_bits(GaussianBNLearner().fit(X, interventions=given), fitted)
 
 
 def test_targets_and_fixed_edges(fitted):
@@ -76,9 +74,7 @@ def test_no_intervention_changes_no_bit(nothing):
     assert_same_bits(GaussianBNLearner(max_parents=2).fit(TABLE, interventions=nothing), few)
 
 
-def test_threads_copies_and_pickles(fitted):
-    assert_same_bits(GaussianBNLearner(n_jobs=2).fit(TABLE, interventions=IS_SET), fitted)
-    assert_same_bits(GaussianBNLearner(n_jobs=1).fit(TABLE, interventions=IS_SET), fitted)
+def test_copies_and_pickles(fitted):
     copy = pickle.loads(pickle.dumps(fitted))
     assert_same_bits(copy, fitted)
     assert copy.targets_ == fitted.targets_
@@ -91,14 +87,16 @@ def test_threads_copies_and_pickles(fitted):
 
 
 def test_searches_of_other_kinds(fitted, tmp_path):
-    scratch = GaussianBNLearner(scratch=str(tmp_path)).fit(TABLE, interventions=IS_SET)
-    assert_same_bits(scratch, fitted)
-    few = GaussianBNLearner(max_parents=2).fit(TABLE, interventions=IS_SET)
-    order = GaussianBNLearner(search="order", max_parents=2, random_state=0)
-    order.fit(TABLE, interventions=IS_SET)
-    assert order.network_score_ == pytest.approx(few.network_score_)
-    free = GaussianBNLearner(search="order", random_state=0).fit(TABLE, interventions=IS_SET)
-    assert free.network_score_ == pytest.approx(fitted.network_score_)
+    for settings in ({"scratch": str(tmp_path)}, {"n_jobs": 1}, {"n_jobs": 2}):
+        assert_same_bits(GaussianBNLearner(**settings).fit(TABLE, interventions=IS_SET), fitted)
+    for most in (2, None):
+        exact, order = (
+            GaussianBNLearner(search=search, max_parents=most, random_state=0)
+            for search in ("exact", "order")
+        )
+        best = exact.fit(TABLE, interventions=IS_SET).network_score_
+        found = order.fit(TABLE, interventions=IS_SET).network_score_
+        assert found == pytest.approx(best)
 
 
 # What is refused
@@ -169,23 +167,18 @@ def test_scores_and_tables_that_cannot_have_interventions(fitted):
 
 
 def test_scores_without_rows():
-    kept = LocalScoreTransformer().fit(TABLE, interventions=IS_SET).local_scores_
-    expected = GaussianBNLearner().fit(TABLE, interventions=IS_SET)
-    found = GaussianBNLearner().fit(kept)
-    assert {*found.dag_.edges} == {*expected.dag_.edges}
-    assert found.network_score_ == pytest.approx(expected.network_score_)
-    raises("no rows that say which values were set", expected.score, kept)
     # Columns that are exogenous may have been set, also in all rows.
     everywhere = IS_SET | [False, False, False, True]
-    for exogenous, is_set in ((["a"], IS_SET), (["d"], everywhere), (["a", "d"], everywhere)):
+    cases = {None: IS_SET, ("a",): IS_SET, ("d",): everywhere, ("a", "d"): everywhere}
+    for exogenous, is_set in (cases | {("a", "b", "c"): IS_SET}).items():
+        learner = GaussianBNLearner(exogenous=exogenous)
+        expected = clone(learner).fit(TABLE, interventions=is_set)
         kept = LocalScoreTransformer().fit(TABLE, interventions=is_set).local_scores_
-        expected = GaussianBNLearner(exogenous=exogenous).fit(TABLE, interventions=is_set)
-        found = GaussianBNLearner(exogenous=exogenous).fit(kept)
+        found = learner.fit(kept)
         assert found.network_score_ == pytest.approx(expected.network_score_)
         assert found.targets_ == expected.targets_
         assert {*found.dag_.edges} == {*expected.dag_.edges}
-    kept = LocalScoreTransformer().fit(TABLE, interventions=IS_SET).local_scores_
-    found = GaussianBNLearner(exogenous=["a", "b", "c"]).fit(kept)
+        raises("no rows that say which values were set", expected.score, kept)
     assert found.targets_ == []
 
 
@@ -275,10 +268,9 @@ def test_categories_that_were_set_are_held_out():
 
 def test_pipelines(fitted):
     piped = make_pipeline(LocalScoreTransformer(), GaussianBNLearner())
-    piped.fit(TABLE, localscoretransformer__interventions=NAMED)
-    assert_same_bits(piped[-1], fitted)
-    piped.fit(TABLE, gaussianbnlearner__interventions=NAMED)
-    assert_same_bits(piped[-1], fitted)
+    for step in ("localscoretransformer", "gaussianbnlearner"):
+        piped.fit(TABLE, **{f"{step}__interventions": NAMED})
+        assert_same_bits(piped[-1], fitted)
     scaled = make_pipeline(StandardScaler().set_output(transform="pandas"), GaussianBNLearner())
     scaled.fit(TABLE, gaussianbnlearner__interventions=NAMED)
     assert {*scaled[-1].dag_.edges} == {*fitted.dag_.edges}
@@ -296,14 +288,9 @@ def test_pipelines(fitted):
 def test_resamples_take_rows_with_their_interventions(fitted):
     bootstrap = BootstrapBNLearner(n_resamples=8, random_state=0).fit(TABLE, interventions=NAMED)
     scores = LocalScoreTransformer().fit_transform(TABLE, interventions=IS_SET)
-    same = BootstrapBNLearner(n_resamples=8, random_state=0).fit(scores)
-    np.testing.assert_array_equal(bootstrap.edge_support_, same.edge_support_)
-    one, two = (
-        BootstrapBNLearner(n_resamples=8, random_state=0, n_jobs=n).fit(TABLE, interventions=IS_SET)
-        for n in (1, 2)
-    )
-    np.testing.assert_array_equal(one.edge_support_, two.edge_support_)
-    np.testing.assert_array_equal(one.edge_support_, bootstrap.edge_support_)
+    for X, given, n_jobs in ((scores, None, None), (TABLE, IS_SET, 1), (TABLE, IS_SET, 2)):
+        again = clone(bootstrap).set_params(n_jobs=n_jobs).fit(X, interventions=given)
+        np.testing.assert_array_equal(again.edge_support_, bootstrap.edge_support_)
 
 
 def test_the_averaged_network_has_the_estimates_of_the_rows_that_count():

@@ -50,6 +50,11 @@ def wine(wine):
     return wine.iloc[:, :9]
 
 
+def assert_same_results(learner, expected):
+    for key, values in expected.cv_results_.items():
+        np.testing.assert_array_equal(learner.cv_results_[key], values)
+
+
 def assert_same_as_grid_search(learner, grid):
     for key in ("mean_test_score", "std_test_score", "split0_test_score", "split3_test_score"):
         np.testing.assert_array_equal(learner.cv_results_[key], grid.cv_results_[key])
@@ -159,8 +164,7 @@ def test_any_backend_gives_the_same(wine, backend):
     alone = GaussianBNLearnerCV(PENALTIES, cv=FOLDS).fit(wine)
     with joblib.parallel_config(backend=backend):
         learner = GaussianBNLearnerCV(PENALTIES, cv=FOLDS, n_jobs=2).fit(wine)
-    for key, values in alone.cv_results_.items():
-        np.testing.assert_array_equal(learner.cv_results_[key], values)
+    assert_same_results(learner, alone)
 
 
 def test_local_scores_have_their_own_criterion(wine):
@@ -188,15 +192,10 @@ def test_groups_go_to_the_splitter(wine):
         again = GaussianBNLearnerCV(PENALTIES, cv=splitter).fit_predict(wine, groups=groups)
         labelled = pd.Series(groups, index=wine.index).sort_values()
         shuffled = GaussianBNLearnerCV(PENALTIES, cv=splitter).fit(wine, groups=labelled)
-    assert shuffled.cv_results_["mean_test_score"].tolist() == pytest.approx(
-        learner.cv_results_["mean_test_score"].tolist(), abs=0
-    )
+    assert_same_results(shuffled, learner)
     assert list(again.edges) == list(learner.dag_.edges)
     splits = list(GroupKFold(4).split(wine, groups=groups))
-    expected = GaussianBNLearnerCV(PENALTIES, cv=splits).fit(wine)
-    np.testing.assert_array_equal(
-        learner.cv_results_["mean_test_score"], expected.cv_results_["mean_test_score"]
-    )
+    assert_same_results(learner, GaussianBNLearnerCV(PENALTIES, cv=splits).fit(wine))
     with config_context(enable_metadata_routing=True), pytest.raises(TypeError, match="groups"):
         GaussianBNLearnerCV(PENALTIES, cv=FOLDS).fit(wine, groups=groups)  # of which it has none
 
@@ -277,9 +276,7 @@ def test_kinds_of_splits(wine):
         [(tuple(train), list(test)) for train, test in pairs],
         [(train - len(wine), test) for train, test in pairs],
     ):
-        learner = GaussianBNLearnerCV(PENALTIES, cv=splits).fit(wine)
-        for key, values in expected.cv_results_.items():
-            np.testing.assert_array_equal(learner.cv_results_[key], values)
+        assert_same_results(GaussianBNLearnerCV(PENALTIES, cv=splits).fit(wine), expected)
 
 
 def test_masks_go_by_the_labels_of_the_rows(wine):
@@ -290,9 +287,7 @@ def test_masks_go_by_the_labels_of_the_rows(wine):
     turned = [[mask.sort_index() for mask in pair] for pair in labelled]
     for X in (table, LocalScoreTransformer().fit_transform(table)):
         for splits in (labelled, turned):
-            learner = GaussianBNLearnerCV(PENALTIES, cv=splits).fit(X)
-            for key, values in expected.cv_results_.items():
-                np.testing.assert_array_equal(learner.cv_results_[key], values)
+            assert_same_results(GaussianBNLearnerCV(PENALTIES, cv=splits).fit(X), expected)
     with pytest.raises(ValueError, match=r"mask that cv yields has no value for the row .* 0"):
         GaussianBNLearnerCV(PENALTIES, cv=labelled).fit(wine)
     backwards = [[mask.set_axis(range(178)[::-1]) for mask in pair] for pair in labelled]
@@ -379,9 +374,7 @@ def test_a_generator_of_splits_in_a_pipeline_with_routing(wine):
     with config_context(enable_metadata_routing=True):
         learner = GaussianBNLearnerCV(PENALTIES, cv=iter([*FOLDS.split(wine)]))
         make_pipeline(None, learner).fit(wine)
-    np.testing.assert_array_equal(
-        learner.cv_results_["mean_test_score"], expected.cv_results_["mean_test_score"]
-    )
+    assert_same_results(learner, expected)
 
 
 def test_as_many_folds_at_a_time_as_the_memory_has_room_for(capsys):
