@@ -71,15 +71,15 @@ class GaussianBayesianNetwork(NetworkValue):
     dag : networkx.DiGraph
         Acyclic; its nodes are the columns, in their order, or, if they are 0 to m - 1, by number;
         `from_cpdag` takes a graph with undirected edges. It is read once: later changes of it do
-        not reach the network. The parameters are the attributes
-        `intercept` and `noise_variance` of its nodes, the latter not negative, and `weight` of its
-        edges. Weights alone, without attributes of nodes, are ignored. An edge whose reverse is
-        known to be wrong has the attribute `fixed`, True; `cpdag` leaves it directed. A learner
-        marks the edges that its constraints or interventions do not let it reverse. A node with the
-        attribute `exogenous`, True, is a cause that is not modelled: it has no parents, the density
-        is of the other nodes given it, and its `intercept` and `noise_variance` only say where and
-        how far it was spread in the table. Of other attributes, the network keeps what estimators
-        write of edges: `probability`, `joined`, `support`, `strength` and `reversal_loss`.
+        not reach the network. The parameters are the attributes `intercept` and `noise_variance` of
+        its nodes, the latter not negative, and `weight` of its edges. Weights alone, without
+        attributes of nodes, are ignored. An edge whose reverse is known to be wrong has the
+        attribute `fixed`, True; `cpdag` leaves it directed. A learner marks the edges that its
+        constraints or interventions do not let it reverse. A node with the attribute `exogenous`,
+        True, is a cause that is not modelled: it has no parents, the density is of the other nodes
+        given it, and its `intercept` and `noise_variance` only say where and how far it was spread
+        in the table. Of other attributes, the network keeps what estimators write of edges:
+        `probability`, `joined`, `support`, `strength` and `reversal_loss`.
     blocks : Nodes or None, default=None
         Which columns stand for each node, as a learner with the parameter `nodes` makes them of a
         table. A category is a node whose columns are the indicators of its levels but the first; a

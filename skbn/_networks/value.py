@@ -144,7 +144,7 @@ class NetworkValue(DocLinkMixin, PlotMixin, CallbackSupportMixin, DensityMixin, 
         self : GaussianBayesianNetwork
             Without what `fit` estimated.
         """
-        own = self.get_params(deep=False)
+        own = self.__sklearn_clone__().get_params(deep=False)
         super().set_params(**{name: params[name] for name in {*params} - {*own}})  # raises
         if params:
             type(self).__init__(self, **own | params)

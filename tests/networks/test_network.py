@@ -831,6 +831,7 @@ def test_a_changed_graph_makes_another_network(wine, wine_dag):
     dag.remove_edge("proline", "ash")
     assert GaussianBayesianNetwork(dag).coef_[i, j] == 0
     assert other.fit(wine).to_json() == network.to_json()
+    assert not network.set_params(blocks=None).__sklearn_is_fitted__()
     assert network.set_params(dag=chain().dag) is network
     np.testing.assert_array_equal(network.covariance_, chain().covariance_)
     raises("Invalid parameter 'graph'", lambda: network.set_params(graph=dag))
