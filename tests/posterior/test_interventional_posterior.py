@@ -12,7 +12,6 @@ from block_tables import mixed_blocks, nodes_of
 from experiment_tables import TARGETS, experiment
 from hypothesis import given
 from numpy.testing import assert_allclose
-from scipy.special import logsumexp
 
 from skbn import BGe, GaussianBNPosterior
 
@@ -210,13 +209,9 @@ def test_predictions_given_exogenous_values():
     posterior = GaussianBNPosterior(BGe(nu=nu), exogenous=[1]).fit(rows)
     sums = []
     for seen in (rows, np.vstack([rows, new])):
-        scores = reference.all_bge_local_scores(seen, nu=nu)
-        of_networks = [
-            sum(scores[x, p] for x, p in enumerate(parents) if x != 1)
-            for parents in reference.all_dags(3)
-            if not parents[1]
-        ]
-        sums.append(np.logaddexp.reduce(of_networks))
+        scores = reference.all_bge_local_scores(seen, nu=nu) | {(1, ()): 0.0}
+        dags = [dag for dag in reference.all_dags(3) if not dag[1]]
+        sums.append(reference.sums_over(dags, scores)[0])
     assert posterior.score(new) == pytest.approx((sums[1] - sums[0]) / len(new), abs=1e-8)
 
 
@@ -229,13 +224,11 @@ def test_predictions_after_experiments():
     posterior.fit(rows[seen], interventions=is_set[seen])
     sums = []
     for part in (seen, slice(None)):
-        own = [
-            reference.all_bge_local_scores(rows[part][~is_set[part, x]], nu=nu) for x in range(3)
-        ]
-        of_networks = [
-            sum(own[x][x, p] for x, p in enumerate(parents)) for parents in reference.all_dags(3)
-        ]
-        sums.append(np.logaddexp.reduce(of_networks))
+        scores = {}
+        for x in range(3):
+            own = reference.all_bge_local_scores(rows[part][~is_set[part, x]], nu=nu)
+            scores |= {family: score for family, score in own.items() if family[0] == x}
+        sums.append(reference.sums_over(reference.all_dags(3), scores)[0])
     score = posterior.score(rows[new], interventions=is_set[new])
     assert score == pytest.approx((sums[1] - sums[0]) / 5, abs=0.02)
     weight = np.array([2.0, 0.0, 1.0, 1.0, 1.0])
@@ -273,16 +266,7 @@ def test_edges_and_evidence_are_those_of_all_networks(max_parents):
     most = 3 if max_parents is None else max_parents
     dags = [dag for dag in reference.all_dags(4) if max(map(len, dag)) <= most]
     odds = 0.4  # the prior counts edges between nodes
-    n_edges = np.array([sum(map(len, dag)) for dag in dags])
-    prior = n_edges * np.log(odds) - logsumexp(n_edges * np.log(odds))
-    scores = np.array([sum(local[x, ps] for x, ps in enumerate(dag)) for dag in dags])
-    evidence = logsumexp(prior + scores)
-    share = np.exp(prior + scores - evidence)
-    expected = np.zeros((4, 4))
-    for weight, dag in zip(share, dags, strict=True):
-        for x, parents in enumerate(dag):
-            expected[list(parents), x] += weight
-
+    evidence, _, expected = reference.sums_over(dags, local, odds)
     labels = np.repeat(np.arange(4), nodes_of(blocks).widths)
     posterior = GaussianBNPosterior(
         nodes=labels, structure_prior="uniform", edge_prior=odds, max_parents=max_parents

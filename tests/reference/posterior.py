@@ -22,6 +22,21 @@ def members_of(mask):
     return [x for x in range(mask.bit_length()) if mask >> x & 1]
 
 
+def sums_over(dags, local, odds=1.0):
+    """The log evidence, the log probability of each network, and the probability of each edge.
+
+    `dags`: networks as tuples of parents, whose prior is the odds to the power of the edges
+    `local`: the local score of each (child, parents)
+    """
+    prior = np.log(odds) * np.array([sum(map(len, dag)) for dag in dags])
+    logs = np.array([sum(local[x, p] for x, p in enumerate(dag)) for dag in dags]) + prior
+    total, edges = np.logaddexp.reduce(logs), np.zeros((len(dags[0]),) * 2)
+    for dag, share in zip(dags, np.exp(logs - total), strict=True):
+        for x, parents in enumerate(dag):
+            edges[list(parents), x] += share
+    return total - np.logaddexp.reduce(prior), logs - total, edges
+
+
 def subsets_of(mask):
     """All subsets of a mask, ascending."""
     return [subset for subset in range(mask + 1) if subset & ~mask == 0]
