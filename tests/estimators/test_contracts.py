@@ -29,12 +29,12 @@ PAIR = {"ab": ["a", "b"], "c": ["c"], "d": ["d"]}
 # Each with a function late in its fit, by whose failure much is done already.
 ESTIMATORS = {
     "learner": (skbn.GaussianBNLearner, {}, "_estimators.fitting.warn_about_data"),
-    "non-Gaussian": (skbn.NonGaussianBNLearner, {}, "_estimators.non_gaussian.warn_about_data"),
+    "non-Gaussian": (skbn.NonGaussianBNLearner, {}, "_estimators.fitting.warn_about_data"),
     "EM": (skbn.GaussianBNLearner, {"missing": "em"}, "_estimators.fitting.warn_about_data"),
     "order": (
         skbn.GaussianBNLearner,
         {"search": "order", "random_state": 0},
-        "_estimators.fitting.network_of",
+        "_estimators.fitting.warn_about_data",
     ),
     "CV": (skbn.GaussianBNLearnerCV, {"cv": 2}, "_estimators.fitting.warn_about_data"),
     "posterior": (skbn.GaussianBNPosterior, {}, "_posterior.answers.median_network"),
