@@ -13,6 +13,7 @@ import numba
 from numba import types
 from numba.core import event
 
+from skbn._core.references import Reference, pass_by_reference
 from skbn._core.resources import say
 
 # Shorter compilations are not announced.
@@ -80,11 +81,15 @@ def pasted_kernel(function: Callable[..., Any]) -> Any:
 def tuple_type(kind: type, *fields: Any) -> Any:
     """Return the numba type of a named tuple, by its annotations or from its fields' types.
 
-    numba has one type for tuples whose fields are of the same type, and another one for others.
-    With the wrong type, it recompiles the kernel at its first call.
+    Kernels get those with arrays by reference, and read their fields by name. With the wrong type,
+    numba recompiles the kernel at its first call.
     """
     hints = get_type_hints(kind, include_extras=True).values()
-    return types.BaseTuple.from_types(fields or [*map(_numba_type, hints)], kind)
+    fields = fields or tuple(map(_numba_type, hints))
+    if not any(isinstance(each, types.Array | Reference) for each in fields):
+        return types.BaseTuple.from_types(fields, kind)
+    pass_by_reference(kind)
+    return Reference(kind, fields)
 
 
 def _numba_type(hint: Any) -> Any:

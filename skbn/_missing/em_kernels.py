@@ -252,7 +252,8 @@ def expect_rows(rows, t, mean, covariance, shift, scatter):
     Return their log-likelihood and -1. If the covariance is singular, a column that others
     determine is returned in place of -1.
     """
-    values, weight, observed, starts, targets, targets_of, _, _ = rows
+    values, weight, observed = rows.values, rows.weight, rows.observed
+    starts, targets, targets_of = rows.starts, rows.targets, rows.targets_of
     m = values.shape[1]
     log_likelihood = 0.0
     clear(shift, scatter)
@@ -346,7 +347,8 @@ def expect(rows, weight_of_targets, totals, moments):
     The scatter is about the expected mean. Return the log-likelihood and -1; if a covariance is
     singular, a column that others determine in place of -1.
     """
-    expected_mean, scatter, mean, covariance = moments
+    expected_mean, scatter = moments.expected_mean, moments.scatter
+    mean, covariance = moments.mean, moments.covariance
     n_groups, m = expected_mean.shape
     log_likelihood = 0.0
     shift = np.empty(m)
@@ -383,7 +385,8 @@ def fit(rows, order, is_parent, totals, prior, moments):
 
     Return a column that its parents determine, or -1.
     """
-    expected_mean, scatter, mean, covariance = moments
+    expected_mean, scatter = moments.expected_mean, moments.scatter
+    mean, covariance = moments.mean, moments.covariance
     m = order.size
     columns = np.empty(m, np.int64)
     coefficients = np.empty((m, m))

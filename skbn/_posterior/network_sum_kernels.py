@@ -199,8 +199,8 @@ def place_rows(i, n_rows, length, scale, inner, wide):
 @pasted_kernel
 def add_rows(rows, inner, S, outer, wide):
     """Add four rows times their factors to sums by outer part of S, and set those by inner part."""
-    factors, _, starts, least, dots = inner
-    mantissas, exponents, sums = outer
+    factors, starts, least, dots = inner.factors, inner.starts, inner.least, inner.sums
+    mantissas, exponents, sums = outer.mantissas, outer.exponents, outer.sums
     # In registers, four rows share what is loaded of `outer`.
     start_0, start_1, start_2, start_3 = starts[S], starts[S + 1], starts[S + 2], starts[S + 3]
     least_0, least_1, least_2, least_3 = least[S], least[S + 1], least[S + 2], least[S + 3]
@@ -243,9 +243,9 @@ def push_rows(pushed, first, n_rows, memory, wide):
 
 @pasted_kernel
 def _push_four_rows(pushed, first, S, memory, wide):
-    rows, inner, outer = memory
-    factors, _, starts, least, _ = inner
-    mantissas, exponents, _ = outer
+    rows, inner, outer = memory.rows, memory.inner, memory.outer
+    factors, starts, least = inner.factors, inner.starts, inner.least
+    mantissas, exponents = outer.mantissas, outer.exponents
     # In registers, four rows share what is loaded of `outer`.
     start_0, start_1, start_2, start_3 = starts[S], starts[S + 1], starts[S + 2], starts[S + 3]
     least_0, least_1, least_2, least_3 = least[S], least[S + 1], least[S + 2], least[S + 3]

@@ -69,7 +69,8 @@ def draw_orders(F, alpha, n_inner, fixed, samples, walks, wide):
     `samples`: which samples to continue
     `F`: (2**n_columns,)
     """
-    _, columns, next_sinks, targets, candidates = walks
+    columns, next_sinks = walks.columns, walks.next_sinks
+    targets, candidates = walks.targets, walks.candidates
     n = alpha.starts.size - 1
     for i in samples:
         while columns[i]:
@@ -150,8 +151,9 @@ def draw_parents(table, child, others, samples, draws, wide):
     `others`: mask of more candidates, which all samples have
     `samples`: which samples to draw
     """
-    weights, low_sums, low_bits = table
-    states, candidates, needed, parents = draws
+    weights, low_sums, low_bits = table.weights, table.low_sums, table.low_bits
+    states, candidates = draws.states, draws.candidates
+    needed, parents = draws.needed, draws.parents
     n_high = bit_length(weights.size - 1) - low_bits
     shares = np.empty(1 << max(low_bits, n_high))
     low_mask = (1 << low_bits) - 1
@@ -282,7 +284,7 @@ def draw_layers(M, alpha, samples, most, walks, memory, wide):
     `most`: how many layers to draw of each sample at most
     `M`: (2**n_columns,)
     """
-    _, used, last, candidates, needed = walks
+    used, last, candidates, needed = walks.used, walks.last, walks.candidates, walks.needed
     n = alpha.starts.size - 1
     all_columns = (1 << n) - 1
     shared = np.int64(-1)  # the columns after which the shared weights are

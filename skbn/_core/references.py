@@ -1,0 +1,90 @@
+"""Named tuples of arrays that kernels get by reference.
+
+numba passes a tuple by value: an array with two axes is nine arguments of each function that gets
+the tuple, and all of them are copied, and counted as references, wherever it is passed on. That is
+most of what LLVM has to compile, and much of the time of short functions.
+"""
+
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.core.imputils import impl_ret_borrowed, lower_getattr_generic
+from numba.core.typing.templates import AttributeTemplate, infer_getattr
+from numba.extending import NativeValue, models, register_model, typeof_impl, unbox
+
+
+class Reference(types.Type):
+    """The type of a named tuple whose address is passed. A kernel reads fields, by name only.
+
+    `kind`: the class of the named tuple
+    `fields`: numba types
+    """
+
+    def __init__(self, kind: type, fields: tuple[Any, ...]) -> None:
+        self.kind, self.fields = kind, dict(zip(kind._fields, fields, strict=True))  # type: ignore[attr-defined]
+        super().__init__(f"{kind.__module__}.{kind.__name__}{fields}")
+
+
+def pass_by_reference(kind: type) -> None:
+    """Let kernels that Python calls take instances of a class of named tuples by reference."""
+
+    @typeof_impl.register(kind)
+    def _(value: Any, context: Any) -> Reference:
+        return Reference(kind, tuple(typeof_impl(each, context) for each in value))
+
+
+@register_model(Reference)
+class _Address(models.PrimitiveModel):
+    def __init__(self, manager: Any, reference: Reference) -> None:
+        fields = [manager.lookup(each).get_value_type() for each in reference.fields.values()]
+        super().__init__(manager, reference, ir.LiteralStructType(fields).as_pointer())
+
+
+@infer_getattr
+class _Fields(AttributeTemplate):
+    key = Reference
+
+    def generic_resolve(self, reference: Reference, name: str) -> Any:
+        return reference.fields.get(name)
+
+
+@lower_getattr_generic(Reference)
+def _load_field(context: Any, builder: Any, reference: Reference, address: Any, name: str) -> Any:
+    """Load a field, which LLVM may do once before a loop: kernels cannot set fields."""
+    place = list(reference.fields).index(name)
+    field = builder.load(cgutils.gep_inbounds(builder, address, 0, place))
+    zero, one = (ir.Constant(ir.IntType(64), each) for each in (0, 1))
+    root = builder.module.add_metadata(["skbn"])
+    kind = builder.module.add_metadata(["field", root, zero])
+    field.set_metadata("tbaa", builder.module.add_metadata([kind, kind, zero, one]))  # constant
+    return impl_ret_borrowed(context, builder, reference.fields[name], field)
+
+
+@unbox(Reference)
+def _unbox(reference: Reference, value: Any, c: Any) -> NativeValue:
+    """Write the fields to the stack; whoever calls the kernel keeps the arrays alive."""
+    struct = cgutils.alloca_once(c.builder, c.context.get_value_type(reference).pointee)
+    is_error = cgutils.false_bit
+    for i, field in enumerate(reference.fields.values()):
+        item = c.pyapi.tuple_getitem(value, i)
+        native = _view(field, item, c) if isinstance(field, types.Array) else c.unbox(field, item)
+        c.builder.store(native.value, cgutils.gep_inbounds(c.builder, struct, 0, i))
+        is_error = c.builder.or_(is_error, native.is_error)
+    # Kernels call the fields constant, so LLVM must not see that they were written: an empty piece
+    # of assembly, which may read all memory, returns the address. numba does not inline kernels
+    # into what unboxes their arguments.
+    conceal = ir.FunctionType(struct.type, [struct.type])
+    address = c.builder.asm(conceal, "", "=r,0,~{memory}", [struct], True)
+    return NativeValue(address, is_error=is_error)
+
+
+def _view(array: types.Array, item: Any, c: Any) -> NativeValue:
+    """Describe an array without a reference that is counted."""
+    place = cgutils.alloca_once(c.builder, c.context.get_value_type(array))
+    arguments = item, c.builder.bitcast(place, c.pyapi.voidptr)
+    kind = ir.FunctionType(ir.IntType(32), [each.type for each in arguments])
+    adapt = cgutils.get_or_insert_function(c.builder.module, kind, "numba_adapt_ndarray")
+    is_error = cgutils.is_not_null(c.builder, c.builder.call(adapt, arguments))
+    return NativeValue(c.builder.load(place), is_error=is_error)
