@@ -1,8 +1,7 @@
 """Many graphs with weights, from a posterior, a list of networks or a bootstrap."""
 
 import os
-from collections import Counter
-from collections.abc import Hashable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import networkx as nx
@@ -97,11 +96,7 @@ def to_weighted_graphs(
 
 
 def to_weighted_json(
-    source: Any,
-    path: str | os.PathLike[str] | None = None,
-    *,
-    n_samples: int = 1000,
-    random_state: Any = None,
+    source: Any, path: str | os.PathLike[str] | None = None, **draws: Any
 ) -> str | None:
     """Write the graphs of `to_weighted_graphs` as JSON.
 
@@ -111,9 +106,8 @@ def to_weighted_json(
         Fitted.
     path : str or path, optional
         The file.
-    n_samples : int, default=1000
-        How many networks are drawn from a posterior.
-    random_state : int, RandomState, Generator or None, default=None
+    **draws
+        `n_samples` and `random_state` of `to_weighted_graphs`.
 
     Returns
     -------
@@ -138,17 +132,15 @@ def to_weighted_json(
     >>> [each["graph"]["weight"] for each in graphs]
     [0.504, 0.491, 0.005]
     """
-    graphs = to_weighted_graphs(source, n_samples=n_samples, random_state=random_state)
+    graphs = to_weighted_graphs(source, **draws)
     check_json_nodes(graphs[0])
     return to_json([nx.node_link_data(graph, edges="edges") for graph in graphs], path)
 
 
 def _distinct(graphs: Iterable[nx.DiGraph]) -> list[tuple[nx.DiGraph, float]]:
     """Return different graphs without attributes of nodes, and how often each is there."""
-    counts: Counter[frozenset[tuple[Hashable, Hashable, bool]]] = Counter()
-    first: dict[frozenset[tuple[Hashable, Hashable, bool]], nx.DiGraph] = {}
+    found: dict[Any, list[Any]] = {}
     for graph in graphs:
         key = frozenset((a, b, bool(is_open)) for a, b, is_open in graph.edges(data="undirected"))
-        counts[key] += 1
-        first.setdefault(key, graph)
-    return [(first[key], float(n)) for key, n in counts.items()]
+        found.setdefault(key, [graph, 0.0])[1] += 1
+    return [(graph, n) for graph, n in found.values()]
