@@ -169,6 +169,7 @@ class BaseScores(ABC):
     """The local scores of families, each a child with a set of parents."""
 
     _nodes: Nodes | None = None  # which columns of a table make up each column here
+    _why_no_rows: ClassVar[str] = ""  # why weights and interventions cannot be given, as an error
 
     @property
     @abstractmethod
@@ -186,13 +187,46 @@ class BaseScores(ABC):
             If there are none.
         """
 
-    @abstractmethod
     def with_sample_weight(self, sample_weight: npt.ArrayLike | None) -> Self:
-        """Return the local scores of the rows with weights."""
+        """Return these scores if there are no weights.
 
-    @abstractmethod
+        Parameters
+        ----------
+        sample_weight : None
+
+        Returns
+        -------
+        scores : same type
+
+        Raises
+        ------
+        TypeError
+            If there are weights: they belong to the rows of a table.
+        """
+        return self._without(sample_weight)
+
     def with_interventions(self, interventions: Any) -> Self:
-        """Return the local scores of the rows of an experiment."""
+        """Return these scores if there are no interventions.
+
+        Parameters
+        ----------
+        interventions : None
+
+        Returns
+        -------
+        scores : same type
+
+        Raises
+        ------
+        TypeError
+            If there are interventions: they belong to the rows of a table.
+        """
+        return self._without(interventions)
+
+    def _without(self, given: Any) -> Self:
+        if given is not None:
+            raise TypeError(self._why_no_rows)
+        return self
 
     @abstractmethod
     def local_score(self, child: str | int, parents: Iterable[str | int] = ()) -> float:

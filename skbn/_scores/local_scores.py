@@ -580,6 +580,12 @@ class SummedScores(LocalScores):
     """
 
     tables: list[LocalScores]
+    with_sample_weight = BaseScores.with_sample_weight
+    with_interventions = BaseScores.with_interventions
+    _why_no_rows = (
+        "sample_weight and interventions belong to the rows of each table. Give them where its "
+        "LocalScores are made, before these are added up."
+    )
 
     def __init__(self) -> None:
         raise TypeError("SummedScores are sums of LocalScores: write scores_a + scores_b.")
@@ -617,51 +623,6 @@ class SummedScores(LocalScores):
         self, change: Callable[[Sample], Sample], max_parents: int | None = None
     ) -> LocalScores:
         return self._of([each._of_rows(change, max_parents) for each in self.tables])
-
-    def with_sample_weight(self, sample_weight: npt.ArrayLike | None) -> Self:
-        """Return these scores if there are no weights.
-
-        Parameters
-        ----------
-        sample_weight : None
-
-        Returns
-        -------
-        scores : SummedScores
-
-        Raises
-        ------
-        TypeError
-            If there are weights: they belong to the rows of each table.
-        """
-        self._refuse("sample_weight", sample_weight)
-        return self
-
-    def with_interventions(self, interventions: Any) -> Self:
-        """Return these scores if there are no interventions.
-
-        Parameters
-        ----------
-        interventions : None
-
-        Returns
-        -------
-        scores : SummedScores
-
-        Raises
-        ------
-        TypeError
-            If there are interventions: they belong to the rows of each table.
-        """
-        self._refuse("interventions", interventions)
-        return self
-
-    def _refuse(self, name: str, given: Any) -> None:
-        if given is not None:
-            raise TypeError(
-                f"{name} belong to the rows of each table. Give them where its LocalScores are "
-                "made, before these are added up."
-            )
 
     def _summary(self) -> ScoresSummary:
         of_first = self.tables[0]._summary()

@@ -66,6 +66,11 @@ class ParentSetScores(BaseScores):
     -14.5
     """
 
+    _why_no_rows = (
+        "sample_weight and interventions need rows; ParentSetScores have none. List scores of "
+        "weighted rows, or of the rows in which each child was not set."
+    )
+
     def __init__(self, columns: list[str], families: list[ScoredParentSets]) -> None:
         columns = list(columns)
         if is_labelled(families):
@@ -122,49 +127,6 @@ class ParentSetScores(BaseScores):
     def sample(self) -> Sample:
         """Raise a TypeError, since there are no rows."""
         raise TypeError("ParentSetScores have no rows. Pass the table.")
-
-    def with_sample_weight(self, sample_weight: npt.ArrayLike | None) -> Self:
-        """Return these scores if there are no weights.
-
-        Parameters
-        ----------
-        sample_weight : None
-
-        Returns
-        -------
-        scores : ParentSetScores
-
-        Raises
-        ------
-        TypeError
-            If there are weights, which need rows.
-        """
-        if sample_weight is not None:
-            raise TypeError("sample_weight needs rows; ParentSetScores have none.")
-        return self
-
-    def with_interventions(self, interventions: Any) -> Self:
-        """Return these scores if there are no interventions.
-
-        Parameters
-        ----------
-        interventions : None
-
-        Returns
-        -------
-        scores : ParentSetScores
-
-        Raises
-        ------
-        TypeError
-            If there are interventions, which need rows.
-        """
-        if interventions is not None:
-            raise TypeError(
-                "interventions need rows; ParentSetScores have none. List scores of the rows in "
-                "which each child was not set."
-            )
-        return self
 
     @property
     def n_families(self) -> int:
