@@ -83,9 +83,8 @@ def to_weighted_graphs(
         of = f"{len(found)} listed, by their scores"
     elif isinstance(source, BootstrapBNLearner):
         check_is_fitted(source)
-        networks = source.networks_
-        found = _distinct(network.cpdag() for network in networks)
-        of = f"{len(networks)} resamples"
+        found = _distinct(network.cpdag() for network in source.networks_)
+        of = f"{source.n_resamples_} resamples"
     else:
         kinds = "a fitted GaussianBNPosterior or BootstrapBNLearner, or NearOptimalNetworks"
         raise TypeError(must_be("source", kinds, type(source)))

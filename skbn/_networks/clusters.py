@@ -33,8 +33,7 @@ class Influences(NamedTuple):
 
     def error(self, parts: Iterable[tuple[int, int, float]]) -> tuple[float, float]:
         """Return the standard error of a sum of coefficients with weights, and its freedom."""
-        total: Any = 0.0
-        freedom = np.inf
+        total, freedom = np.zeros(1), np.inf
         for parent, child, weight in parts:
             total = total + weight * self.of_edges[child][parent]
             freedom = min(freedom, self.freedom[child])
