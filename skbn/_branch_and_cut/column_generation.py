@@ -194,6 +194,8 @@ class ColumnGeneration:
         The gap with which families are listed at the earliest, in nats.
     rounding : float
         By how much rounding may put the cost of a family off, in nats.
+    gives_up : bool
+        Whether to end at once where even a search without cuts takes too long.
 
     Attributes
     ----------
@@ -213,7 +215,10 @@ class ColumnGeneration:
         most_bytes: int = 1 << 62,
         most_gap: float = math.inf,
         rounding: float = 0.0,
+        *,
+        gives_up: bool = False,
     ) -> None:
+        self._gives_up = gives_up
         self._children = children
         self._m = len(children)
         self.margin = margin_of(rounding, self._m)
@@ -262,6 +267,8 @@ class ColumnGeneration:
         lists = None
         try:
             self._begin()
+            if self._gives_up and not self._is_complete:
+                raise OutOfTimeError
             lists = self._generate()
         except OutOfTimeError:
             pass

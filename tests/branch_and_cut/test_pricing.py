@@ -12,6 +12,7 @@ from agreement import raises
 from branch_and_cut_alone import without_dynamic_programs
 from hostile_tables import hostile_table
 from random_proofs import plain
+from sklearn.exceptions import ConvergenceWarning
 
 from skbn import GaussianBNLearner
 from skbn._branch_and_cut import all_parent_sets, pricing, pricing_checker
@@ -26,6 +27,7 @@ from skbn._branch_and_cut.pricing import (
 )
 from skbn._branch_and_cut.pricing_checker import (
     ROUNDING,
+    certified_bound_by_determinant,
     certified_bound_of_others,
     smallest_eigenvalue,
 )
@@ -424,6 +426,108 @@ def test_bounds_of_children_that_did_not_end_are_checked(monkeypatch):
         check(children, cuts, multipliers, proven[1:], nothing)
     with pytest.raises(ProofError, match="lacks a child"):
         check(*claim[:4], nothing[1:])
+
+
+def determinant_claim(seed, share, **limits):
+    """A bound by the determinant with cuts, and what the cheapest network costs."""
+    rng = np.random.default_rng(seed)
+    m = 5
+    rows = random_rows(rng, m, 40)
+    products = rows.T @ rows
+    children = []
+    for x, child in enumerate(children_of(rows, 2.0, **limits)):
+        at = [*child.candidates.tolist(), x]
+        costs = child.costs._replace(products=np.ascontiguousarray(products[np.ix_(at, at)]))
+        children.append(child._replace(costs=costs))
+    cheapest = cheapest_network([all_costs(child) for child in children])
+    first = [tuple(child.candidates[: child.costs.n_required].tolist()) for child in children]
+    weighed = [child.with_weight(share, own) for child, own in zip(children, first, strict=True)]
+    cuts = [random_cut(rng, m, 3) for _ in range(3)]
+    multipliers = rng.exponential(share, len(cuts))
+    least = [
+        price_all(
+            child,
+            discounts_of(child, x, arrays_of(cuts, m), multipliers),
+            math.inf,
+            0.0,
+            lambda: False,
+        ).least
+        for x, child in enumerate(weighed)
+    ]
+    thresholds = np.array(least) - 1e-6
+    return [children, products, share, weighed, cuts, multipliers, thresholds], cheapest
+
+
+def bound_by_determinant(claim):
+    with Threads(1) as threads:
+        return certified_bound_by_determinant(*claim, ROUNDING, threads)
+
+
+@pytest.mark.parametrize("limits", [{}, {"most": 2}])
+@pytest.mark.parametrize("share", [0.0, 0.05, 0.5, 1.0])
+@pytest.mark.parametrize("seed", range(4))
+def test_no_network_costs_less_than_the_bound_by_the_determinant(seed, share, limits):
+    claim, cheapest = determinant_claim(seed, share, **limits)
+    assert bound_by_determinant(claim) <= cheapest
+    # Without penalties and cuts, the network of all edges costs no more than the determinant.
+    children, products, *_ = claim
+    free = [
+        child._replace(costs=child.costs._replace(costs=0 * c, least_costs=0 * c))
+        for child in children
+        for c in [child.costs.costs]
+        if not limits
+    ]
+    if free:
+        weighed = [child.with_weight(0.0, ()) for child in free]
+        own = [free, products, 0.0, weighed, [], np.empty(0), np.full(len(free), -1e-6)]
+        bound, network = bound_by_determinant(own), cheapest_network([*map(all_costs, free)])
+        assert bound == pytest.approx(network, abs=1e-3)
+        assert bound <= network
+
+
+def test_defects_of_a_bound_by_the_determinant_are_refused():
+    claim, _ = determinant_claim(0, 0.3)
+    children, products, share, weighed, cuts, multipliers, thresholds = claim
+    bound_by_determinant(claim)
+    raised, other = thresholds.copy(), products.copy()
+    raised[2] += 1e-3
+    other[0, 1] = other[1, 0] = 0.9 * other[0, 1]
+    light = [*weighed[:4], children[4].with_weight(0.2, ())]
+    cheap = [*weighed[:4], weighed[4]._replace(costs=children[3].costs)]
+    for defect, message in [
+        ([children, products, share, weighed, cuts, multipliers, raised], "lacks the parents"),
+        ([children, other, share, weighed, cuts, multipliers, thresholds], "other products"),
+        ([children, products, 0.2, weighed, cuts, multipliers, thresholds], "another weight"),
+        ([children, products, share, light, cuts, multipliers, thresholds], "another weight"),
+        ([children, products, share, cheap, cuts, multipliers, thresholds], "another weight"),
+        ([children, products, share, weighed, cuts, multipliers, thresholds[1:]], "lacks a child"),
+        ([children, products, share, weighed, cuts, -multipliers, thresholds], "negative"),
+    ]:
+        with pytest.raises(ProofError, match=message):
+            bound_by_determinant(defect)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_bounds_by_the_determinant_hold_for_the_best_network(monkeypatch, seed):
+    settings = {"mean_degree": 4, "n_samples": 50, "random_state": seed}
+    rows = make_gaussian_network(7, **settings)[0]
+    given = [{}, {"max_parents": 2}, {"exogenous": [1, 4]}, {"required_edges": [(0, 1)]}][seed % 4]
+    best = GaussianBNLearner(**given).fit(rows)
+    found = []
+
+    def kept(*claim, **settings):
+        found.append(certified_bound_by_determinant(*claim, **settings))
+        return found[-1]
+
+    monkeypatch.setattr(all_parent_sets, "certified_bound_by_determinant", kept)
+    monkeypatch.setattr(ColumnGeneration, "_generate", lambda _: None)
+    monkeypatch.setattr(planner, "plan_branch_and_cut", lambda *_: None)
+    without_dynamic_programs(monkeypatch)
+    with pytest.warns(ConvergenceWarning):
+        learner = GaussianBNLearner(**given, time_limit=60).fit(rows)
+    assert found
+    assert learner.network_score_ <= best.network_score_ + 1e-6
+    assert learner.score_bound_ >= best.network_score_ - 1e-9
 
 
 def nearly_collinear_claim():
