@@ -11,7 +11,7 @@ from skbn._core.arrays import F1, F2, I1, I2
 from skbn._core.compile import inner_kernel, tuple_type
 
 
-class Found(NamedTuple):
+class SetsFound(NamedTuple):
     """Families that a search or a descent found."""
 
     parents: I2  # (n, width): positions of candidates, then -1
@@ -37,7 +37,7 @@ class Chosen(NamedTuple):
     v: F1  # (n,): memory for a column of an inverse
 
 
-FOUND = tuple_type(Found)
+FOUND = tuple_type(SetsFound)
 CHOSEN = tuple_type(Chosen)
 
 
@@ -63,12 +63,12 @@ def new_chosen(child: ChildCosts, discounts: Discounts) -> Chosen:
     )
 
 
-def room_for(n: int, width: int) -> Found:
+def room_for(n: int, width: int) -> SetsFound:
     """Return memory for families."""
-    return Found(np.empty((n, width), dtype=np.int64), np.empty(n), np.empty(n))
+    return SetsFound(np.empty((n, width), dtype=np.int64), np.empty(n), np.empty(n))
 
 
-def with_more_room(found: Found) -> Found:
+def with_more_room(found: SetsFound) -> SetsFound:
     """Return families with room for as many again."""
     n, width = found.parents.shape
     larger = room_for(2 * n, width)

@@ -48,7 +48,7 @@ def descend(child, discounts, chosen, starts, sizes, found):
     starts : ndarray of shape (n, width), int64
         The candidates of each family to begin with, the required ones first.
     sizes : ndarray of shape (n,), int64
-    found : Found
+    found : SetsFound
         Filled with the families on the way, as long as there is room.
 
     Returns

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skbn._branch_and_cut.chosen_kernels import Found, new_chosen, room_for, with_more_room
+from skbn._branch_and_cut.chosen_kernels import SetsFound, new_chosen, room_for, with_more_room
 from skbn._branch_and_cut.cut_kernels import CutArrays
 from skbn._branch_and_cut.descent_kernels import descend
 from skbn._branch_and_cut.pricing_kernels import search_parent_sets
@@ -245,7 +245,7 @@ def price_near(
 
 
 def _of_child(
-    child: Child, found: Found, which: Integers, least: float, n_nodes: int = 0
+    child: Child, found: SetsFound, which: Integers, least: float, n_nodes: int = 0
 ) -> PricedFamilies:
     parents = [
         tuple(sorted(child.candidates[row[row >= 0]].tolist())) for row in found.parents[which]

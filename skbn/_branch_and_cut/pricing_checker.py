@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from skbn._branch_and_cut.checker_kernels import EPSILON
-from skbn._branch_and_cut.chosen_kernels import Found, new_chosen, room_for, with_more_room
+from skbn._branch_and_cut.chosen_kernels import SetsFound, new_chosen, room_for, with_more_room
 from skbn._branch_and_cut.pricing_kernels import PRICING_KERNELS, search_parent_sets
 from skbn._branch_and_cut.pricing_problem import Child, ChildCosts, Discounts, ExactProducts
 from skbn._branch_and_cut.proof import Cut, LocalCut
@@ -301,7 +301,7 @@ def _families_again(
     chosen = new_chosen(costs, discounts)
     rest = math.inf, 1 + _NODES // len(costs.products) ** 2
 
-    def begin() -> tuple[Walk, Found]:
+    def begin() -> tuple[Walk, SetsFound]:
         reach = threshold + child.offset
         return new_walk(costs, reach, with_dominated, tie), room_for(_FIRST_ROOM, k)
 

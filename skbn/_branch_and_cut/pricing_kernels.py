@@ -91,7 +91,7 @@ def search_parent_sets(child, discounts, chosen, walk, found, slack, n_nodes):
     chosen : Chosen
     walk : Walk
         Where the search begins, or goes on.
-    found : Found
+    found : SetsFound
         Filled. Some families may be beyond the last reach.
     slack : float
         In nats.

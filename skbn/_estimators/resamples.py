@@ -235,7 +235,7 @@ _EXPECTED = "a learner with a network_ or a dag_ after fit, or a pipeline or a s
 
 
 @dataclass(frozen=True)
-class _Search:
+class _SearchAgain:
     """Does only what a fit of a GaussianBNLearner does again for each resample: the search."""
 
     problem: Problem
@@ -330,7 +330,7 @@ class Resamples:
     sample: Sample  # the rows
     columns: list[str | int]  # the names of the nodes
     draws: Draws
-    refit: _Search | _Fit
+    refit: _SearchAgain | _Fit
     n_jobs: int | None  # how many resamples are fitted at the same time, by joblib's rules
     n_threads: int | None  # how many threads fit them; None if the user has chosen processes
 
@@ -402,7 +402,7 @@ class Resamples:
                     "resamples with more of the rows, such as those of replace=False and "
                     f"sample_fraction={_LARGE_FRACTION}, fail less often"
                 )
-        scorer = self.refit.problem.scorer if isinstance(self.refit, _Search) else None
+        scorer = self.refit.problem.scorer if isinstance(self.refit, _SearchAgain) else None
         if scorer and self.sample.is_complete and not isinstance(scorer.criterion, BGe):
             remedies.append('criterion="bge" fits such resamples')
         return f": {', or '.join(remedies)}." if remedies else "."
@@ -431,7 +431,7 @@ def plan_resamples(
     in_threads = getattr(backend, "supports_sharedmem", False)
     n_threads, n_resamples = count_threads(n_jobs), len(draws.seeds)
     n_at_a_time = min(n_threads, n_resamples)
-    refit: _Search | _Fit
+    refit: _SearchAgain | _Fit
     if isinstance(X, BaseScores):
         # A copy without log-determinants: those of all rows cannot be used for a resample.
         problem = problem_of(X, constraints_of(learner, X))
@@ -446,7 +446,7 @@ def plan_resamples(
         if type(learner).fit is GaussianBNLearner.fit:
             resources = resources.with_jobs(learner.n_jobs or max(1, n_threads // n_at_a_time))
             work = work_of(problem, resources, settings)
-            refit = _Search(problem, resources, work, settings)
+            refit = _SearchAgain(problem, resources, work, settings)
         else:
             most = resources.available if resources.allowed is None else resources.allowed
             learner = clone(learner).set_params(max_memory=most)

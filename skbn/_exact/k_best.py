@@ -128,10 +128,10 @@ class Route(NamedTuple):
 
     loss: float
     step: Step
-    after: State
+    after: RouteState
 
 
-class State:
+class RouteState:
     """The networks on some columns without blocked sinks, and what is known about them.
 
     `columns`, `blocked`: masks
@@ -331,7 +331,7 @@ class KBestNetworks:
         self._numbers = families.numbers
         self._lists = [ParentSetList(families, x, every ^ 1 << x) for x in range(n_sinks)]
         self._steps_from: dict[int, tuple[float, list[Step]]] = {}
-        self._states: list[State] = []
+        self._states: list[RouteState] = []
         self._number_of: dict[tuple[int, int], int] = {}
         self._paths = Paths()
         self._classes: EquivalenceFilter | None = None
@@ -364,7 +364,7 @@ class KBestNetworks:
                     self._keep(1)
                     yield network
 
-    def _follow(self, lost: float, state: State, rank: int, path: int) -> int | None:
+    def _follow(self, lost: float, state: RouteState, rank: int, path: int) -> int | None:
         """Follow a route to the end, by the best continuation of each state after it.
 
         Put the paths that branch off into the heap. Returns None if the network is left out.
@@ -395,11 +395,11 @@ class KBestNetworks:
         return path
 
     @staticmethod
-    def _loss_of(state: State, rank: int) -> float:
+    def _loss_of(state: RouteState, rank: int) -> float:
         """Return the loss of a state's route, or a bound of it if it is not listed."""
         return state.routes[rank].loss if rank < len(state.routes) else state.depth
 
-    def _list_routes(self, state: State, depth: float) -> None:
+    def _list_routes(self, state: RouteState, depth: float) -> None:
         """List all of a state's routes that lose no more than `depth`."""
         if state.depth > depth:
             return
@@ -423,7 +423,7 @@ class KBestNetworks:
         state.depth = beyond
         self._keep(len(new))
 
-    def _least(self, state: State, depth: float) -> float:
+    def _least(self, state: RouteState, depth: float) -> float:
         """Return the least loss of a state's networks, or a bound of it if it exceeds `depth`."""
         if state.is_exact or state.least > depth:
             return state.least
@@ -444,16 +444,16 @@ class KBestNetworks:
         state.is_exact = is_exact and (least <= depth or least == math.inf)
         return least
 
-    def _after(self, state: State, step: Step) -> State:
+    def _after(self, state: RouteState, step: Step) -> RouteState:
         """Return the state after a step."""
         x, rest = step.sink, state.columns ^ 1 << step.sink
         behind = rest >> x << x
         return self._state(rest, (state.blocked | behind) & self._sinks & rest & ~step.inside)
 
-    def _state(self, columns: int, blocked: int) -> State:
+    def _state(self, columns: int, blocked: int) -> RouteState:
         number = self._number_of.setdefault((columns, blocked), len(self._states))
         if number == len(self._states):
-            self._states.append(State(number, columns, blocked))
+            self._states.append(RouteState(number, columns, blocked))
         return self._states[number]
 
     def _steps(self, columns: int, depth: float) -> tuple[float, list[Step]]:
@@ -483,7 +483,7 @@ class KBestNetworks:
         self._steps_from[columns] = beyond, steps
         return beyond, steps
 
-    def _push(self, lost: float, state: State, rank: int, path: int) -> None:
+    def _push(self, lost: float, state: RouteState, rank: int, path: int) -> None:
         """Put into the heap the paths that continue one by a route of this rank or a later one.
 
         `lost`: how much `path` loses

@@ -13,7 +13,7 @@ from skbn._core.resources import Progress, Resources
 from skbn._core.subsets import members_of, subsets_of
 from skbn._networks.gaussian import LinearGaussianModel
 from skbn._networks.network import GaussianBayesianNetwork
-from skbn._non_gaussian.residual_scores import ResidualScores, WalkedFamilies
+from skbn._non_gaussian.residual_scores import ResidualFamilies, ResidualScores
 from skbn._scores.parent_set_scores import ParentSetScores
 from skbn._solver.constraints import Constraints
 from skbn._solver.listed_problem import ListedProblem
@@ -42,7 +42,7 @@ class NonGaussianProblem(ListedProblem):
         # Parameters are least-squares estimates, as with Gaussian noise.
         self._gaussian = Problem(scores.gaussian, constraints)
         self.scorer = self._gaussian.scorer
-        self.families = WalkedFamilies(
+        self.families = ResidualFamilies(
             len(scores.columns), scores.n_families, scores.largest_n_parents
         )
         self.families.work = scores.work

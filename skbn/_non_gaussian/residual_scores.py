@@ -44,7 +44,7 @@ _LONGEST = 600.0
 _FEWER = "set max_parents=2, give tiers of few columns, or leave out columns"
 
 
-class WalkedFamilies(GivenFamilies):
+class ResidualFamilies(GivenFamilies):
     """Families that a walk scores: as many as the constraints allow."""
 
     kernels = (walk_families, list_families)
@@ -162,7 +162,7 @@ class ResidualScores(ParentSetScores):
         if self._listed_families is not None:
             progress.advance(self.work)
             return
-        compile_kernels(WalkedFamilies.kernels)
+        compile_kernels(ResidualFamilies.kernels)
         rows, weight = self._unit_rows
         costs, unit = self._costs, weight.sum() * np.log(self._scale)
         scores = [np.empty(sets.n_sets) for sets in self._numbered]

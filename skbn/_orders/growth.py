@@ -9,7 +9,7 @@ import numpy as np
 from skbn._core.arrays import Booleans, Floats, Integers
 from skbn._core.resources import Threads
 from skbn._orders.family_lists import FamilyLists
-from skbn._orders.growth_kernels import Found, Growth, grow_for_insertions
+from skbn._orders.growth_kernels import GrownSets, Growth, grow_for_insertions
 from skbn._orders.insertion_kernels import State, choose_families, state_of
 from skbn._orders.list_kernels import Lists
 from skbn._orders.placement import PlacementSearch
@@ -169,7 +169,7 @@ class FamilyGrowth:
         self, is_over: Callable[[], bool], arrays: Lists, state: State, children: Integers
     ) -> list[Grown]:
         width = max(1, min(self._max_parents, self._m))
-        found = Found(
+        found = GrownSets(
             np.empty((_MOST_GROWN, width), dtype=np.int16),
             np.empty(_MOST_GROWN),
             np.empty((1, arrays.sets.shape[1]), dtype=np.int64),

@@ -31,7 +31,7 @@ class Growth(NamedTuple):
     least: float  # smaller differences of scores are rounding
 
 
-class Found(NamedTuple):
+class GrownSets(NamedTuple):
     """The families found that score higher than all listed ones of the same columns."""
 
     parents: S2  # (most, width): padded with -1. When it is full, no more are kept
@@ -40,7 +40,7 @@ class Found(NamedTuple):
 
 
 GROWTH = tuple_type(Growth)
-FOUND = tuple_type(Found)
+FOUND = tuple_type(GrownSets)
 
 
 @kernel(LISTS, STATE, GROWTH, FOUND, int64, seconds=7)

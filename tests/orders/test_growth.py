@@ -8,7 +8,7 @@ from listed_families import Table, bic_tables, products_of
 from skbn._core.resources import Threads
 from skbn._orders.family_lists import FamilyLists
 from skbn._orders.growth import FamilyGrowth
-from skbn._orders.growth_kernels import Found, Growth, grow_for_insertions
+from skbn._orders.growth_kernels import GrownSets, Growth, grow_for_insertions
 from skbn._orders.insertion_kernels import choose_families, state_of
 from skbn._orders.regression_kernels import Regressions, score_subsets, select_forward
 
@@ -304,7 +304,7 @@ def grown(table, lists, order, x, max_parents, most=500):
         *(max_parents, LEAST),
     )
     available = np.empty((1, lists.sets.shape[1]), dtype=np.int64)
-    n = grow_for_insertions(lists, state, growth, Found(found, scores, available), x)
+    n = grow_for_insertions(lists, state, growth, GrownSets(found, scores, available), x)
     families = []
     for row, score in zip(found[:n].tolist(), scores[:n].tolist(), strict=True):
         parents = [y for y in row if y >= 0]
