@@ -9,7 +9,6 @@ with few parents: the required columns and a few of the candidates, whose sets a
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from math import comb
@@ -192,7 +191,7 @@ class SetValues(NamedTuple):
     tables: Floats
 
 
-class Families(ABC):
+class Families:
     """Which families of m columns have scores: what the planner of a search asks."""
 
     m: int  # number of columns
@@ -206,9 +205,12 @@ class Families(ABC):
     # how many numbers are in memory while the families of a child are listed
     numbers_while_listed: int = 0
 
-    @abstractmethod
     def count(self, n_candidates: Sequence[int]) -> int:
-        """Return how many families children have, given how many columns may be their parents."""
+        """Return how many families children have, given how many columns may be their parents.
+
+        Dominated ones are included.
+        """
+        return sum(SmallSubsets(n, self.max_parents).n_sets for n in n_candidates)
 
 
 class GivenFamilies(Families):
@@ -249,10 +251,6 @@ class AllFamilies(Families):
         self.n_subsets = 1 << m
         self.work = log_determinants_work(m)
         self.numbers_while_listed = self.n_subsets
-
-    def count(self, n_candidates: Sequence[int]) -> int:
-        """Return how many families children have."""
-        return sum(1 << n for n in n_candidates)
 
     def log_determinants(
         self, factor: Floats, offsets: Floats | None, resources: Resources
@@ -307,10 +305,6 @@ class SmallFamilies(Families):
         # undominated ones are found.
         of_child = 2 * self.n_parent_sets - (-self.n_parent_sets // BYTES)
         self.numbers_while_listed = self.n_subsets + of_child
-
-    def count(self, n_candidates: Sequence[int]) -> int:
-        """Return how many families children have, dominated ones included."""
-        return sum(SmallSubsets(n, self.max_parents).n_sets for n in n_candidates)
 
     def log_determinants(
         self, factor: Floats, offsets: Floats | None, resources: Resources

@@ -193,7 +193,8 @@ class Problem:
     @property
     def any_member(self) -> bool:
         """Whether any member of an equivalence class may stand for it."""
-        return self.is_score_equivalent and self.constraints.is_free and not self.targets
+        is_known = self.has_classes and not self.targets
+        return is_known and self.is_score_equivalent and self.constraints.is_free
 
     @property
     def told_apart(self) -> list[int]:

@@ -33,21 +33,10 @@ class TargetProblem(Problem):
     _last: tuple[list[int], Floats] | None = None
 
     def read(self) -> Shape:
-        scorers = [scorer for _, scorer in self.scorer.read()]
-        are_listed = self.families.are_listed
-        return Shape(
-            self.families,
-            self.constraints,
-            self.scorer.n_bytes,
-            not are_listed or all(each.statistics.is_checked for each in scorers),
-            # Each column has a function of its own; those of a walk are beside them.
-            n_row_groups=len(self.names) + len(self.scorer.environments.names) + 1,
-            n_walks=len(self.scorer.pooled),
-        )
-
-    @property
-    def any_member(self) -> bool:
-        return False
+        # Each column has a function of its own; those of a walk are beside them.
+        n_row_groups = len(self.names) + len(self.scorer.environments.names) + 1
+        n_walks = len(self.scorer.pooled)
+        return super().read()._replace(n_functions=1, n_row_groups=n_row_groups, n_walks=n_walks)
 
     def by_targets(self, parents: Sequence[int]) -> Floats:
         """Return each column's scores in a network for each set of environments, the last axis."""
