@@ -153,8 +153,9 @@ class _Search:
         self._tell = tell
         self._rng = np.random.default_rng(seed)
         # The last arguments of every search for cuts.
-        self._rest = _ACCEPTED_SHARE, self._rng, threads
+        self._rest = _ACCEPTED_SHARE, self._rng, threads, deadline
         self._relaxation = Relaxation(families, network)
+        self._relaxation.deadline = deadline
         self._relaxation.add_cuts(cuts)
         self._has_first_cuts = len(cuts) > 0
         self._m = families.start.size - 1

@@ -583,7 +583,7 @@ class ColumnGeneration:
         point = self._relaxation.point()
         network = self._lists.families.parents[self._lists.chosen(self._network)]
         cuts = self._kept.violated(point, self._least, _MOST_KEPT_ADDED)
-        rest = _ACCEPTED_SHARE, self._rng, self._threads
+        rest = _ACCEPTED_SHARE, self._rng, self._threads, self._relaxation.deadline
         return cuts + cuts_towards(network, point, self._width, self._least, *rest)
 
     def _try(self, point: Point) -> None:

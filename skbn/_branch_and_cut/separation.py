@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -170,6 +172,7 @@ def local_cuts(
     accept: float,
     rng: np.random.Generator,
     threads: Threads,
+    deadline: float = math.inf,
 ) -> list[LocalCut]:
     """Return violated cuts of windows, which are drawn where many arcs are fractional.
 
@@ -187,11 +190,14 @@ def local_cuts(
     rng : numpy.random.Generator
     threads : Threads
         Windows are independent of each other: the number of threads changes no bit.
+    deadline : float
+        By ``time.monotonic()``: windows are left out after that.
     """
     windows = _draw_windows(point, width, n_windows, rng)
     seeds = rng.integers(2**63, size=len(windows), dtype=np.uint64)
     arguments = [
-        (point, window, least, accept, seed) for window, seed in zip(windows, seeds, strict=True)
+        (point, window, least, accept, seed, deadline)
+        for window, seed in zip(windows, seeds, strict=True)
     ]
     return [cut for cut in threads.map(_local_cut, arguments) if cut is not None]
 
@@ -204,6 +210,7 @@ def cuts_towards(
     accept: float,
     rng: np.random.Generator,
     threads: Threads,
+    deadline: float = math.inf,
 ) -> list[Cut]:
     """Return cuts that a point violates, most of them sought halfway to a network.
 
@@ -214,11 +221,11 @@ def cuts_towards(
     ----------
     network : ndarray of shape (m, K), int16
         The parents of each column.
-    point, width, least, accept, rng, threads
+    point, width, least, accept, rng, threads, deadline
         As for `local_cuts`.
     """
     m = len(network)
-    rest = accept, rng, threads
+    rest = accept, rng, threads, deadline
     between = point.halfway_to(network)
     found: list[Cut] = [*clusters_of_cycles(between)]
     n_windows = m * max(1, _WIDE - width)
@@ -259,9 +266,16 @@ def _draw_windows(
 
 
 def _local_cut(
-    point: Point, window: ShortIntegers, least: float, accept: float, seed: np.uint64
+    point: Point,
+    window: ShortIntegers,
+    least: float,
+    accept: float,
+    seed: np.uint64,
+    deadline: float,
 ) -> LocalCut | None:
-    """Return a violated cut of a window, or None if there is none."""
+    """Return a violated cut of a window, or None if there is none, or no time."""
+    if time.monotonic() >= deadline:
+        return None
     families = _families_within(point, window)
     bound, violation, table = separate(families, least, accept, seed)
     return _of_fewest_columns(LocalCut(window, table, bound)) if violation > 0 else None
