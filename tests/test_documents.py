@@ -177,7 +177,7 @@ def check_past_thirty(names):
     assert proven.n_nodes_ >= 1
     assert proven.network_score_ <= proven.score_bound_ <= proven.network_score_ + 1e-6
     assert from_file.network_score_ == pytest.approx(proven.network_score_, abs=1e-5)
-    sparse = names["sparse"].dag_
+    sparse = names["sparse"].dag
     assert sparse.number_of_edges() == 41  # and the table of what the search found of it
     pairs, true = ({frozenset(e) for e in dag.edges} for dag in (names["of_few"].dag_, sparse))
     assert (len(pairs), len(pairs & true)) == (34, 29)
