@@ -64,27 +64,24 @@ def _load_field(context: Any, builder: Any, reference: Reference, address: Any, 
 
 @unbox(Reference)
 def _unbox(reference: Reference, value: Any, c: Any) -> NativeValue:
-    """Write the fields to the stack; whoever calls the kernel keeps the arrays alive."""
+    """Write the fields to the stack, and release their arrays after the call."""
     struct = cgutils.alloca_once(c.builder, c.context.get_value_type(reference).pointee)
-    is_error = cgutils.false_bit
+    is_error, natives = cgutils.false_bit, []
     for i, field in enumerate(reference.fields.values()):
-        item = c.pyapi.tuple_getitem(value, i)
-        native = _view(field, item, c) if isinstance(field, types.Array) else c.unbox(field, item)
+        native = c.unbox(field, c.pyapi.tuple_getitem(value, i))
         c.builder.store(native.value, cgutils.gep_inbounds(c.builder, struct, 0, i))
         is_error = c.builder.or_(is_error, native.is_error)
+        natives.append((field, native))
+
+    def release() -> None:
+        for field, native in natives:
+            if native.cleanup is not None:
+                native.cleanup()
+            c.context.nrt.decref(c.builder, field, native.value)
+
     # Kernels call the fields constant, so LLVM must not see that they were written: an empty piece
     # of assembly, which may read all memory, returns the address. numba does not inline kernels
     # into what unboxes their arguments.
     conceal = ir.FunctionType(struct.type, [struct.type])
     address = c.builder.asm(conceal, "", "=r,0,~{memory}", [struct], True)
-    return NativeValue(address, is_error=is_error)
-
-
-def _view(array: types.Array, item: Any, c: Any) -> NativeValue:
-    """Describe an array without a reference that is counted."""
-    place = cgutils.alloca_once(c.builder, c.context.get_value_type(array))
-    arguments = item, c.builder.bitcast(place, c.pyapi.voidptr)
-    kind = ir.FunctionType(ir.IntType(32), [each.type for each in arguments])
-    adapt = cgutils.get_or_insert_function(c.builder.module, kind, "numba_adapt_ndarray")
-    is_error = cgutils.is_not_null(c.builder, c.builder.call(adapt, arguments))
-    return NativeValue(c.builder.load(place), is_error=is_error)
+    return NativeValue(address, is_error=is_error, cleanup=release)
