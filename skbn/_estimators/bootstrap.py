@@ -36,8 +36,9 @@ from skbn._displays.display import fitted_network_and_table
 from skbn._displays.notebook import frame_of
 from skbn._estimators import fitting, resamples
 from skbn._estimators.ensembles import EnsembleMixin, edges_of_fdr
-from skbn._estimators.learner import GaussianBNLearner, OneNetworkEstimator, SearchingEstimator
+from skbn._estimators.learner import GaussianBNLearner
 from skbn._estimators.learner_cv import GaussianBNLearnerCV
+from skbn._estimators.network_estimators import OneNetworkEstimator, SearchingEstimator
 from skbn._estimators.resamples import Draws, plan_draws
 from skbn._networks import effect_estimates as estimates
 from skbn._networks import effects

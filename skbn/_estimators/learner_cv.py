@@ -19,7 +19,7 @@ from skbn._data.encoding import require_levels
 from skbn._data.row_values import in_order_of_rows, is_mask
 from skbn._data.sample import Sample
 from skbn._estimators import fitting
-from skbn._estimators.learner import NetworkLearner
+from skbn._estimators.network_estimators import NetworkLearner
 from skbn._scores.criteria import read_penalty
 from skbn._solver.engines import EXACT, SearchSettings
 from skbn._solver.planner import plan_searches

@@ -12,8 +12,8 @@ from skbn._core.arrays import Floats
 from skbn._core.text import readable_name, warn
 from skbn._data.covariance_tables import CovarianceTable
 from skbn._estimators import fitting
-from skbn._estimators.learner import SearchingEstimator
 from skbn._estimators.near_optimal_networks import NearOptimalNetworks
+from skbn._estimators.network_estimators import SearchingEstimator
 from skbn._non_gaussian.problem import NonGaussianProblem, reversal_losses
 from skbn._non_gaussian.residual_scores import ResidualScores, require_likelihood
 from skbn._scores.base import BaseScores

@@ -36,7 +36,7 @@ from skbn._estimators.fitting import (
     targets_of,
     with_environments,
 )
-from skbn._estimators.learner import NetworkEstimator, SearchParameters
+from skbn._estimators.network_estimators import NetworkEstimator, SearchParameters
 from skbn._networks import effect_estimates
 from skbn._networks.diagnostics import warn_about_data
 from skbn._networks.effects import Combination, all_changes, all_readings, change_and_reading

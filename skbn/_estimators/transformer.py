@@ -24,7 +24,8 @@ from skbn._data.sample import Sample, summarise
 from skbn._displays.notebook import DocLinkMixin
 from skbn._estimators import fitting
 from skbn._estimators.fitting import PARAMETER_CONSTRAINTS, make_scores, read_sample, takes_missing
-from skbn._estimators.learner import GaussianBNLearner, NetworkLearner
+from skbn._estimators.learner import GaussianBNLearner
+from skbn._estimators.network_estimators import NetworkLearner
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._scores.base import BaseScores
 from skbn._scores.criteria import Criterion
