@@ -1,8 +1,10 @@
-"""Random Gaussian Bayesian networks, and tables drawn from them.
+"""Gaussian Bayesian networks, random and published, and tables drawn from them.
 
 ``import skbn`` is enough to use ``skbn.datasets``.
 """
 
+import json
+from importlib.resources import files
 from typing import Any, overload
 
 import networkx as nx
@@ -13,7 +15,9 @@ from skbn._core.estimator import random_generator
 from skbn._core.resources import require_memory
 from skbn._networks.network import GaussianBayesianNetwork
 
-__all__ = ["make_gaussian_network"]
+__all__ = ["load_network", "make_gaussian_network"]
+
+_PUBLISHED = ("arth150", "ecoli70", "magic-irri", "magic-niab")
 
 # A standard deviation up to this has a variance, and an inverse of that, within float64's range.
 _LARGEST_DEVIATION = 1e150
@@ -159,6 +163,65 @@ def make_gaussian_network(
             f"noise_range={deviations}. Lower one of them."
         ) from None
     return network if rows is None else (rows, network)
+
+
+def load_network(name: str) -> GaussianBayesianNetwork:
+    """Return one of four published networks, with its parameters.
+
+    They come from the Bayesian Network Repository, https://www.bnlearn.com/bnrepository (CC BY-SA
+    3.0), and many papers draw tables from them.
+
+    Parameters
+    ----------
+    name : {"arth150", "ecoli70", "magic-irri", "magic-niab"}
+        ================ ======= ===== ============ ============================================
+        name             columns edges most parents what it is about
+        ================ ======= ===== ============ ============================================
+        ``"magic-niab"`` 44      66    9            wheat: traits and markers [1]_
+        ``"ecoli70"``    46      70    4            genes of *Escherichia coli* [2]_
+        ``"magic-irri"`` 64      102   11           rice: traits and markers [3]_
+        ``"arth150"``    107     150   6            genes of *Arabidopsis thaliana* [4]_
+        ================ ======= ===== ============ ============================================
+
+    Returns
+    -------
+    network : GaussianBayesianNetwork
+        Draw rows from it by :meth:`~skbn.GaussianBayesianNetwork.sample`.
+
+    Raises
+    ------
+    ValueError
+        If there is no network of this name.
+
+    References
+    ----------
+    .. [1] M. Scutari, P. Howell, D. J. Balding, I. Mackay (2014). Multiple quantitative trait
+       analysis using Bayesian networks. Genetics 198, 129-137.
+    .. [2] J. Schäfer, K. Strimmer (2005). A shrinkage approach to large-scale covariance matrix
+       estimation and implications for functional genomics. Statistical Applications in Genetics
+       and Molecular Biology 4, 32.
+    .. [3] N. Bandillo et al. (2013). Multi-parent advanced generation inter-cross (MAGIC)
+       populations in rice. Rice 6, 11. The network is by M. Scutari.
+    .. [4] R. Opgen-Rhein, K. Strimmer (2007). From correlation to causation networks. BMC Systems
+       Biology 1, 37.
+
+    Examples
+    --------
+    >>> from skbn.datasets import load_network
+    >>> truth = load_network("magic-niab")
+    >>> X = truth.sample(1000, random_state=0)
+    >>> X.shape
+    (1000, 44)
+    """
+    if name not in _PUBLISHED:
+        raise ValueError(f"name must be one of {', '.join(map(repr, _PUBLISHED))}; got {name!r}.")
+    path = files("skbn._networks") / "published" / f"{name}.json"
+    dag = nx.DiGraph()
+    for node, own in json.loads(path.read_text(encoding="utf-8"))["nodes"].items():
+        dag.add_node(node, intercept=own["intercept"], noise_variance=own["variance"])
+        edges = [(parent, node, weight) for parent, weight in own["coefficients"].items()]
+        dag.add_weighted_edges_from(edges)
+    return GaussianBayesianNetwork(dag)
 
 
 def _range(value: Any, name: str) -> tuple[float, float]:

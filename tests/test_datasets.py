@@ -10,7 +10,7 @@ from scipy.stats import binom, chi2, kstest
 from threadpoolctl import threadpool_limits
 
 from skbn import GaussianBNLearner
-from skbn.datasets import make_gaussian_network
+from skbn.datasets import load_network, make_gaussian_network
 
 ranges = st.tuples(st.floats(0.01, 2), st.floats(0, 2)).map(lambda p: (p[0], p[0] + p[1]))
 networks = st.builds(
@@ -129,3 +129,37 @@ def test_what_is_out_of_range_is_named(parameters, message):
 )
 def test_what_is_of_a_wrong_type_is_named(parameters, message):
     raises(message, make_gaussian_network, kind=TypeError, **parameters)
+
+
+# Columns, edges and the most parents, as the Bayesian Network Repository states them.
+PUBLISHED = {
+    "arth150": (107, 150, 6),
+    "ecoli70": (46, 70, 4),
+    "magic-irri": (64, 102, 11),
+    "magic-niab": (44, 66, 9),
+}
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_published_networks_are_as_the_repository_states(name):
+    network = load_network(name)
+    in_degrees = [degree for _, degree in network.dag.in_degree()]
+    assert (len(network.nodes), sum(in_degrees), max(in_degrees)) == PUBLISHED[name]
+    assert (network.noise_variance_ > 0).all()
+    X = network.sample(50_000, random_state=0)
+    scale = np.sqrt(np.diag(network.covariance_))
+    np.testing.assert_allclose(np.mean(X, axis=0) / scale, network.mean_ / scale, atol=0.03)
+
+
+def test_a_published_network_has_its_parameters():
+    network = load_network("ecoli70")
+    x = network.nodes.index("asnA")
+    assert list(network.dag.predecessors("asnA")) == ["ygcE"]
+    assert network.dag.edges["ygcE", "asnA"]["weight"] == 0.7975
+    assert network.noise_variance_[x] == pytest.approx(0.0914)
+    assert network.dag.nodes["asnA"]["intercept"] == 0.3494
+
+
+@pytest.mark.parametrize("name", ["asia", "", 7, None, ["ecoli70"]])
+def test_an_unknown_network_is_refused_by_name(name):
+    raises("name must be one of 'arth150', 'ecoli70'", load_network, name)
