@@ -10,7 +10,7 @@ import numpy as np
 from numba import float64, int16, int32, int64, types
 
 from skbn._core.arrays import F1, F2, I1, J1, S1, S2
-from skbn._core.compile import inner_kernel, kernel
+from skbn._core.compile import inner_kernel, kernel, pasted_kernel
 from skbn._core.exact_sums import is_less, two_product, two_sum
 
 EPSILON = 2.0**-52
@@ -232,7 +232,13 @@ def _reaches(networks, families, cutoff):
     return high + low >= (families.size + 2) ** 2 * _ROUNDING * size
 
 
-@kernel(_NETWORKS, float64, float64, seconds=1.5)
+@pasted_kernel
+def _copy(source, target):
+    for i in range(target.size):
+        target[i] = source[i]
+
+
+@kernel(_NETWORKS, float64, float64, seconds=1.8)
 def all_cost_more(networks, most, cutoff):
     """Return whether all networks within `most` of the step's bound cost the cutoff or more.
 
@@ -264,7 +270,10 @@ def all_cost_more(networks, most, cutoff):
                 continue
             after = depth + 1
             costs[after] = costs[depth] + _more(networks, totals[depth], k)
-            totals[after], left[after], reach[after] = totals[depth], left[depth], reach[depth]
+            _copy(totals[depth], totals[after])
+            _copy(left[depth], left[after])
+            for y in range(m):
+                _copy(reach[depth, y], reach[after, y])
             for i in range(networks.starts[k], networks.starts[k + 1]):
                 totals[after, networks.cuts[i]] += networks.shares[i]
             _lead(reach[depth], networks.parents[networks.allowed[k]], x, reach[after])

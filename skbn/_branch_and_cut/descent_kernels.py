@@ -68,13 +68,15 @@ def descend(child, discounts, chosen, starts, sizes, found):
     )
     for start in range(sizes.size):
         size = sizes[start]
-        family[:size] = starts[start, :size]
+        for t in range(size):
+            family[t] = starts[start, t]
         while n_found < found.cost.size:
             _choose_all(child, discounts, chosen, family[:size])
             cost = cost_of(child, chosen, size)
             reduced = cost - chosen.discount[size]
             found.parents[n_found] = -1
-            found.parents[n_found, :size] = family[:size]
+            for t in range(size):
+                found.parents[n_found, t] = family[t]
             found.reduced[n_found], found.cost[n_found] = reduced, cost
             n_found += 1
             limit = reduced - _LEAST_GAIN

@@ -14,7 +14,7 @@ from numba import boolean, float64, int32, int64, uint64
 
 from skbn._branch_and_cut.walk_kernels import DONE, FULL, LEVEL, N_FOUND, N_NODES, PAUSED
 from skbn._core.arrays import B2, F1, F2, I1, U2, U3
-from skbn._core.compile import inner_kernel, kernel, tuple_type
+from skbn._core.compile import inner_kernel, kernel, pasted_kernel, tuple_type
 
 
 class Choices(NamedTuple):
@@ -71,7 +71,7 @@ def new_tree(choices: Choices, cost: float) -> Tree:
     )
 
 
-@kernel(_CHOICES, _TREE, float64, int32[:, ::1], int64, seconds=3.0)
+@kernel(_CHOICES, _TREE, float64, int32[:, ::1], int64, seconds=2.5)
 def list_networks(choices, tree, most, found, n_nodes):
     """List the networks that cost up to a number.
 
@@ -118,6 +118,12 @@ def list_networks(choices, tree, most, found, n_nodes):
     return DONE
 
 
+@pasted_kernel
+def _copy(source, target):
+    for i in range(target.size):
+        target[i] = source[i]
+
+
 @inner_kernel
 def _choose(choices, tree, level, f, most):
     """Fill the next level: a family is chosen. Return whether all other children have some left."""
@@ -127,14 +133,14 @@ def _choose(choices, tree, level, f, most):
         return False
     tree.costs[level + 1] = cost
     totals, is_left, reached = tree.totals[level + 1], tree.is_left[level + 1], tree.reached
-    totals[:] = tree.totals[level]
+    _copy(tree.totals[level], totals)
     for i in range(choices.first[f], choices.first[f + 1]):
         totals[choices.cuts[i]] += choices.shares[i]
-    reached[level + 1] = reached[level]
+    _copy(reached[level], reached[level + 1])
     for y in range(m):
         if _meet(choices.parents[f], reached[level, y]):
             reached[level + 1, y] |= reached[level, x]
-    is_left[:] = tree.is_left[level]
+    _copy(tree.is_left[level], is_left)
     is_done = np.zeros(m, np.bool_)
     is_done[tree.child[: level + 1]] = True
     fewest = choices.excess.size + 1

@@ -78,7 +78,7 @@ class _Work(NamedTuple):
     relaxed: Relaxed
 
 
-@kernel(CHILD_COSTS, DISCOUNTS, CHOSEN, WALK, FOUND, float64, int64, seconds=10.0)
+@kernel(CHILD_COSTS, DISCOUNTS, CHOSEN, WALK, FOUND, float64, int64, seconds=6.5)
 def search_parent_sets(child, discounts, chosen, walk, found, slack, n_nodes):
     """Find the families within reach, without those that a subset dominates unless `walk` says so.
 
@@ -165,7 +165,8 @@ def _take(child, chosen, walk, found, slack):
             if n == found.cost.size:
                 return False
             found.parents[n] = -1
-            found.parents[n, :q] = chosen.nodes[:q]
+            for t in range(q):
+                found.parents[n, t] = chosen.nodes[t]
             found.reduced[n], found.cost[n] = reduced, cost
             numbers[N_FOUND] += 1
         if reduced < limits[LEAST]:
@@ -404,7 +405,8 @@ def _branch(child, walk, level, node):
     walk.branch[level] = node
     leave_out_node(child, walk, level, level + 1, node)
     walk.n_chosen[level + 1] = walk.n_chosen[level]
-    walk.is_open[level + 1] = walk.is_open[level]
+    for t in range(walk.is_open.shape[1]):
+        walk.is_open[level + 1, t] = walk.is_open[level, t]
     walk.is_open[level + 1, node] = False
     walk.cheapest[level + 1] = walk.cheapest[level]
     walk.numbers[LEVEL] += 1

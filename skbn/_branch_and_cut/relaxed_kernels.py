@@ -53,7 +53,8 @@ def relax(child, chosen, q, first, is_open, price, relaxed):
     own, slopes = relaxed.coefficients[q], relaxed.slopes
     k = own.size
     relaxed.is_known[:] = False
-    slopes[:] = chosen.covariances[q, :k]
+    for t in range(k):
+        slopes[t] = chosen.covariances[q, t]
     for a in range(k):
         before, own[a] = relaxed.coefficients[first, a], 0.0
         if is_open[a] and before != 0:
@@ -90,7 +91,8 @@ def fill_gains(child, chosen, q, is_open, relaxed, b, gains):
         At most what the RSS falls from, for all families that have the chosen candidates.
     """
     k, of_child = child.diagonal.size, child.products[child.diagonal.size]
-    b[:] = relaxed.coefficients[q]
+    for t in range(b.size):
+        b[t] = relaxed.coefficients[q, t]
     _regress_on_chosen(child, chosen, q, b)
     size, slopes = 0.0, relaxed.slopes
     for a in range(k):
@@ -155,7 +157,8 @@ def _change(child, chosen, q, a, by, relaxed):
     column, k = relaxed.columns[a], relaxed.slopes.size
     if not relaxed.is_known[a]:
         relaxed.is_known[a] = True
-        column[:] = child.products[a, :k]
+        for t in range(k):
+            column[t] = child.products[a, t]
         for h in range(q):
             factor = chosen.rows[h, a]
             if factor != 0:

@@ -87,7 +87,7 @@ def _evaluate(window, trial):
     return violation
 
 
-@kernel(WINDOW, TRIAL, MIXTURE, uint64[::1], seconds=3.5)
+@kernel(WINDOW, TRIAL, MIXTURE, uint64[::1], seconds=2.0)
 def ascend(window, trial, mixture, random):
     """Improve coefficients along subgradients, and collect the networks on the way.
 
@@ -160,7 +160,7 @@ def _step_towards(window, network, step, coefficients):
             coefficients[f] = min(coefficients[f] - least, 1.0)
 
 
-@kernel(WINDOW, TRIAL, MIXTURE, float64, float64, seconds=3)
+@kernel(WINDOW, TRIAL, MIXTURE, float64, float64, seconds=1.8)
 def generate(window, trial, mixture, least, accept):
     """Add networks to the mixture until its prices, as coefficients, are good enough.
 

@@ -136,7 +136,7 @@ def fill_cheapest(window, coefficients, costs, forward, networks, found):
 
 
 @kernel(
-    WINDOW, float64[::1], float64[:, ::1], float64[:, ::1], int64[::1], uint64[::1], seconds=1.5
+    WINDOW, float64[::1], float64[:, ::1], float64[:, ::1], int64[::1], uint64[::1], seconds=0.7
 )
 def lift(window, coefficients, costs, scratch, order, random):
     """Lower the coefficients of a cut as far as it stays valid, one column after the other.

@@ -29,7 +29,7 @@ from skbn._core.random_numbers import uniform
 
 @kernel(
     *(PARTITION, int64[::1], float64[:, ::1], float64[::1], int64, int64[::1], boolean[:, ::1]),
-    seconds=4.0,
+    seconds=2.2,
 )
 def redraw_blocks(state, movable, related, shares_of_width, n_blocks, masks, is_parent):
     """Draw the parents of some blocks of columns anew, and set the network's partition.

@@ -25,7 +25,7 @@ _LEAST_LOG_SHARE = -60.0
 _MOST_TO_GO_THROUGH = 10
 
 
-@kernel(float64[::1], float64[::1], seconds=1.0)
+@kernel(float64[::1], float64[::1])
 def sum_subsets(scores, sums):
     """Set the logarithm of the sum of ``exp(scores)`` over all subsets of each set.
 
@@ -156,7 +156,7 @@ def _share_with(state, x, within, without, parents, free):
         excluded = (excluded - 1) & parents
 
 
-@kernel(PARTITION, int64[::1], boolean[:, ::1], seconds=1.0)
+@kernel(PARTITION, int64[::1], boolean[:, ::1])
 def draw_network(state, masks, is_parent):
     """Draw a network, given the partition and the candidates.
 

@@ -40,7 +40,7 @@ from skbn._core.subsets import popcount
 _MOST_TRIES = 50
 
 
-@kernel(PARTITION, int64[::1], float64[:, ::1], float64[::1], int64, seconds=10.0)
+@kernel(PARTITION, int64[::1], float64[:, ::1], float64[::1], int64, seconds=8.0)
 def move_related(state, movable, related, shares_of_width, n_moves):
     """Make some moves; return how many of them drew new places.
 
@@ -236,8 +236,9 @@ def _draw_back(state, chosen, weights, following):
     most = width + chosen.n_left
     kinds, sets = np.empty(most, np.int64), np.empty(most, np.int64)
     i, placed, n_steps = chosen.n_left, n_sets - 1, 0
-    odds[:n_sets] = weights[i, IN_GAP, placed]
-    odds[n_sets:] = weights[i, ADDED, placed]
+    for k in range(n_sets):
+        odds[k] = weights[i, IN_GAP, placed, k]
+        odds[n_sets + k] = weights[i, ADDED, placed, k]
     while True:
         found = _draw(state.random, odds)
         if found < 0:

@@ -18,7 +18,7 @@ from skbn._core.resources import say
 
 # Shorter compilations are not announced.
 _LONG = 1.0
-_SECONDS = 0.5
+_SECONDS = 0.4
 
 # The GIL is released, so that kernels run side by side in threads. There is no
 # `fastmath`: scores may be infinite, and two runs must agree in every bit.

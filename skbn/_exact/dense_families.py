@@ -72,7 +72,7 @@ class ParentSets(NamedTuple):
 _PARENT_SETS = tuple_type(ParentSets)
 
 
-@kernel(_PARENT_SETS, seconds=1.0)
+@kernel(_PARENT_SETS)
 def best_parents(sets):
     """Return the best local score of a child, and the mask of parents that have it.
 
@@ -99,7 +99,7 @@ def best_parents(sets):
             return (best, chosen) if chosen >= 0 else (-math.inf, np.int64(0))
 
 
-@kernel(_PARENT_SETS, float64, int64[::1], float64[::1], seconds=1.0)
+@kernel(_PARENT_SETS, float64, int64[::1], float64[::1])
 def parents_that_reach(sets, threshold, reached, their_scores):
     """Return how many parent sets have a local score that reaches a threshold, and list them.
 

@@ -114,7 +114,7 @@ def score_itself(typing_context, score, odds, wide):
     return score(score, odds, wide), codegen
 
 
-@kernel(PIECES, PARENT_RULES, int64[::1], int64, int64, int64[::1], BLOCK_TABLES, seconds=1.6)
+@kernel(PIECES, PARENT_RULES, int64[::1], int64, int64, int64[::1], BLOCK_TABLES, seconds=1.1)
 def fill_blocks(pieces, rules, children, begins, ends, blocks, tables):
     """Fill some blocks of children's tables with maxima over the blocks' bits.
 

@@ -474,7 +474,7 @@ def log_density_of_unit_rows(covariance):
     tuple_type(PatternedRows),
     *(int64[::1], boolean[:, ::1], float64, float64, float64, int64),
     tuple_type(Moments),
-    seconds=5.0,
+    seconds=3.7,
 )
 def maximise_likelihood(rows, order, is_parent, prior, tolerance, before, most, moments):
     """Improve the mean and covariance of a network by EM until the likelihood hardly rises.

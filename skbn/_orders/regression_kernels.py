@@ -181,7 +181,7 @@ def explains_most(left, shared, is_open, most):
     return chosen
 
 
-@kernel(REGRESSIONS, FAMILY, int64, int64, int64[::1], seconds=1)
+@kernel(REGRESSIONS, FAMILY, int64, int64, int64[::1])
 def select_forward(regressions, family, x, n, selected):
     """Select n columns for x: the required parents, and then what explains most of the rest.
 
@@ -206,7 +206,7 @@ def select_forward(regressions, family, x, n, selected):
 
 @kernel(
     REGRESSIONS, int64[::1], int64, int64, float64, float64[::1], float64[::1], float64[:, :, ::1],
-    seconds=1.5,
+    seconds=0.7,
 )  # fmt: skip
 def score_subsets(regressions, columns, n_free, max_parents, least, scores, best, stack):
     """Score a child with fixed parents and every subset of free ones.

@@ -82,7 +82,7 @@ def _loss(lists, x, family, missing):
     return lists.scores[lists.starts[x]] - score if score > missing else np.inf
 
 
-@kernel(LISTS, STATE, BEST, LIMITS, int64, int64, uint64[::1], int64, seconds=3)
+@kernel(LISTS, STATE, BEST, LIMITS, int64, int64, uint64[::1], int64, seconds=1.8)
 def climb_and_perturb(lists, state, best, limits, n, most, random, i):
     """Insert marked columns; then perturb, climb again, and keep what is not much worse.
 

@@ -244,7 +244,7 @@ def _next_column(placement, n_waiting):
 @kernel(
     *(FITTING, PLACEMENT, KEPT, int64[::1], int64, int64),
     *(float64[::1], int64, int64, uint64[::1], int64),
-    seconds=6,
+    seconds=5,
 )
 def place_and_perturb(fitting, placement, kept, n_waiting, begin, end, totals, n, most, random, i):
     """Place columns and climb; then perturb, climb again, and keep what is not much worse.

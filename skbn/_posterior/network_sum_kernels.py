@@ -373,7 +373,7 @@ def _multiply(alpha, U, layout, scale, memory, wide):
     int64[::1],
     MEMORY,
     WIDE,
-    seconds=1.6,
+    seconds=1.5,
 )
 def backward_networks(alpha, R, M, shares, n_inner, tasks, memory, wide):
     """Finish M on the sets with some outer columns, those with more being finished.

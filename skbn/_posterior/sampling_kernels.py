@@ -274,7 +274,7 @@ _LAYER_WALKS = tuple_type(
 _MEMORY = tuple_type(LayerMemory)
 
 
-@kernel(int64[::1], SUM_TABLES, int64[::1], int64, _LAYER_WALKS, _MEMORY, WIDE, seconds=1.3)
+@kernel(int64[::1], SUM_TABLES, int64[::1], int64, _LAYER_WALKS, _MEMORY, WIDE, seconds=1.5)
 def draw_layers(M, alpha, samples, most, walks, memory, wide):
     """Draw the next layers of samples.
 

@@ -354,7 +354,7 @@ def settle_columns(factor, starts, chosen):
     return settled[: starts[0], : starts[0]].copy(), log_det
 
 
-@kernel(WALK, int64[::1], SET_FUNCTIONS, seconds=2.0)
+@kernel(WALK, int64[::1], SET_FUNCTIONS, seconds=1.6)
 def walk_seeds(walk, outer_sets, sets):
     """Walk all seeds with these outer nodes, and weigh what they find while it is in cache."""
     n_lane = walk.lane_starts.size - 1
