@@ -131,7 +131,11 @@ def _compile(kernels: list[Any], silently: bool) -> None:
         for i, each in enumerate(kernels):
             announcer.seconds_left = sum(_seconds[other] for other in kernels[i:])
             with suppress(OSError):  # the disk is full: compiled, but not cached
-                each.compile(_signatures[each])
+                try:
+                    each.compile(_signatures[each])
+                except (AttributeError, ImportError):  # cached with names of an earlier version
+                    each.recompile()  # empties the cache
+                    each.compile(_signatures[each])
 
 
 class _Announcer(event.Listener):

@@ -55,6 +55,34 @@ def test_kernels_are_compiled_for_their_own_signature_alone(tmp_path):
         assert each.signatures == [types], each.__name__
 
 
+VERSION = """
+from typing import NamedTuple
+import numpy as np
+from skbn._core import arrays
+from skbn._core.compile import compile_kernels, kernel, tuple_type
+class NAME(NamedTuple):
+    first: arrays.F1
+    second: arrays.F1
+@kernel(tuple_type(NAME))
+def total(pair):
+    return pair.first[0] + pair.second[0]
+def run():
+    compile_kernels([total])
+    print(total(NAME(np.ones(1), np.full(1, 2.0))))
+"""
+
+
+def test_a_cache_of_an_earlier_version_is_replaced(tmp_path):
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    for name in ("Pair", "Pair", "TwoArrays"):
+        (tmp_path / "module.py").write_text(VERSION.replace("NAME", name))
+        command = [sys.executable, "-c", "import module; module.run()"]
+        run = subprocess.run(
+            command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=60
+        )
+        assert run.stdout == "3.0\n", run.stderr
+
+
 TOLD = """
 import logging
 import numba
