@@ -22,7 +22,7 @@ from skbn._core.compile import inner_kernel, kernel
 _LEAST_GAIN = 1e-9
 
 
-class _Work(NamedTuple):
+class _DescentMemory(NamedTuple):
     """Memory of a descent, for the family that it is at."""
 
     is_in: B1  # (k,): which candidates are its parents
@@ -59,7 +59,7 @@ def descend(child, discounts, chosen, starts, sizes, found):
     k, n_cuts = child.products.shape[0] - 1, discounts.starts.size
     width = found.parents.shape[1]
     family = np.empty(width, np.int64)
-    work = _Work(
+    work = _DescentMemory(
         np.empty(k, np.bool_),
         np.empty((width, width)),
         np.empty((width, k + 1)),

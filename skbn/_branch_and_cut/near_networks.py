@@ -17,7 +17,7 @@ from skbn._branch_and_cut.pricing_problem import Child
 from skbn._branch_and_cut.relaxation import choices_of
 from skbn._branch_and_cut.walk_kernels import DONE, FULL, N_FOUND
 from skbn._core.resources import Threads
-from skbn._exact.k_best import EquivalenceFilter, Step
+from skbn._exact.k_best import EquivalenceFilter, Removal
 
 # In nats: the gap with which the root ends, how far down networks are listed if only their number
 # is given, at first and at most, and what rounding may add to a cost.
@@ -48,7 +48,7 @@ class Near(NamedTuple):
 def near_networks(
     children: Sequence[Child],
     network: Sequence[Parents],
-    step_of: Callable[[int, Parents], Step],
+    step_of: Callable[[int, Parents], Removal],
     near: Near,
     *,
     rounding: float,
@@ -56,7 +56,7 @@ def near_networks(
     seed: int = 0,
     n_jobs: int | None = None,
     tell: Callable[[float, float, str], None] | None = None,
-) -> list[list[Step]]:
+) -> list[list[Removal]]:
     """Return the best networks, the best first: each the step of every child.
 
     Parameters
@@ -98,7 +98,7 @@ def near_networks(
 
 def _networks(
     lists: Lists,
-    steps: list[Step],
+    steps: list[Removal],
     bound: Bound,
     near: Near,
     most: float,
@@ -137,7 +137,7 @@ def _networks(
 
 
 def _rivals(
-    lists: Lists, steps: list[Step], classes: EquivalenceFilter | None
+    lists: Lists, steps: list[Removal], classes: EquivalenceFilter | None
 ) -> list[tuple[int, int]]:
     """Return pairs of families with a covered edge that a listed network has the other way."""
     number = {label: f for f, label in enumerate(lists.labels())}

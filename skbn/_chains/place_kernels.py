@@ -28,7 +28,7 @@ _UNIT, _INVERSE_UNIT = math.exp(_LOG_UNIT), math.exp(-_LOG_UNIT)
 _LESS = np.exp(-_LOG_UNIT * np.arange(10))
 
 
-class Chosen(NamedTuple):
+class MovedColumns(NamedTuple):
     """The columns that are moved, and what their places weigh."""
 
     columns: I1  # (width,)
@@ -98,7 +98,9 @@ def take_out(state, columns):
                     exponentials[i, a, placed] = math.exp(log)
                     inverses[i, a, placed] = inverse_of(exponentials[i, a, placed])
                     values[i, a, placed], powers[i, a, placed] = _weight_of(log)
-    return Chosen(columns, left, n_left, bases, spread, exponentials, inverses, values, powers)
+    return MovedColumns(
+        columns, left, n_left, bases, spread, exponentials, inverses, values, powers
+    )
 
 
 @inner_kernel

@@ -113,7 +113,7 @@ class ParentSetList:
         self._depth = depth
 
 
-class Step(NamedTuple):
+class Removal(NamedTuple):
     """The removal of a sink."""
 
     loss: float
@@ -127,7 +127,7 @@ class Route(NamedTuple):
     """A step, and its loss together with that of the best continuation from the next state."""
 
     loss: float
-    step: Step
+    step: Removal
     after: RouteState
 
 
@@ -162,16 +162,16 @@ class Paths:
     """
 
     def __init__(self) -> None:
-        self._last: list[Step | None] = [None]
+        self._last: list[Removal | None] = [None]
         self._before = [0]
 
-    def longer(self, path: int, step: Step) -> int:
+    def longer(self, path: int, step: Removal) -> int:
         """Return a path with another step at its end."""
         self._last.append(step)
         self._before.append(path)
         return len(self._last) - 1
 
-    def steps(self, path: int) -> Iterator[Step]:
+    def steps(self, path: int) -> Iterator[Removal]:
         """Yield the steps of a path, the last one first."""
         while step := self._last[path]:
             yield step
@@ -202,7 +202,7 @@ class EquivalenceFilter:
         self._pairs: dict[tuple[int, int], tuple[int, int]] = {}
         self._seen: set[Any] = set()
 
-    def leave_out(self, step: Step, before: Iterator[Step]) -> bool:
+    def leave_out(self, step: Removal, before: Iterator[Removal]) -> bool:
         """Whether a covered edge to an earlier sink leaves out the networks with a step."""
         y, number = step.sink, self._numbers[step.sink]
         bit, apart = 1 << number, self._told_apart[number]
@@ -227,13 +227,13 @@ class EquivalenceFilter:
             score = self._scores[child, parents] = self._families.score_of(child, parents)
         return score
 
-    def is_new(self, steps: Iterator[Step]) -> bool:
+    def is_new(self, steps: Iterator[Removal]) -> bool:
         """Whether the class of a path's network comes up for the first time."""
         n_before = len(self._seen)
         self._seen.add(self.class_of(steps))
         return len(self._seen) > n_before
 
-    def class_of(self, steps: Iterator[Step]) -> Any:
+    def class_of(self, steps: Iterator[Removal]) -> Any:
         """Return what tells the class of a network from others.
 
         Networks are of one class if they have the same joined pairs, the same v-structures
@@ -330,7 +330,7 @@ class KBestNetworks:
         self._sinks = (1 << n_sinks) - 1
         self._numbers = families.numbers
         self._lists = [ParentSetList(families, x, every ^ 1 << x) for x in range(n_sinks)]
-        self._steps_from: dict[int, tuple[float, list[Step]]] = {}
+        self._steps_from: dict[int, tuple[float, list[Removal]]] = {}
         self._states: list[RouteState] = []
         self._number_of: dict[tuple[int, int], int] = {}
         self._paths = Paths()
@@ -444,7 +444,7 @@ class KBestNetworks:
         state.is_exact = is_exact and (least <= depth or least == math.inf)
         return least
 
-    def _after(self, state: RouteState, step: Step) -> RouteState:
+    def _after(self, state: RouteState, step: Removal) -> RouteState:
         """Return the state after a step."""
         x, rest = step.sink, state.columns ^ 1 << step.sink
         behind = rest >> x << x
@@ -456,7 +456,7 @@ class KBestNetworks:
             self._states.append(RouteState(number, columns, blocked))
         return self._states[number]
 
-    def _steps(self, columns: int, depth: float) -> tuple[float, list[Step]]:
+    def _steps(self, columns: int, depth: float) -> tuple[float, list[Removal]]:
         """Return a number and steps in order of their loss; the other steps lose at least as much.
 
         The number is larger than `depth`.
@@ -477,7 +477,7 @@ class KBestNetworks:
             reaching, score_beyond = self._lists[x].reaching(rest, lowest)
             beyond = min(beyond, gain - score_beyond)
             for score, inside, parents in reaching:
-                steps.append(Step(max(gain - score, 0.0), x, inside, parents, score))
+                steps.append(Removal(max(gain - score, 0.0), x, inside, parents, score))
         steps.sort()
         self._keep(len(steps))
         self._steps_from[columns] = beyond, steps

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from skbn._core.arrays import Booleans, Floats, Integers
-from skbn._orders.list_kernels import BLOCK, Lists, find_dominated
+from skbn._orders.list_kernels import BLOCK, ListArrays, find_dominated
 
 _WORD = 64
 
@@ -58,7 +58,7 @@ class FamilyLists:
         self._sets[child], self._scores[child] = every[kept], every_score[kept]
         self._firsts[child] = _first_with_bit(self._sets[child], len(known))
 
-    def arrays(self, replaced: Lists | None = None) -> Lists:
+    def arrays(self, replaced: ListArrays | None = None) -> ListArrays:
         """Return the lists as arrays for kernels.
 
         `replaced`: earlier arrays, which are not used any more: those of m x m are written over
@@ -86,9 +86,9 @@ class FamilyLists:
             firsts[x, self._columns[x]] = start + self._firsts[x]
         bits_in[:], firsts_in[:] = bits.T, firsts.T
         common = np.bitwise_and.reduce(sets.reshape(-1, BLOCK, n_words), axis=1)
-        return Lists(starts, sets, common, scores, columns, bits, bits_in, firsts, firsts_in)
+        return ListArrays(starts, sets, common, scores, columns, bits, bits_in, firsts, firsts_in)
 
-    def parents(self, lists: Lists, child: int, family: int) -> list[int]:
+    def parents(self, lists: ListArrays, child: int, family: int) -> list[int]:
         """Return the parents in one of the families of `arrays`, ascending."""
         columns, words = lists.columns[child], lists.sets[family].astype(np.uint64)
         return sorted(

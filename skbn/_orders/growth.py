@@ -11,7 +11,7 @@ from skbn._core.resources import Threads
 from skbn._orders.family_lists import FamilyLists
 from skbn._orders.growth_kernels import GrownSets, Growth, grow_for_insertions
 from skbn._orders.insertion_kernels import State, choose_families, state_of
-from skbn._orders.list_kernels import Lists
+from skbn._orders.list_kernels import ListArrays
 from skbn._orders.placement import PlacementSearch
 from skbn._orders.regression_kernels import (
     LEAST_PIVOT,
@@ -107,7 +107,7 @@ class FamilyGrowth:
     def grow(
         self,
         lists: FamilyLists,
-        arrays: Lists,
+        arrays: ListArrays,
         order: Integers,
         threads: Threads,
         is_over: Callable[[], bool],
@@ -166,7 +166,7 @@ class FamilyGrowth:
         return listed
 
     def _grown(
-        self, is_over: Callable[[], bool], arrays: Lists, state: State, children: Integers
+        self, is_over: Callable[[], bool], arrays: ListArrays, state: State, children: Integers
     ) -> list[Grown]:
         width = max(1, min(self._max_parents, self._m))
         found = GrownSets(
@@ -232,7 +232,7 @@ class FamilyGrowth:
         )
 
 
-def _grown_for(arrays: Lists, state: State, x: int) -> GrownFor:
+def _grown_for(arrays: ListArrays, state: State, x: int) -> GrownFor:
     """Return what decides, mostly, to which families a child grows: what precedes it; its family.
 
     It ignores columns outside its list, and the order of those that follow it.

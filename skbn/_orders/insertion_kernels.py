@@ -1,6 +1,6 @@
 """Kernels that move one column within an order, where each column has its best listed family.
 
-A kernel sees the families through `Lists`, and an order through `State`.
+A kernel sees the families through `ListArrays`, and an order through `State`.
 """
 
 from typing import NamedTuple
@@ -11,7 +11,7 @@ from skbn._core.arrays import B1, I1, I2, Integers
 from skbn._core.compile import inner_kernel, kernel, pasted_kernel, tuple_type
 from skbn._core.random_numbers import random_below
 from skbn._core.subsets import popcount
-from skbn._orders.list_kernels import LISTS, Lists, first_fit, has
+from skbn._orders.list_kernels import LISTS, ListArrays, first_fit, has
 from skbn._orders.perturbation_kernels import draw_insertion, draw_surroundings
 
 
@@ -27,7 +27,7 @@ class State(NamedTuple):
     marked: I1  # (m + 1,): the number of marked columns, and then these
 
 
-class Limits(NamedTuple):
+class OrderLimits(NamedTuple):
     """What changes of an order must respect."""
 
     first: int  # the columns before this position stay there. They have families without parents.
@@ -35,10 +35,10 @@ class Limits(NamedTuple):
 
 
 STATE = tuple_type(State)
-LIMITS = tuple_type(Limits)
+LIMITS = tuple_type(OrderLimits)
 
 
-def state_of(order: Integers, lists: Lists) -> State:
+def state_of(order: Integers, lists: ListArrays) -> State:
     """Return the state of an order; `choose_families` sets all but the order."""
     m, n_words = len(order), lists.sets.shape[1]
     return State(

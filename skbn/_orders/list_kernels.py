@@ -13,7 +13,7 @@ BLOCK = 16
 _BLOCK, _ONE = np.uint64(BLOCK), np.uint64(1)
 
 
-class Lists(NamedTuple):
+class ListArrays(NamedTuple):
     """The listed families of all columns."""
 
     # (m + 1,): the families of child x are ``starts[x]``, ..., ``starts[x + 1] - 1``, best first,
@@ -34,7 +34,7 @@ class Lists(NamedTuple):
     firsts_in: J2  # (m, m)
 
 
-LISTS = tuple_type(Lists)
+LISTS = tuple_type(ListArrays)
 
 
 @inner_kernel

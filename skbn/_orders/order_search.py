@@ -20,7 +20,7 @@ from skbn._core.resources import Threads
 from skbn._orders.family_lists import FamilyLists
 from skbn._orders.growth import FamilyGrowth, GrownFor
 from skbn._orders.insertion_kernels import (
-    Limits,
+    OrderLimits,
     State,
     choose_families,
     state_of,
@@ -130,7 +130,7 @@ class OrderSearch:
         given: list[int] | None = None,
     ) -> None:
         self._lists, self._growth = lists, growth
-        self._first, self._limits = first, Limits(first, least)
+        self._first, self._limits = first, OrderLimits(first, least)
         self._n_jobs, self._report = n_jobs, report
         self.is_interrupted = False
         self._began = time.monotonic()

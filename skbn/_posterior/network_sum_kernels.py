@@ -291,7 +291,7 @@ def fold(values, size):
         values[size] = total
 
 
-class Layout(NamedTuple):
+class TaskRows(NamedTuple):
     """Which sets S the rows of a task have."""
 
     n_inner: int  # number of inner columns
@@ -401,7 +401,7 @@ def backward_networks(alpha, R, M, shares, n_inner, tasks, memory, wide):
             if higher == 0:
                 for i in range(n_inner_sets):
                     rows[i * length] = 0  # the task's own sets, which are to be finished now
-            layout = Layout(n_inner, higher, columns, length)
+            layout = TaskRows(n_inner, higher, columns, length)
             for i in range(n_inner_sets - 1, -1, -1):
                 U = base | i
                 scale = R[U] >> wide.bits
@@ -472,7 +472,7 @@ def forward_networks(alpha, F, Z, n_inner, tasks, pushed, memory, wide):
                     pushed[task, i * length] = Z[base + i]
                 if base == 0:
                     pushed[task, 0] = 1.0
-            layout = Layout(n_inner, higher, columns, length)
+            layout = TaskRows(n_inner, higher, columns, length)
             for i in range(n_inner_sets):
                 U = base | i
                 is_possible = not is_zero(F[U], wide)

@@ -122,7 +122,7 @@ def _few_subsets(
     return SetFunctions(log_det, log_det) if weights is None else weights.at(sets, log_det)
 
 
-class Walk(NamedTuple):
+class SeedWalk(NamedTuple):
     """What the kernel of the walk needs to know."""
 
     # (k, k): the factor of all columns, with those in front projected out: those of inner nodes, of
@@ -148,7 +148,7 @@ class Walk(NamedTuple):
     outer_places: I1  # the caller's bit of each outer node, then
 
 
-WALK = tuple_type(Walk)
+WALK = tuple_type(SeedWalk)
 
 
 class SubsetWalk:
@@ -201,7 +201,7 @@ class SubsetWalk:
         self._n_seeded = n_seeded
         start, low, high = self._of(factor, offsets)
         swaps, prefixes, first_prefixes = _path(tuple(widths[of_inner].tolist()))
-        self._walk = Walk(
+        self._walk = SeedWalk(
             start=start,
             log_det_in_front=0.0,
             columns_in_front=0,

@@ -11,7 +11,7 @@ from skbn._core.subsets import SmallSubsets, bits_of, mask_of, members_of
 from skbn._orders.family_lists import FamilyLists
 from skbn._orders.growth import FamilyGrowth, Grown
 from skbn._orders.insertion_kernels import State
-from skbn._orders.list_kernels import Lists
+from skbn._orders.list_kernels import ListArrays
 from skbn._orders.regression_kernels import LEAST_PIVOT, Regressions
 from skbn._regressions.least_squares import without_zeros
 from skbn._regressions.log_determinants import FEWEST_NODES, SubsetWalk, sums_over_subsets
@@ -370,7 +370,7 @@ class CandidateGrowth(FamilyGrowth):
         return np.where(parents < 0, -1, np.array(columns)[parents]).astype(np.int16), scores
 
     def _grown(
-        self, is_over: Callable[[], bool], arrays: Lists, state: State, children: Integers
+        self, is_over: Callable[[], bool], arrays: ListArrays, state: State, children: Integers
     ) -> list[Grown]:
         position = np.append(state.position, len(self._order))[self._numbers[:-1]]
         grown, n = [], self._n_candidates(ORDER_SETS[0])

@@ -18,7 +18,7 @@ from skbn._exact.k_best import (
     EquivalenceFilter,
     NearOptimalNetwork,
     NearOptimalStream,
-    Step,
+    Removal,
     tie_tolerance,
 )
 from skbn._scores.scorer import FamilyScorer
@@ -182,10 +182,10 @@ class _ScoredFamilies:
         self.numbers, self.n_numbers = numbers, len(problem.names)
         self._problem, self._children = problem, children
 
-    def step_of(self, child: int, parents: tuple[int, ...]) -> Step:
+    def step_of(self, child: int, parents: tuple[int, ...]) -> Removal:
         """Return the step of a child with parents by their places in `numbers`."""
         mask = mask_of(self.numbers[p] for p in parents)
-        return Step(0.0, child, 0, mask, self.score_of(child, mask))
+        return Removal(0.0, child, 0, mask, self.score_of(child, mask))
 
     def score_of(self, child: int, parents: int) -> float:
         """Return the local score with parents by their numbers; -inf if they are ruled out."""

@@ -7,7 +7,7 @@ import pytest
 import reference
 from listed_families import MISSING, Listed, fresh, random_states
 
-from skbn._orders.insertion_kernels import Limits, choose_families, state_of
+from skbn._orders.insertion_kernels import OrderLimits, choose_families, state_of
 from skbn._orders.list_kernels import find_dominated
 from skbn._orders.search_kernels import Best, climb_and_perturb, order_greedily
 
@@ -32,7 +32,7 @@ class Search:
         self.totals, self.order = np.full(2, -np.inf), state.order.copy()
 
     def run(self, least, n, random, i=0, most=10**6):
-        lists, limits = self.listed.lists, Limits(self.listed.first, least)
+        lists, limits = self.listed.lists, OrderLimits(self.listed.first, least)
         best = Best(state_of(self.order, lists), self.order, self.totals)
         climb_and_perturb(lists, self.state, best, limits, n, most, random, i)
 
