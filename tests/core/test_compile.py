@@ -76,9 +76,9 @@ def test_a_cache_of_an_earlier_version_is_replaced(tmp_path):
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
     for name in ("Pair", "Pair", "TwoArrays"):
         (tmp_path / "module.py").write_text(VERSION.replace("NAME", name))
-        command = [sys.executable, "-c", "import module; module.run()"]
+        code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import module; module.run()"
         run = subprocess.run(
-            command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=60
+            [sys.executable, "-c", code], env=environment, capture_output=True, text=True
         )
         assert run.stdout == "3.0\n", run.stderr
 
