@@ -95,6 +95,7 @@ reading = False
 import joblib
 from sklearn.datasets import load_wine
 from sklearn.model_selection import cross_val_score
+import skbn
 from skbn import *
 
 wine = load_wine(as_frame=True).data[["alcohol", "malic_acid", "ash", "hue", "proline"]]
