@@ -7,23 +7,19 @@ branch and cut ends on the list.
 import math
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import NamedTuple
 
 from skbn._branch_and_cut.branch_and_cut import BRANCH_AND_CUT_KERNELS, branch_and_cut
 from skbn._branch_and_cut.checker_kernels import CHECKER_KERNELS
 from skbn._branch_and_cut.column_generation import ColumnGeneration, Generated, Parents, margin_of
 from skbn._branch_and_cut.descent_kernels import DESCENT_KERNELS
-from skbn._branch_and_cut.pricing import discounts_of, price_near
+from skbn._branch_and_cut.determinant_bound import DeterminantBound
 from skbn._branch_and_cut.pricing_checker import (
     ROUNDING,
-    certified_bound_by_determinant,
     certified_bound_of_others,
 )
 from skbn._branch_and_cut.pricing_kernels import PRICING_KERNELS
 from skbn._branch_and_cut.pricing_problem import Child
-from skbn._branch_and_cut.separation import arrays_of
 from skbn._core.arrays import Floats
 from skbn._core.exact_sums import lower_sum
 from skbn._core.resources import Threads
@@ -37,10 +33,8 @@ KERNELS_OF_ALL_PARENT_SETS = (
 
 # The check of a bound may take this share of the time more: else its work would be lost.
 _SHARE_OF_GRACE = 0.05
-# The share of the time that is left for a bound by the determinant, and the shares of the weight of
-# the likelihood that families keep in it.
+# The share of the time that is left for a bound by the determinant.
 _SHARE_OF_DETERMINANT = 0.1
-_SHARES = (0.5, 0.35, 0.25, 0.18, 0.12, 0.09, 0.06, 0.045, 0.03, 0.022, 0.016, 0.011, 0.008)
 
 
 class Proven(NamedTuple):
@@ -115,11 +109,23 @@ def best_of_all_parent_sets(
         bound, bound_of_others = checked(children, generated, rounding, threads, late)
         lists = generated.lists
         if lists is None and products is not None and has_others and not generated.is_full:
-            settings = tolerance, end, seed, threads, tell, most_bytes
-            by_determinant = _bound_by_determinant(
-                children, generated.network, products, rounding, settings, late, bound
+            of_dense = DeterminantBound(
+                children,
+                generated.network,
+                products,
+                bound,
+                generated.bound.cuts,
+                rounding,
+                tolerance=tolerance,
+                deadline=end,
+                seed=seed,
+                threads=threads,
+                tell=tell,
+                most_bytes=most_bytes,
+                late=late,
             )
-            bound = max(bound, by_determinant)
+            of_dense.run()
+            bound = of_dense.bound
     if lists is None:
         is_finished = generated.cost - bound <= tolerance
         cost, is_full = generated.cost, generated.is_full
@@ -151,61 +157,6 @@ def best_of_all_parent_sets(
         found.n_nodes,
         found.is_finished,
     )
-
-
-def _bound_by_determinant(
-    children: Sequence[Child],
-    network: Sequence[Parents],
-    products: Floats,
-    rounding: float,
-    settings: tuple[Any, ...],
-    late: float,
-    bound: float,
-) -> float:
-    """Return a bound that is good for dense networks, or at least `bound`.
-
-    The determinant of the products bounds most of the likelihood of all families together, and the
-    rest of it is small beside the penalties, so that all parent sets are quickly searched.
-    """
-    tolerance, deadline, seed, threads, tell, most_bytes = settings
-    if children[0].exact is not None:
-        # What is solved with float64 may be off by eight times as much as the products.
-        children, rounding = [child._replace(exact=None) for child in children], 9 * rounding
-    log_determinant = float(np.linalg.slogdet(products)[1])
-    log_determinant -= float(np.linalg.slogdet(products[len(children) :, len(children) :])[1])
-    weight = children[0].costs.weight
-
-    def weighed_with(share: float) -> tuple[list[Child], float]:
-        weighed = [c.with_weight(share, p) for c, p in zip(children, network, strict=True)]
-        offsets = math.fsum(b.offset - a.offset for a, b in zip(children, weighed, strict=True))
-        return weighed, offsets + (1 - share) * weight * log_determinant
-
-    def about(share: float) -> float:
-        weighed, constant = weighed_with(share)
-        none = arrays_of([], len(children)), np.empty(0)
-
-        def near(x: int) -> float:
-            child, required = weighed[x], children[x].costs.n_required
-            starts = [network[x], children[x].candidates[:required].tolist()]
-            return price_near(child, discounts_of(child, x, *none), starts).least
-
-        return constant + math.fsum(threads.map(near, [(x,) for x in range(len(children))]))
-
-    bounds = {share: about(share) for share in _SHARES}
-    share = max(bounds, key=bounds.__getitem__)
-    if bounds[share] <= bound:
-        return bound
-    weighed, constant = weighed_with(share)
-
-    def tell_all(cost: float, of_weighed: float, note: str) -> None:
-        if tell is not None:
-            tell(0.0, max(bound, constant + of_weighed), f"with the determinant; {note}")
-
-    rest = tolerance, deadline, seed, threads, tell_all, most_bytes, -math.inf, rounding
-    found = ColumnGeneration(weighed, network, *rest).run().bound
-    thresholds = found.least - margin_of(rounding, len(children))
-    claim = weighed, found.cuts, found.multipliers, thresholds, rounding, threads, late
-    return certified_bound_by_determinant(children, products, share, *claim)
 
 
 def checked(

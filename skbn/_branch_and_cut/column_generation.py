@@ -196,6 +196,10 @@ class ColumnGeneration:
         By how much rounding may put the cost of a family off, in nats.
     gives_up : bool
         Whether to end at once where even a search without cuts takes too long.
+    cuts : sequence of Cut
+        Those to begin with.
+    is_brief : bool
+        Whether to end once the bound stalls.
 
     Attributes
     ----------
@@ -217,8 +221,10 @@ class ColumnGeneration:
         rounding: float = 0.0,
         *,
         gives_up: bool = False,
+        cuts: Sequence[Cut] = (),
+        is_brief: bool = False,
     ) -> None:
-        self._gives_up = gives_up
+        self._gives_up, self._is_brief = gives_up, is_brief
         self._children = children
         self._m = len(children)
         self.margin = margin_of(rounding, self._m)
@@ -231,6 +237,7 @@ class ColumnGeneration:
         self._tell = tell
         of_kept = min(_MOST_BYTES_KEPT, most_bytes // 4)
         self._kept = KeptCuts(self._m, of_kept)
+        self._kept.add(cuts)
         self._width, self._least = _FIRST_WIDTH, _LEAST_VIOLATION
         self._most_bytes, self._is_full = most_bytes - of_kept, False
         least = np.array([child.least_cost() - self.margin for child in children])
@@ -355,24 +362,25 @@ class ColumnGeneration:
             n_empty = 0 if cuts else n_empty + 1
             bounds.append(pricing.bound)
             if stalls or not cuts:
-                bounds = []
-                if self._seek_more(bool(cuts)):
-                    n_empty = 0
+                bounds, n_empty = [], self._seek_more(n_empty)
             self._relaxation.add_cuts(cuts)
         return None
 
-    def _seek_more(self, has_cuts: bool) -> bool:
+    def _seek_more(self, n_empty: int) -> int:
         """Widen the windows or, if the widest have no cuts, take smaller violations.
 
-        Returns whether either was possible.
+        It takes and returns the number of rounds without cuts: 0 if either was possible, and enough
+        to end if the bound should not stall.
         """
+        if self._is_brief:
+            return _ROUNDS_WITHOUT_CUTS + 1
         if self._width < _LAST_WIDTH:
             self._width += 1
-        elif has_cuts or self._least < _SMALLEST_VIOLATION:
-            return False
+        elif not n_empty or self._least < _SMALLEST_VIOLATION:
+            return n_empty
         else:
             self._least /= _STEP_OF_VIOLATION
-        return True
+        return 0
 
     def _is_search_due(self) -> bool:
         """Whether it is time to search all parent sets again."""

@@ -15,8 +15,8 @@ from random_proofs import plain
 from sklearn.exceptions import ConvergenceWarning
 
 from skbn import GaussianBNLearner
-from skbn._branch_and_cut import all_parent_sets, pricing, pricing_checker
-from skbn._branch_and_cut.column_generation import ColumnGeneration
+from skbn._branch_and_cut import all_parent_sets, determinant_bound, pricing, pricing_checker
+from skbn._branch_and_cut.column_generation import ColumnGeneration, Generated
 from skbn._branch_and_cut.pricing import (
     ChildSearch,
     OutOfTimeError,
@@ -519,7 +519,7 @@ def test_bounds_by_the_determinant_hold_for_the_best_network(monkeypatch, seed):
         found.append(certified_bound_by_determinant(*claim, **settings))
         return found[-1]
 
-    monkeypatch.setattr(all_parent_sets, "certified_bound_by_determinant", kept)
+    monkeypatch.setattr(determinant_bound, "certified_bound_by_determinant", kept)
     monkeypatch.setattr(ColumnGeneration, "_generate", lambda _: None)
     monkeypatch.setattr(planner, "plan_branch_and_cut", lambda *_: None)
     without_dynamic_programs(monkeypatch)
@@ -528,6 +528,64 @@ def test_bounds_by_the_determinant_hold_for_the_best_network(monkeypatch, seed):
     assert found
     assert learner.network_score_ <= best.network_score_ + 1e-6
     assert learner.score_bound_ >= best.network_score_ - 1e-9
+
+
+class NoTime(ColumnGeneration):
+    """Column generation that knows only what the cost of all candidates says."""
+
+    def run(self, **_):
+        return Generated(self._best, self._network, self._cost, None, False)
+
+
+def random_table(rng):
+    """Rows of 6 to 12 columns, and settings of a learner and its fit."""
+    m, n = int(rng.integers(6, 13)), int(rng.integers(30, 300))
+    degree = rng.uniform(0.8, 1.6)
+    rows = make_gaussian_network(m, mean_degree=degree, n_samples=n, random_state=rng)[0]
+    limits = [{}, {}, {"max_parents": int(rng.integers(2, 5))}, {"exogenous": [0, 3]}]
+    limits.append({"required_edges": [(1, 0), (2, 5)]})
+    settings = {"criterion": str(rng.choice(["bic", "ebic", "aic"])), **rng.choice(limits)}
+    weights = rng.integers(1, 4, n).astype(float) if rng.random() < 0.2 else None
+    return rows, settings, weights
+
+
+@pytest.mark.slow
+def test_short_searches_prove_the_best_network(monkeypatch):
+    cut_short(monkeypatch)
+    monkeypatch.setattr(planner, "plan_branch_and_cut", lambda *_: None)
+    for seed in range(150):
+        rows, settings, weights = random_table(np.random.default_rng(seed))
+        best = GaussianBNLearner(**settings).fit(rows, sample_weight=weights)
+        with monkeypatch.context() as patch:
+            without_dynamic_programs(patch)
+            found = GaussianBNLearner(**settings, time_limit=60).fit(rows, sample_weight=weights)
+        assert found.n_nodes_ is not None
+        assert found.network_score_ == pytest.approx(best.network_score_, abs=2e-6)
+        assert best.network_score_ <= found.score_bound_ <= best.network_score_ + 4e-6
+
+
+@pytest.mark.slow
+def test_no_share_of_the_likelihood_bounds_the_best_network_wrongly(monkeypatch):
+    monkeypatch.setattr(planner, "plan_branch_and_cut", lambda *_: None)
+    monkeypatch.setattr(all_parent_sets, "ColumnGeneration", NoTime)
+    monkeypatch.setattr(determinant_bound, "_SHARES", (0.01, 0.1, 0.4))
+    shares = []
+
+    def kept(children, products, share, *claim):
+        shares.append(share)
+        return certified_bound_by_determinant(children, products, share, *claim)
+
+    monkeypatch.setattr(determinant_bound, "certified_bound_by_determinant", kept)
+    for seed in range(150, 300):
+        rows, settings, weights = random_table(np.random.default_rng(seed))
+        best = GaussianBNLearner(**settings).fit(rows, sample_weight=weights)
+        with monkeypatch.context() as patch, warnings.catch_warnings():
+            without_dynamic_programs(patch)
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            found = GaussianBNLearner(**settings, time_limit=0.08).fit(rows, sample_weight=weights)
+        assert found.network_score_ <= best.network_score_ + 1e-6
+        assert found.score_bound_ >= best.network_score_ - 1e-9
+    assert len({*shares}) > 3
 
 
 def nearly_collinear_claim():
