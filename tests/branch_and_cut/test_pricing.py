@@ -530,6 +530,34 @@ def test_bounds_by_the_determinant_hold_for_the_best_network(monkeypatch, seed):
     assert learner.score_bound_ >= best.network_score_ - 1e-9
 
 
+@pytest.mark.parametrize(
+    ("most", "expected"),
+    [(0.1, [0.5, 0.25, 0.12, 0.06, 0.09, 0.12]), (0.3, [0.5, 0.25, 0.35]), (1.0, [0.5])],
+)
+def test_shares_of_the_likelihood_go_down_until_pricing_ends_then_up(monkeypatch, most, expected):
+    children, products, *_ = determinant_claim(0, 0.3)[0]
+    settings = {"tolerance": 1e-6, "deadline": 1e12, "seed": 0, "tell": None}
+    tried = []
+
+    def bound_of(_, share, *, is_brief):
+        tried.append(share)
+        return share if share <= most else -1.0
+
+    monkeypatch.setattr(determinant_bound.DeterminantBound, "_try", bound_of)
+    monkeypatch.setattr(determinant_bound.DeterminantBound, "_about", lambda _, share: share / 2)
+    given = children, [()] * 5, products, -1.0, [], ROUNDING
+    with Threads(1) as threads:
+        of_dense = determinant_bound.DeterminantBound(
+            *given, **settings, threads=threads, most_bytes=1 << 30, late=math.inf
+        )
+        of_dense.run()
+    *tried, last = tried
+    assert tried == expected
+    # The last one lies between the best share and the next one.
+    best = max(share for share in tried if share <= most)
+    assert best < last < min([1.0, *(share for share in tried if share > best)])
+
+
 class NoTime(ColumnGeneration):
     """Column generation that knows only what the cost of all candidates says."""
 
