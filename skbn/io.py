@@ -1,10 +1,10 @@
 """Networks, posteriors and tables for other programs.
 
-``import skbn`` is enough to use ``skbn.io``. Networks write and read JSON by the methods `to_json`
-and `from_json`.
+``import skbn`` is enough to use ``skbn.io``. Networks write and read JSON and model strings by
+methods, such as `to_json` and `from_modelstring`.
 """
 
-from skbn._interchange.bnlearn import from_modelstring, to_bnlearn, to_modelstring
+from skbn._interchange.bnlearn import to_bnlearn
 from skbn._interchange.causal_learn import from_causal_learn, to_causal_learn
 from skbn._interchange.graph_files import to_dagitty, to_gml, to_graphml
 from skbn._interchange.models import (
@@ -21,7 +21,6 @@ from skbn._interchange.weighted_graphs import to_weighted_graphs, to_weighted_js
 
 __all__ = [
     "from_causal_learn",
-    "from_modelstring",
     "from_pgmpy",
     "legal_names",
     "to_arviz",
@@ -36,7 +35,6 @@ __all__ = [
     "to_lavaan",
     "to_markdown",
     "to_mermaid",
-    "to_modelstring",
     "to_pgmpy",
     "to_regressor",
     "to_weighted_graphs",

@@ -4,7 +4,7 @@ In a linear model each node is a linear function of its parents plus independent
 ``x_j = intercept_j + sum_i x_i coef_ij + noise_j``.
 """
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -430,3 +430,15 @@ def require_finite(x: Floats, nodes: list[Hashable], message: str = _OUT_OF_RANG
         is_finite = np.isfinite(values)
         if not is_finite.all():
             raise ValueError(message.format(node=node, row=int(np.argmin(is_finite))))
+
+
+def own_texts(nodes: Iterable[Hashable], text_of: Callable[[Hashable], str]) -> dict[Hashable, str]:
+    """Return the texts of nodes, if no two are the same."""
+    node_of: dict[str, Hashable] = {}
+    for node in nodes:
+        if (same := node_of.setdefault(text_of(node), node)) is not node:
+            raise ValueError(
+                f"The nodes {same!r} and {node!r} have the same text. Rename one with "
+                "networkx.relabel_nodes."
+            )
+    return {node: text for text, node in node_of.items()}

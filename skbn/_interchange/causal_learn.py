@@ -5,9 +5,9 @@ from typing import Any
 
 import networkx as nx
 
+from skbn._core.graphs import own_texts
 from skbn._core.text import must_be, readable_value
 from skbn._interchange.models import check_network, optional_module
-from skbn._interchange.texts import own_texts
 
 _MODULE = "causallearn.graph"
 

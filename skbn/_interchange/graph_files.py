@@ -9,10 +9,10 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
+from skbn._core.graphs import own_texts
 from skbn._core.text import readable_value
 from skbn._displays.layout.layered import LayeredGraph
 from skbn._interchange.models import check_network, has_single_columns
-from skbn._interchange.texts import own_texts
 from skbn._networks.descriptions import OF_COEFFICIENTS
 from skbn._networks.json_format import written
 

@@ -1,12 +1,13 @@
 """Graphs as texts: Graphviz's DOT and Mermaid."""
 
 import re
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Hashable
 from typing import Any
 from unicodedata import category
 
 import networkx as nx
 
+from skbn._core.graphs import own_texts
 from skbn._interchange.models import check_network, has_single_columns
 
 
@@ -71,18 +72,6 @@ def _shown(network: Any, cpdag: bool) -> nx.DiGraph:
     check_network(network)
     graph: nx.DiGraph = network.cpdag() if cpdag else network._structure()
     return network.dag if not cpdag and has_single_columns(network) else graph
-
-
-def own_texts(nodes: Iterable[Hashable], text_of: Callable[[Hashable], str]) -> dict[Hashable, str]:
-    """Return the texts of nodes, if no two are the same."""
-    node_of: dict[str, Hashable] = {}
-    for node in nodes:
-        if (same := node_of.setdefault(text_of(node), node)) is not node:
-            raise ValueError(
-                f"The nodes {same!r} and {node!r} have the same text. Rename one with "
-                "networkx.relabel_nodes."
-            )
-    return {node: text for text, node in node_of.items()}
 
 
 def _quoted(node: Hashable) -> str:

@@ -41,6 +41,7 @@ from skbn._networks import (
     gaussian,
     inference,
     json_format,
+    model_strings,
 )
 from skbn._networks.adjustment import AdjustmentSets, Instrument
 from skbn._networks.anomalies import Anomalies
@@ -1941,6 +1942,62 @@ class GaussianBayesianNetwork(NetworkValue):
             json_format.check_columns(blocks, models[-1], name)
         before = models[1] if "before" in contents else None
         return cls._from_model(replace(models[0], before=before), blocks)
+
+    def to_modelstring(self) -> str:
+        """Return the graph as bnlearn's `modelstring` writes it, for `model2network` there.
+
+        Returns
+        -------
+        text : str
+            A bracket for each node, parents before their children. It has no parameters.
+
+        Raises
+        ------
+        ValueError
+            If two nodes have the same text, or a name has a bracket, ``|`` or ``:``.
+
+        See Also
+        --------
+        skbn.io.to_bnlearn : With all parameters.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from skbn import GaussianBayesianNetwork
+        >>> GaussianBayesianNetwork(nx.DiGraph([("a", "c"), ("b", "c")])).to_modelstring()
+        '[a][b][c|a:b]'
+        """
+        return model_strings.text_of(self._structure())
+
+    @classmethod
+    def from_modelstring(cls, text: str) -> Self:
+        """Read a graph from what `to_modelstring`, or `modelstring` of bnlearn, returns.
+
+        Parameters
+        ----------
+        text : str
+            Such as ``"[a][b|a]"``. The nodes keep its order.
+
+        Returns
+        -------
+        network : GaussianBayesianNetwork
+            Without parameters: call `fit`.
+
+        Raises
+        ------
+        TypeError
+            If it is not a string.
+        ValueError
+            If it is not a model string, a node or an edge comes twice, a parent is not a node, or
+            the edges have a cycle.
+
+        Examples
+        --------
+        >>> from skbn import GaussianBayesianNetwork
+        >>> list(GaussianBayesianNetwork.from_modelstring("[a][b][c|a:b]").dag.edges)
+        [('a', 'c'), ('b', 'c')]
+        """
+        return cls._of(model_strings.dag_in(text))
 
 
 def _graph_on_same_nodes(other: Any, dag: nx.DiGraph) -> nx.DiGraph:

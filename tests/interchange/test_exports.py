@@ -243,7 +243,7 @@ def test_bnlearn_gets_all_parameters(learner):
     graph = json.loads(
         re.fullmatch(r"bnlearn::custom.fit\(bnlearn::model2network\((.*)\), list\(", call)[1]
     )
-    dag = skbn.io.from_modelstring(graph).dag
+    dag = GaussianBayesianNetwork.from_modelstring(graph).dag
     assert set(dag.edges) == set(network.dag.edges)
     assert end == "))"
     for node, row in zip(network.nodes, rows, strict=True):
@@ -309,7 +309,7 @@ def test_nodes_without_a_distribution(learner, wine):
 
 
 def to_modelstring(network):
-    return skbn.io.to_modelstring(network)
+    return network.to_modelstring()
 
 
 def to_dot(network):

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import t
 
-import skbn
 from skbn import (
     BootstrapBNLearner,
     EffectEstimate,
@@ -76,7 +75,7 @@ def test_errors_are_those_of_the_delta_method(network, table, outcome):
 
 
 def test_the_only_path_has_the_interval_of_its_edge(table):
-    network = skbn.io.from_modelstring("[a][b|a][c][d][e]").fit(table)
+    network = GaussianBayesianNetwork.from_modelstring("[a][b|a][c][d][e]").fit(table)
     row = network.to_frame(confidence=0.9).iloc[0]
     effect = network.effect("a", "b")
     np.testing.assert_allclose(effect.interval(0.9), [row["ci_low"], row["ci_high"]])
