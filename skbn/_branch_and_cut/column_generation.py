@@ -307,8 +307,8 @@ class ColumnGeneration:
             self._offer(x, tuple(sorted(required)))
             for each, cost in zip(priced.parents, priced.cost.tolist(), strict=True):
                 self._known[x].setdefault(each, cost)
-            best = priced.parents[int(np.argmin(priced.reduced))]
-            for parents in (best, self._network[x]):
+            best = [priced.parents[i] for i in np.argsort(priced.reduced)[:1]]
+            for parents in (*best, self._network[x]):
                 self._offer(x, parents)
                 free = [p for p in parents if p not in required][:_MOST_OF_SUBSETS]
                 for size in range(len(free)):

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import time
 import warnings
 from fractions import Fraction
 
@@ -15,7 +16,13 @@ from random_proofs import plain
 from sklearn.exceptions import ConvergenceWarning
 
 from skbn import GaussianBNLearner
-from skbn._branch_and_cut import all_parent_sets, determinant_bound, pricing, pricing_checker
+from skbn._branch_and_cut import (
+    all_parent_sets,
+    column_generation,
+    determinant_bound,
+    pricing,
+    pricing_checker,
+)
 from skbn._branch_and_cut.column_generation import ColumnGeneration, Generated
 from skbn._branch_and_cut.pricing import (
     ChildSearch,
@@ -781,6 +788,23 @@ def test_families_and_cuts_take_no_more_memory_than_they_may():
     assert (free.is_full, full.is_full) == (False, True)
     assert full.lists is None
     assert -math.inf < full.bound.bound <= free.bound.bound
+
+
+def test_a_proof_begins_with_the_network_where_first_searches_find_nothing(monkeypatch):
+    monkeypatch.setattr(pricing, "_NODES_NEAR", 1)
+    monkeypatch.setattr(column_generation, "_SHARE_OF_FIRST", 0.0)
+    rows = random_rows(np.random.default_rng(0), 7, 60)
+    network = [(), (0,), (0, 1), (0, 1, 2)]
+    children = [
+        child._replace(offset=child.cost_of(parents))
+        for child, parents in zip(children_of(rows, 0.1, widths=(2, 1, 3, 1)), network, strict=True)
+    ]
+    with Threads(1) as threads:
+        deadline = time.monotonic() + 60
+        found = ColumnGeneration(children, network, 1e-6, deadline, 0, threads).run()
+    cheapest = cheapest_network([all_costs(child) for child in children])
+    assert found.bound.bound <= cheapest + 1e-6
+    assert found.cost >= cheapest - 1e-6
 
 
 def test_without_time_the_bound_is_that_of_all_candidates(monkeypatch):
