@@ -219,6 +219,12 @@ class NetworkValue(DocLinkMixin, PlotMixin, CallbackSupportMixin, DensityMixin, 
             return model.to_networkx(self._graph)
         return descriptions.describe(self._graph.to_networkx(), self._blocks, model)
 
+    @property
+    def dag_(self) -> nx.DiGraph:
+        """As `dag`, once there are parameters: the name that it has in learners."""
+        self._model()
+        return self.dag
+
     def _structure(self) -> nx.DiGraph:
         """Return the graph without attributes."""
         return graphs.dag_of(self._graph.nodes, self._graph.parents)

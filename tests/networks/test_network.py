@@ -819,6 +819,9 @@ def test_changes_of_a_graph_do_not_reach_networks(wine, wine_dag, change):
     assert network.to_json() == expected.to_json()
     assert learned.network_.to_json() == kept
     assert nx.utils.graphs_equal(learned.dag_, learned.network_.dag)
+    assert nx.utils.graphs_equal(learned.dag_, learned.network_.dag_)
+    with pytest.raises(NotFittedError):
+        chain().set_params(dag=nx.DiGraph(["ab"])).dag_  # noqa: B018
 
 
 def test_a_changed_graph_makes_another_network(wine, wine_dag):
