@@ -31,7 +31,7 @@ def to_bnlearn(network: Any) -> str:
 
     See Also
     --------
-    GaussianBayesianNetwork.to_modelstring : The graph alone.
+    skbn.GaussianBayesianNetwork.to_modelstring : The graph alone.
 
     Examples
     --------
