@@ -98,6 +98,8 @@ class GaussianBayesianNetwork(NetworkValue):
     dag : networkx.DiGraph
         A new graph with all that is known, such as the parameters as attributes. A network made of
         it has the same parameters.
+    dag_ : networkx.DiGraph
+        As `dag`, once there are parameters.
     coef_ : ndarray of shape (m, m)
         ``coef_[i, j]`` is the weight of the edge i -> j, or 0 without an edge.
     intercept_ : ndarray of shape (m,)
