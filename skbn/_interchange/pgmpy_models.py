@@ -7,6 +7,7 @@ from typing import Any
 import networkx as nx
 
 from skbn._core.arrays import finite_number
+from skbn._core.graphs import check_dag
 from skbn._core.text import must_be, readable_value
 from skbn._interchange.models import check_single_columns, optional_module
 from skbn._networks.network import GaussianBayesianNetwork
@@ -112,4 +113,5 @@ def from_pgmpy(model: Any) -> GaussianBayesianNetwork:
             )
         dag.add_node(node, intercept=beta[0], noise_variance=deviation * deviation)
         dag.add_weighted_edges_from((p, node, w) for p, w in zip(parents, beta[1:], strict=True))
+    check_dag(dag, "model")
     return GaussianBayesianNetwork(dag)
