@@ -140,6 +140,8 @@ def _check_node_link_data(data: Any, name: str) -> None:
         )
     if data.get("directed") is not True or data.get("multigraph") is not False:
         raise ValueError(f'{name} must hold a graph with "directed": true and "multigraph": false.')
+    if not isinstance(data.get("graph", {}), dict):
+        raise ValueError(f"{name} must hold an object as 'graph', or leave it out.")
     nodes = [node.get("id") for node in data["nodes"]]
     if wrong := [node for node in nodes if not is_json_node(node)]:
         raise ValueError(

@@ -126,6 +126,7 @@ EDGE = {"source": "a", "target": "b", "weight": 1}
         (document(edges=[{"source": "a", "target": "b"}]), "edge 'a' -> 'b' has no .* weight"),
         (document(edges=[EDGE | {"weight": np.inf}]), "weight of edge 'a' -> 'b' .* inf"),
         (document(edges=[EDGE | {"weight": {}}]), "weight of edge 'a' -> 'b' .* {}"),
+        (document(graph=None), "an object as 'graph'"),
         (document(edges=[{"source": "a", "weight": 1}]), "but no node None"),
         (document(edges=[EDGE | {"target": "z"}]), r"edge \('a', 'z'\), but no node 'z'"),
         (document(edges=[EDGE, EDGE]), r"edge \('a', 'b'\) twice"),
