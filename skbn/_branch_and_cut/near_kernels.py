@@ -136,10 +136,11 @@ def _choose(choices, tree, level, f, most):
     _copy(tree.totals[level], totals)
     for i in range(choices.first[f], choices.first[f + 1]):
         totals[choices.cuts[i]] += choices.shares[i]
-    _copy(reached[level], reached[level + 1])
     for y in range(m):
-        if _meet(choices.parents[f], reached[level, y]):
-            reached[level + 1, y] |= reached[level, x]
+        is_below = _meet(choices.parents[f], reached[level, y])
+        for i in range(reached.shape[2]):
+            more = reached[level, x, i] if is_below else np.uint64(0)
+            reached[level + 1, y, i] = reached[level, y, i] | more
     _copy(tree.is_left[level], is_left)
     is_done = np.zeros(m, np.bool_)
     is_done[tree.child[: level + 1]] = True

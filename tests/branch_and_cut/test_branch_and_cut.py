@@ -1,11 +1,13 @@
 """Branch and cut, against enumerations; its proofs are replayed."""
 
+import itertools
 import math
 import subprocess
 import sys
 import time
 from functools import cache
 
+import networkx as nx
 import numpy as np
 import pytest
 import reference
@@ -14,8 +16,11 @@ from random_proofs import as_arrays, nodes_of, plain, random_cuts, random_famili
 from skbn._branch_and_cut import branch_and_cut as module
 from skbn._branch_and_cut import relaxation as relaxation_module
 from skbn._branch_and_cut.branch_and_cut import branch_and_cut
+from skbn._branch_and_cut.near_kernels import Choices, list_networks, new_tree
 from skbn._branch_and_cut.proof_checker import ProofError, certified_bound
 from skbn._branch_and_cut.relaxation import Relaxation
+from skbn._branch_and_cut.walk_kernels import DONE, N_FOUND
+from skbn._core.subsets import bits_of_rows
 
 SEEDS = pytest.mark.parametrize("seed", range(6))
 TOLERANCE = 1e-6
@@ -360,3 +365,36 @@ def test_highs_prints_nothing():
     code = "from skbn._branch_and_cut.relaxation import _SilentHighs; _SilentHighs().run()"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert (ran.stdout, ran.stderr) == ("", "")
+
+
+def test_networks_of_more_children_than_a_word_has_bits():
+    # Children 0 to 65 have one family; four more may be parents of each other.
+    rng = np.random.default_rng(0)
+    m, last = 70, range(66, 70)
+    own = [[()] for _ in range(66)] + [[(), *((p,) for p in last if p != x)] for x in last]
+    start = np.cumsum([0, *map(len, own)])
+    excess = rng.uniform(size=start[-1])
+    excess -= np.repeat(np.minimum.reduceat(excess, start[:-1]), np.diff(start))
+    parents = np.array([[*each, -1][:1] for families in own for each in families], dtype=np.int16)
+    none = np.empty(0, dtype=np.int64)
+    choices = Choices(
+        start, excess, bits_of_rows(parents, m), np.zeros(start[-1] + 1, np.int64), none,
+        np.empty(0), np.empty(0),
+    )  # fmt: skip
+    tree = new_tree(choices, 0.0)
+    # What follows the last level in memory stays as it is.
+    reached = np.zeros((2 * m, *tree.reached.shape[1:]), dtype=np.uint64)
+    reached[0] = tree.reached[0]
+    tree = tree._replace(reached=reached[: m + 1])
+    found = np.empty((1000, m), dtype=np.int32)
+    assert list_networks(choices, tree, 1.0, found, 10**6) == DONE
+    listed = {tuple(row) for row in found[: tree.numbers[N_FOUND]].tolist()}
+    expected = set()
+    for some in itertools.product(*(range(start[x], start[x + 1]) for x in last)):
+        graph = nx.DiGraph([(int(parents[f, 0]), x) for f, x in zip(some, last, strict=True)])
+        graph.remove_nodes_from([-1])
+        if nx.is_directed_acyclic_graph(graph) and excess[list(some)].sum() <= 1.0:
+            expected.add((*range(66), *some))
+    assert listed == expected
+    assert len(expected) > 10
+    assert not reached[m + 1 :].any()
