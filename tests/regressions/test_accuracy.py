@@ -277,7 +277,7 @@ def test_families_that_need_no_look_are_independent(rows, digits):
     assert n_passed == (6 if digits < 9 else 5)
 
 
-# The flops that docs/benchmarks.md says the four ways to all regressions take
+# The flops that tests/benchmarks/results/all_regressions.txt has
 
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
