@@ -35,12 +35,6 @@ def test_optimum_is_that_of_the_dynamic_program(m):
         assert nx.is_directed_acyclic_graph(learner.dag_)
 
 
-def test_independent_columns_have_no_edges_and_loglik_has_all():
-    rows = np.random.default_rng(0).normal(size=(5000, 5))
-    assert not GaussianBNLearner(penalty=3).fit(rows).dag_.edges
-    assert len(GaussianBNLearner("loglik").fit(rows).dag_.edges) == 10
-
-
 # Ties
 
 
@@ -143,26 +137,7 @@ def test_kinds_of_tables(convert):
     assert learner.score(table) == plain.score(rows)
 
 
-@pytest.mark.filterwarnings("ignore::skbn.exceptions.DiscreteChildWarning")
-def test_columns_of_booleans():
-    rows = np.random.default_rng(0).normal(size=(60, 3))
-    rows[:, 2] = rows[:, 0] > 0
-    table = pd.DataFrame(rows, columns=list("abc"))
-    expected = GaussianBNLearner().fit(table)
-    for dtype in (bool, "boolean"):
-        learner = GaussianBNLearner().fit(table.astype({"c": dtype}))
-        np.testing.assert_array_equal(learner.network_.coef_, expected.network_.coef_)
-
-
 # What a fitted learner tells
-
-
-def test_a_graph_that_is_changed_changes_nothing_else(wine, learner):
-    fitted = GaussianBNLearner().fit(wine)
-    fitted.dag_.remove_edge(*next(iter(fitted.dag_.edges)))
-    fitted.predict().clear()
-    assert fitted.score(wine) == learner.score(wine)
-    assert list(fitted.predict().edges) == list(learner.dag_.edges)
 
 
 def test_network_score_is_likelihood_less_complexity(wine, learner):

@@ -49,12 +49,17 @@ def searched(monkeypatch):
 # Attributes
 
 
-def test_an_exact_search_proves_its_network(rows):
+def test_an_exact_search_and_one_without_a_choice_prove_their_network(rows):
     learner = GaussianBNLearner(random_state=0).fit(rows)
     assert learner.is_optimal_ is True
     assert learner.score_bound_ == learner.network_score_
     assert learner.optimality_gap_ == 0
     assert learner.n_iter_ == 0
+    every = [(a, b) for a in range(6) for b in range(6) if a != b]
+    no_choice = order_learner(forbidden_edges=every).fit(rows)
+    assert no_choice.is_optimal_ is True
+    assert no_choice.optimality_gap_ == no_choice.n_iter_ == 0
+    assert no_choice.score_bound_ == no_choice.network_score_
 
 
 def test_an_order_search_proves_nothing(rows):
@@ -68,14 +73,6 @@ def test_an_order_search_proves_nothing(rows):
     scores = LocalScoreTransformer().fit_transform(rows)
     assert learner.network_score_ == pytest.approx(scores.network_score(learner.dag_), abs=1e-6)
     assert nx.is_directed_acyclic_graph(learner.dag_)
-
-
-def test_a_network_without_a_choice_is_proven(rows):
-    every = [(a, b) for a in range(6) for b in range(6) if a != b]
-    learner = order_learner(forbidden_edges=every).fit(rows)
-    assert learner.is_optimal_ is True
-    assert learner.optimality_gap_ == learner.n_iter_ == 0
-    assert learner.score_bound_ == learner.network_score_
 
 
 def test_attributes_are_kept_and_forgotten(rows):

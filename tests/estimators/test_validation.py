@@ -167,8 +167,11 @@ def test_one_column_of_local_scores():
 )
 def test_no_table(estimator, X, error, message):
     raises(message, estimator().fit, X, kind=error)
-    reading = GaussianBayesianNetwork(nx.DiGraph([("a", "b")])).fit
-    raises(message, reading, X, kind=error)
+    dag = nx.DiGraph([("a", "b", {"weight": 1.0})])
+    nx.set_node_attributes(dag, {"intercept": 0.0, "noise_variance": 1.0})
+    network = GaussianBayesianNetwork(dag)
+    for read in (network.score, network.score_samples, network.fit):
+        raises(message, read, X, kind=error)
 
 
 @each_estimator

@@ -217,13 +217,6 @@ def test_all_sets_of_parents_are_not_listed(monkeypatch):
     raises(r"over 6 columns needs .* its states", solved, scores_of(6, None))
 
 
-def test_without_highspy_it_says_how_to_install_it(monkeypatch):
-    scores = scores_of(40, 2)
-    monkeypatch.setattr(branch_engine, "find_spec", lambda name: None)
-    raises(r"requires highspy\. .* `pip install highspy`", solved, scores, kind=ImportError)
-    assert solved(scores_of(8)).is_optimal
-
-
 def test_progress_ends_at_the_work_that_was_planned(monkeypatch):
     without_dynamic_programs(monkeypatch)
     scores, percents, notes = scores_of(7), [], []
