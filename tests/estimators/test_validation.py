@@ -2,12 +2,12 @@
 
 import datetime
 
-import networkx as nx
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 from agreement import raises
+from drawn import weighted
 from scipy.sparse import csr_array
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression
@@ -167,9 +167,7 @@ def test_one_column_of_local_scores():
 )
 def test_no_table(estimator, X, error, message):
     raises(message, estimator().fit, X, kind=error)
-    dag = nx.DiGraph([("a", "b", {"weight": 1.0})])
-    nx.set_node_attributes(dag, {"intercept": 0.0, "noise_variance": 1.0})
-    network = GaussianBayesianNetwork(dag)
+    network = GaussianBayesianNetwork(weighted("ab", [("a", "b", 1.0)]))
     for read in (network.score, network.score_samples, network.fit):
         raises(message, read, X, kind=error)
 
