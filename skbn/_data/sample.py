@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -81,7 +81,7 @@ class Sample:
         cls,
         summary: RowSummary,
         nodes: Nodes | None = None,
-        groups: list[RowGroup] | None = None,
+        groups: Sequence[tuple[list[int], Sample]] = (),
         targets: Sequence[int] = (),
     ) -> Self:
         """Return a sample without its rows; with targets, the nodes have groups of rows."""
@@ -91,7 +91,7 @@ class Sample:
         sample.nodes = nodes
         sample.shape = (summary.n_rows, summary.n_columns)
         sample.summary = summary
-        sample._groups, sample.targets = groups or [], sorted({*targets} - {0})
+        sample._groups, sample.targets = [*groups], sorted({*targets} - {0})
         sample.is_experiment = bool(sample.targets)
         return sample
 
@@ -103,18 +103,18 @@ class Sample:
         return self.shape[1] if self.nodes is None else len(self.nodes.names)
 
     @property
-    def groups(self) -> list[RowGroup]:
-        """The nodes that share their rows, and these."""
-        return self._groups if self.is_experiment else [RowGroup([*range(self.n_nodes)], self)]
+    def groups(self) -> list[tuple[list[int], Sample]]:
+        """The nodes that were set in the same rows, and the other rows, for each such set."""
+        return self._groups if self.is_experiment else [([*range(self.n_nodes)], self)]
 
     @cached_property
-    def _groups(self) -> list[RowGroup]:
+    def _groups(self) -> list[tuple[list[int], Sample]]:
         assert self.is_set is not None
         members: dict[bytes, list[int]] = {}
         for node, was_set in enumerate(self.is_set.T):
             members.setdefault(was_set.tobytes(), []).append(node)
         every = self.all_rows
-        return [RowGroup(own, every[~self.is_set[:, own[0]]]) for own in members.values()]
+        return [(own, every[~self.is_set[:, own[0]]]) for own in members.values()]
 
     @cached_property
     def targets(self) -> list[int]:
@@ -144,10 +144,10 @@ class Sample:
             is_set = self.is_set.copy()
             is_set[:, nodes] = False
             return self.with_interventions(is_set)
-        left = [([x for x in own if x not in nodes], sample) for own, sample in self.groups]
-        groups = [RowGroup(own, sample) for own, sample in left if own]
+        groups = [([x for x in own if x not in nodes], sample) for own, sample in self.groups]
+        groups = [(own, sample) for own, sample in groups if own]
+        groups.append((sorted(nodes), self.all_rows))
         targets = [mask & ~mask_of(nodes) for mask in self.targets]
-        groups.append(RowGroup(sorted(nodes), self.all_rows))
         return self.of_summary(self.summary, self.nodes, groups, targets)
 
     def with_weight(self, sample_weight: Any) -> Self:
@@ -185,7 +185,7 @@ class Sample:
         """Return only what regressions need to know."""
         if not self.is_experiment:
             return self.of_summary(self.summary, self.nodes)
-        groups = [RowGroup(nodes, sample.without_rows()) for nodes, sample in self.groups]
+        groups = [(nodes, sample.without_rows()) for nodes, sample in self.groups]
         return self.of_summary(self.summary, self.nodes, groups, self.targets)
 
     def weighted(self, weight: Floats) -> Self:
@@ -263,13 +263,6 @@ class Sample:
             None if each is None else each[chosen] for each in (self.weight, self.is_set)
         )
         return self._chosen(chosen, weight, is_set)
-
-
-class RowGroup(NamedTuple):
-    """Nodes, and the rows in which none of them was set."""
-
-    nodes: list[int]  # all that were set in the same rows
-    sample: Sample  # the other rows
 
 
 class TableMixin(ABC):

@@ -18,12 +18,7 @@ from skbn._data.sample import Sample
 from skbn._non_gaussian.walk_kernels import N_ASIDE, SMALLEST, STEP, walk_families
 from skbn._scores.base import ScoresSummary
 from skbn._scores.criteria import Criterion, InformationCriterion
-from skbn._scores.families import (
-    GivenFamilies,
-    Limits,
-    ScoredParentSets,
-    list_families,
-)
+from skbn._scores.families import Families, Limits, ScoredParentSets, list_families
 from skbn._scores.local_scores import LocalScores
 from skbn._scores.parent_set_scores import ParentSetScores
 from skbn._solver.constraints import Constraints
@@ -44,7 +39,7 @@ _LONGEST = 600.0
 _FEWER = "set max_parents=2, give tiers of few columns, or leave out columns"
 
 
-class ResidualFamilies(GivenFamilies):
+class ResidualFamilies(Families):
     """Families that a walk scores: as many as the constraints allow."""
 
     kernels = (walk_families, list_families)

@@ -36,7 +36,7 @@ from skbn._posterior.plan import WORK_OF_LISTED_FAMILY, GroupPlan, PosteriorPlan
 from skbn._posterior.prior import log_prior_sum
 from skbn._regressions.log_determinants import log_determinants_work, walk_seeds
 from skbn._regressions.set_function import SetFunctions, SetWeights, internal_error
-from skbn._scores.families import Limits, SetValues, SmallFamilies
+from skbn._scores.families import Limits, SmallFamilies
 from skbn._scores.scorer import FamilyScorer
 from skbn._solver.constraints import Constraints
 from skbn._solver.problem import Problem
@@ -68,7 +68,7 @@ class GroupFamilies:
             tables[0, most + 1 :] = -np.inf
             places = ([place[p] for p in each] for each in (listed.required, listed.candidates))
             limits = Limits(place[child], *places)
-            scores = families.scores_in_order(limits, listed.most, SetValues(log_det, tables))
+            _, scores = families.scores_in_order(limits, log_det, tables)
             resources.progress.advance(WORK_OF_LISTED_FAMILY * len(scores))
             return scores
 

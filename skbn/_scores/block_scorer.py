@@ -205,20 +205,13 @@ class BlockScorer(FamilyScorer):
         prior = criteria.check_prior(prior, f"{type(self.criterion).__name__}.prior", k)
         return None if prior is None else Prior(prior.rows @ of_columns, prior.mean @ of_columns)
 
-    def _statistics(self, prior: Prior | None) -> SampleStatistics:
+    def _statistics(self, prior: Prior | None, **_: Any) -> SampleStatistics:
         summary, nodes, most = self.summary, self.nodes, self._most_columns
         n = min(summary.n_rows, summary.n_samples)
         if prior is None and n <= most:
             raise too_many_columns(nodes, most, summary.n_rows, summary.n_samples)
-        return sample_statistics(
-            summary,
-            nodes.column_names,
-            prior=prior,
-            largest_family=most,
-            sensitivity=float(2 * self.largest_weight),
-            nodes=nodes,
-            remedy="merge levels that stand for the same rows, or leave out {}.",
-        )
+        remedy = "merge levels that stand for the same rows, or leave out {}."
+        return super()._statistics(prior, nodes=nodes, remedy=remedy)
 
     def _values(self, families: TableFamilies, columns: list[int], resources: Resources) -> Floats:
         factor, offsets = self.factor_of(columns)
@@ -264,19 +257,14 @@ class BlockScorer(FamilyScorer):
             after += float(self.offsets[[*parents, *own]].sum())
         return before, after
 
-    def _terms(self, child: int, parents: Sequence[int]) -> tuple[tuple[float, float], Floats]:
-        """Return the log-determinants of a family, and the three terms of its score."""
-        log_det = self._log_determinants(parents, [child])
+    def terms(self, child: int, parents: list[int]) -> tuple[float, float, float]:
+        self.require_independence([*parents, child])
+        log_det = np.array(self._log_determinants(parents, [child]))
         width = sum(self.nodes.widths[p] for p in parents)
         n_columns = np.array([width, width + self.nodes.widths[child]])
         n_nodes = np.array([len(parents), len(parents) + 1])
-        before, after = self._value(n_columns, n_nodes, np.array(log_det))
-        return log_det, np.array([0.0, -before, after])
-
-    def terms(self, child: int, parents: list[int]) -> tuple[float, float, float]:
-        self.require_independence([*parents, child])
-        constant, of_parents, of_family = self._terms(child, parents)[1].tolist()
-        return constant, of_parents, of_family
+        before, after = self._value(n_columns, n_nodes, log_det).tolist()
+        return 0.0, -before, after
 
     def network_terms(
         self, parents: Sequence[int], children: Sequence[int] | None = None

@@ -1,9 +1,10 @@
 """Families: which families have scores, for the planner of a search.
 
-`AllFamilies` and `SmallFamilies` belong to a table, and their scores follow from regressions;
-`GivenFamilies` are in a user's list. The kernels score, compare and list the families of one child
-with few parents: the required columns and a few of the candidates, whose sets are in the order of
-`SmallSubsets`.
+`AllFamilies` and `SmallFamilies` belong to a table, and their scores follow from regressions: each
+is a difference of `log_det` for two sets of columns, weighed by `tables`. For sets of nodes,
+functions of these take the place of log-determinants. The kernels score, compare and list the
+families of one child with few parents: the required columns and a few of the candidates, whose sets
+are in the order of `SmallSubsets`.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from math import comb
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -181,53 +181,32 @@ class Limits(NamedTuple):
     candidates: Sequence[int]
 
 
-class SetValues(NamedTuple):
-    """What scores follow from: log-determinants of sets of columns, and the tables that weigh them.
+class Families:
+    """Which families of m columns have scores: by default, those that a user has listed.
 
-    For sets of nodes, the log-determinants may be functions in their place.
+    `n_families`: summed over all columns as children
+    `max_parents`: the largest number of parents
     """
 
-    log_det: Floats
-    tables: Floats
-
-
-class Families:
-    """Which families of m columns have scores: what the planner of a search asks."""
-
-    m: int  # number of columns
-    max_parents: int  # the largest number of parents
     are_listed: ClassVar[bool] = True  # whether they are few enough to visit one by one
     # whether they were listed by the user, so that the scores may rule out any others
-    are_given: ClassVar[bool] = False
+    are_given: ClassVar[bool] = True
     # about how long it takes to compute what their scores need, in units of one local score
     work: int = 0
     kernels: ClassVar[tuple[Any, ...]] = ()  # the kernels that compute it
     # how many numbers are in memory while the families of a child are listed
     numbers_while_listed: int = 0
 
+    def __init__(self, m: int, n_families: int, max_parents: int) -> None:
+        self.m = m
+        self.n_families = n_families
+        self.max_parents = max_parents
+
     def count(self, n_candidates: Sequence[int]) -> int:
         """Return how many families children have, given how many columns may be their parents.
 
         Dominated ones are included.
         """
-        return sum(SmallSubsets(n, self.max_parents).n_sets for n in n_candidates)
-
-
-class GivenFamilies(Families):
-    """Families that a user has listed with their scores.
-
-    `n_families`: summed over the lists of all columns
-    """
-
-    are_given = True
-
-    def __init__(self, m: int, n_families: int, max_parents: int) -> None:
-        self.m = m
-        self.max_parents = max_parents
-        self.n_families = n_families
-
-    def count(self, n_candidates: Sequence[int]) -> int:
-        """Return how many families there are."""
         return self.n_families
 
 
@@ -240,14 +219,13 @@ _PIECE = 1 << 21
 class AllFamilies(Families):
     """All families of m columns."""
 
-    are_listed = False
+    are_listed = are_given = False
     kernels: ClassVar[tuple[Any, ...]] = (walk_seeds,)
     subsets = None  # all have log-determinants, by their masks
 
     def __init__(self, m: int) -> None:
-        self.m = m
-        self.max_parents = m - 1
         self.n_parent_sets = 1 << (m - 1)
+        super().__init__(m, m * self.n_parent_sets, m - 1)
         self.n_subsets = 1 << m
         self.work = log_determinants_work(m)
         self.numbers_while_listed = self.n_subsets
@@ -266,19 +244,23 @@ class AllFamilies(Families):
         """Return the index of a parent set among those of the child."""
         return mask_of(other - (other > child) for other in parents)
 
-    def scored(self, child: int, candidates: list[int], sets: SetValues) -> Iterator[ScoredPiece]:
+    def scored(
+        self, child: int, candidates: list[int], log_det: Floats, tables: Floats
+    ) -> Iterator[ScoredPiece]:
         """Yield the scores of all families with parents among the candidates, in pieces."""
         low, high = candidates[:_PIECE_BITS], candidates[_PIECE_BITS:]
         below = _masks_of_subsets(low)
         for above in _masks_of_subsets(high):
             masks = below + above
-            scores = _scores_at(masks, child, sets)
+            scores = _scores_at(masks, child, log_det, tables)
             yield scores, partial(_members_at, masks)
 
-    def listed(self, limits: Limits, sets: SetValues, with_dominated: bool) -> ScoredParentSets:
+    def listed(
+        self, limits: Limits, log_det: Floats, tables: Floats, with_dominated: bool
+    ) -> ScoredParentSets:
         """Return the families that score higher than all with fewer of their parents, or all."""
         masks = _masks_of_subsets(limits.candidates) | mask_of(limits.required)
-        scores = _scores_at(masks, limits.child, sets)
+        scores = _scores_at(masks, limits.child, log_det, tables)
         keep = scores > -np.inf
         if not with_dominated:
             drop_dominated(keep, scores, len(limits.candidates))
@@ -292,12 +274,13 @@ class AllFamilies(Families):
 class SmallFamilies(Families):
     """The families of m columns with at most `max_parents` parents."""
 
+    are_given = False
     kernels: ClassVar[tuple[Any, ...]] = (add_singles, walk_small_sets, *kernels_of(__name__))
 
     def __init__(self, m: int, max_parents: int) -> None:
-        self.m = m
-        self.max_parents = min(int(max_parents), m - 1)
-        self.n_parent_sets = sum(comb(m - 1, size) for size in range(self.max_parents + 1))
+        most = min(int(max_parents), m - 1)
+        self.n_parent_sets = SmallSubsets(m - 1, most).n_sets
+        super().__init__(m, m * self.n_parent_sets, most)
         self.subsets = SmallSubsets(m, self.max_parents + 1)
         self.n_subsets = self.subsets.n_sets
         self.work = WORK_OF_SMALL_SET * self.subsets.n_sets
@@ -305,6 +288,9 @@ class SmallFamilies(Families):
         # undominated ones are found.
         of_child = 2 * self.n_parent_sets - (-self.n_parent_sets // BYTES)
         self.numbers_while_listed = self.n_subsets + of_child
+
+    def count(self, n_candidates: Sequence[int]) -> int:
+        return sum(SmallSubsets(n, self.max_parents).n_sets for n in n_candidates)
 
     def log_determinants(
         self, factor: Floats, offsets: Floats | None, resources: Resources
@@ -341,17 +327,20 @@ class SmallFamilies(Families):
         others = [other - (other > child) for other in parents]
         return SmallSubsets(self.m - 1, self.max_parents).index(others)
 
-    def scored(self, child: int, candidates: list[int], sets: SetValues) -> Iterator[ScoredPiece]:
+    def scored(
+        self, child: int, candidates: list[int], log_det: Floats, tables: Floats
+    ) -> Iterator[ScoredPiece]:
         """Yield the scores of all families with parents among the candidates, in one piece."""
-        free = SmallSubsets(len(candidates), self.max_parents)
-        scores = self.scores_in_order(Limits(child, [], candidates), free.most, sets)
+        limits = Limits(child, [], candidates)
+        free, scores = self.scores_in_order(limits, log_det, tables)
         yield scores, lambda i: [candidates[j] for j in free.members(i)]
 
-    def listed(self, limits: Limits, sets: SetValues, with_dominated: bool) -> ScoredParentSets:
+    def listed(
+        self, limits: Limits, log_det: Floats, tables: Floats, with_dominated: bool
+    ) -> ScoredParentSets:
         """Return the families that score higher than all with fewer of their parents, or all."""
         _, required, candidates = limits
-        free = SmallSubsets(len(candidates), self.max_parents - len(required))
-        scores = self.scores_in_order(limits, free.most, sets)
+        free, scores = self.scores_in_order(limits, log_det, tables)
         keep = scores > -np.inf
         if not with_dominated:
             keep_undominated(scores, free.n, free.most, free.binomials, free.starts, keep)
@@ -359,33 +348,35 @@ class SmallFamilies(Families):
         list_families(*_int64_arrays(required, candidates), free.most, keep, members)
         return members, scores[keep]
 
-    def scores_in_order(self, limits: Limits, most: int, sets: SetValues) -> Floats:
-        """Return the scores of all families with up to `most` candidates, as in `SmallSubsets`."""
+    def scores_in_order(
+        self, limits: Limits, log_det: Floats, tables: Floats
+    ) -> tuple[SmallSubsets, Floats]:
+        """Return the sets of candidates that parents may include, and the families' scores."""
         child, required, candidates = limits
-        free = SmallSubsets(len(candidates), most)
+        free = SmallSubsets(len(candidates), self.max_parents - len(required))
         scores = np.empty(free.n_sets)
         subsets = self.subsets
         score_families(
             child,
             *_int64_arrays(required, candidates),
             free.most,
-            sets.log_det,
-            sets.tables.copy(),  # the kernel is compiled for arrays that can be written
+            log_det,
+            tables.copy(),  # the kernel is compiled for arrays that can be written
             subsets.binomials,
             subsets.starts,
             scores,
         )
-        return scores
+        return free, scores
 
 
 TableFamilies = AllFamilies | SmallFamilies
 
 
-def _scores_at(masks: Integers, child: int, sets: SetValues) -> Floats:
+def _scores_at(masks: Integers, child: int, log_det: Floats, tables: Floats) -> Floats:
     """Return the scores of a child with the parents of each mask."""
-    of_parents, of_family = sets.log_det[masks], sets.log_det[masks | 1 << child]
-    n_parents = np.bitwise_count(masks)
-    c, parents_term, family_term = local_score_terms(sets.tables, n_parents, of_parents, of_family)
+    of_parents, of_family = log_det[masks], log_det[masks | 1 << child]
+    terms = local_score_terms(tables, np.bitwise_count(masks), of_parents, of_family)
+    c, parents_term, family_term = terms
     return c + parents_term + family_term
 
 

@@ -23,8 +23,8 @@ from skbn._data.statistics import GroupStatistics, Regression, SampleStatistics
 from skbn._regressions.least_squares import Neighbours
 from skbn._regressions.log_determinants import log_determinants_work
 from skbn._regressions.set_function import SetFunctions
-from skbn._scores.families import SetValues, SmallFamilies, TableFamilies
-from skbn._scores.scorer import FamilyScorer, ScoredGroup, ScoredNeighbours
+from skbn._scores.families import SmallFamilies, TableFamilies
+from skbn._scores.scorer import FamilyScorer, ScoredNeighbours
 from skbn.exceptions import DegenerateColumnsError
 
 Computed = TypeVar("Computed")
@@ -88,9 +88,9 @@ class GroupedScorer(FamilyScorer):
     # The rows
 
     @property
-    def row_groups(self) -> list[ScoredGroup]:
+    def row_groups(self) -> list[tuple[list[int], FamilyScorer]]:
         """The groups of nodes and what scores them; it raises as `scorers_of`."""
-        return [ScoredGroup(each.nodes, self._checked(i)) for i, each in enumerate(self.groups)]
+        return [(each.nodes, self._checked(i)) for i, each in enumerate(self.groups)]
 
     def of_child(self, child: int) -> FamilyScorer:
         """Return what scores the families of a child; it raises as `scorers_of`."""
@@ -141,8 +141,8 @@ class GroupedScorer(FamilyScorer):
         self._checked_groups.add(number)
         return scorer
 
-    def read(self) -> list[ScoredGroup]:
-        return self.row_groups
+    def read(self) -> list[FamilyScorer]:
+        return [scorer for _, scorer in self.row_groups]
 
     @property
     def group_statistics(self) -> list[GroupStatistics]:
@@ -203,10 +203,6 @@ class GroupedScorer(FamilyScorer):
 
     # The criterion: which numbers of parents it allows, and whether it is score-equivalent, does
     # not depend on the rows
-
-    @property
-    def has_complexity(self) -> bool:
-        return self._whole.has_complexity
 
     @cached_property
     def tables(self) -> Floats:
@@ -298,14 +294,14 @@ class GroupedScorer(FamilyScorer):
         resources.progress.advance(of_children[0][0].work)
         return [(families, weighed) for families, weighed, *_ in of_children]
 
-    def _values_of(self, child: int) -> SetValues:
+    def _values_of(self, child: int) -> tuple[Floats, Floats]:
         key, scorers = tuple(self._groups_of[child]), self.scorers_of(child)
         if not self.is_sum:
-            return SetValues(scorers[0].log_determinants(), scorers[0].tables)
+            return scorers[0].log_determinants(), scorers[0].tables
         if key not in self._sums:
             parts = [(self.families, each.log_determinants(), each.tables) for each in scorers]
             _, self._sums[key], *_ = _sum_of_small_sets(parts)
-        return SetValues(self._sums[key], self.tables)
+        return self._sums[key], self.tables
 
     def _added(
         self,

@@ -314,7 +314,7 @@ class LocalScores(TableMixin, BaseScores):
     @property
     def n_families(self) -> int:
         """Number of families; ``m * 2**(m - 1)`` without `max_parents`."""
-        return len(self._nodes.names) * self.scorer.families.n_parent_sets
+        return self.scorer.families.n_families
 
     @property
     def statistics(self) -> SampleStatistics:

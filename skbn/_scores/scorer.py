@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -33,7 +33,6 @@ from skbn._scores.families import (
     Limits,
     ScoredParentSets,
     ScoredPiece,
-    SetValues,
     SmallFamilies,
     TableFamilies,
 )
@@ -92,9 +91,12 @@ class FamilyScorer:
     # The rows, of which all count for each node here; `GroupedScorer` has some for each
 
     @property
-    def row_groups(self) -> list[ScoredGroup]:
-        """The nodes whose families are scored by the same rows, with what scores them."""
-        return [ScoredGroup([*range(self.families.m)], self)]
+    def row_groups(self) -> list[tuple[list[int], FamilyScorer]]:
+        """The nodes whose families are scored by the same rows, with what scores them.
+
+        A scorer knows all nodes: any of them may be parents.
+        """
+        return [([*range(self.families.m)], self)]
 
     def of_child(self, child: int) -> FamilyScorer:
         """Return what scores the families of a child."""
@@ -102,16 +104,18 @@ class FamilyScorer:
 
     def scorers_of(self, child: int) -> list[FamilyScorer]:
         """Return the scorers whose scores of a child's families are added up: one."""
-        return [self.of_child(child)]
+        return [self]
 
-    def read(self) -> list[ScoredGroup]:
-        """Compute the statistics of the rows: what a search needs before it is planned.
+    def read(self) -> list[FamilyScorer]:
+        """Compute the statistics of the rows, which a search needs before it is planned.
+
+        Returns the scorers of the groups of rows.
 
         Raises ValueError if a regression leaves no residual, or the criterion does not suit the
         table.
         """
         _ = self.statistics
-        return self.row_groups
+        return [self]
 
     @property
     def group_statistics(self) -> list[GroupStatistics]:
@@ -209,7 +213,7 @@ class FamilyScorer:
         """Whether the criterion has a complexity term that is not always 0."""
         if not isinstance(self.criterion, criteria.InformationCriterion):
             return False
-        complexity = self.criterion.complexity(self.statistics.n_samples, self.families.m)
+        complexity = self.criterion.complexity(self.summary.n_samples, self.families.m)
         return bool(np.any(complexity))
 
     # Units
@@ -246,13 +250,14 @@ class FamilyScorer:
                 self._shared.statistics = self._statistics(prior)
         return self._shared.statistics
 
-    def _statistics(self, prior: Prior | None) -> SampleStatistics:
+    def _statistics(self, prior: Prior | None, **of_nodes: Any) -> SampleStatistics:
         return sample_statistics(
             self.summary,
             self.nodes.column_names,
             prior=prior,
             largest_family=self._most_columns,
-            sensitivity=float(2 * np.abs(self._criterion_tables[1:]).max()),
+            sensitivity=2 * self.largest_weight,
+            **of_nodes,
         )
 
     def unit_rows(self) -> Iterator[Floats]:
@@ -275,13 +280,17 @@ class FamilyScorer:
     def n_bytes(self) -> int:
         """Memory that the log-determinants take already, or what a search made of them."""
         if self._shared.searched is not None:
-            return self._shared.searched.n_bytes
+            sets, weights = self._shared.searched
+            return weights.n_functions * sets.of_family.nbytes
         log_det = self._shared.log_determinants
         return 0 if log_det is None else log_det.nbytes
 
     @property
-    def searched(self) -> SearchedSets | None:
-        """What the last search of all columns took its scores from, if it is kept."""
+    def searched(self) -> tuple[SetFunctions, SetWeights] | None:
+        """What the last search of all columns took its scores from, if it is kept.
+
+        These are functions of all sets of columns, and their weights.
+        """
         return self._shared.searched
 
     def prepare(self, progress: Progress) -> None:
@@ -379,16 +388,16 @@ class FamilyScorer:
         given = resources.n_jobs, resources.progress
         is_whole = not self.families.are_listed and columns == list(range(self.families.m))
         kept = self._shared.searched
-        if is_whole and kept is not None and kept.weights == weights:
+        if is_whole and kept is not None and kept[1] == weights:
             resources.progress.advance(self.families.work)
-            return kept.sets
+            return kept[0]
         if not is_whole:
             factor, offsets = self.factor_of(columns)
             return set_functions(factor, weights, *given, offsets)
         kept = self._shared.searched = self._shared.log_determinants = None
         self._require_memory()
         sets = set_functions(self.statistics.factor, weights, *given, self.offsets)
-        self._shared.searched = SearchedSets(sets, weights)
+        self._shared.searched = sets, weights
         return sets
 
     def functions_by_child(
@@ -492,7 +501,7 @@ class FamilyScorer:
     def scored(self, child: int, candidates: list[int]) -> Iterator[ScoredPiece]:
         """Yield the scores of the families with parents among the candidates, in pieces."""
         offset = self._offset(child)
-        pieces = self.families.scored(child, candidates, self._values_of(child))
+        pieces = self.families.scored(child, candidates, *self._values_of(child))
         for scores, parents_at in pieces:
             yield scores + offset, parents_at
 
@@ -505,14 +514,14 @@ class FamilyScorer:
         Returns `parents`: (n_families, width), ascending, rows padded with -1; `scores`:
         (n_families,), without the child's offset.
         """
-        return self.families.listed(limits, self._values_of(limits.child), with_dominated)
+        return self.families.listed(limits, *self._values_of(limits.child), with_dominated)
 
     def _offset(self, child: int) -> float:
         return float(self.score_offsets[child])
 
-    def _values_of(self, child: int) -> SetValues:
-        """Return what the scores of a child's families follow from."""
-        return SetValues(self.log_determinants(), self.tables)
+    def _values_of(self, child: int) -> tuple[Floats, Floats]:
+        """Return what the scores of a child's families are differences of, and their tables."""
+        return self.log_determinants(), self.tables
 
     def to_array(self) -> Floats:
         """Return the local scores of all families, shape (m, n_parent_sets)."""
@@ -532,32 +541,13 @@ class FamilyScorer:
         return array
 
 
-class ScoredGroup(NamedTuple):
-    """Nodes whose families are scored by the same rows."""
-
-    nodes: list[int]
-    scorer: FamilyScorer  # it knows all nodes: any of them may be parents
-
-
-class SearchedSets(NamedTuple):
-    """What a search took its scores from: functions of all sets of columns, and their weights."""
-
-    sets: SetFunctions
-    weights: SetWeights
-
-    @property
-    def n_bytes(self) -> int:
-        """Memory that the functions take."""
-        return self.weights.n_functions * self.sets.of_family.nbytes
-
-
 @dataclass
 class _SharedByPenalties:
     """What scorers that differ only in their penalty compute once."""
 
     statistics: SampleStatistics | None = None
     log_determinants: Floats | None = None
-    searched: SearchedSets | None = None
+    searched: tuple[SetFunctions, SetWeights] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         # Storing 2**m numbers takes longer than computing them again.

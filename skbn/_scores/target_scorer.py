@@ -40,9 +40,9 @@ from skbn._regressions.log_determinants import (
 )
 from skbn._regressions.set_function import SetFunctions, local_score_terms
 from skbn._scores import criteria
-from skbn._scores.families import Limits, SetValues, SmallFamilies
+from skbn._scores.families import Limits, SmallFamilies
 from skbn._scores.grouped_scorer import GroupedScorer, TableGroup
-from skbn._scores.scorer import FamilyScorer, ScoredGroup, ScoredNeighbours
+from skbn._scores.scorer import FamilyScorer, ScoredNeighbours
 from skbn._scores.target_kernels import (
     BEGIN,
     MAXIMUM,
@@ -141,7 +141,7 @@ class TargetScorer(GroupedScorer):
         n_jobs: int | None,
     ) -> None:
         self.environments = environments
-        names, summaries = environments.names, environments.summaries
+        summaries = environments.summaries
         settings = nodes, _with_one_mean(criterion, sample.summary), penalty
         n_all = sample.summary.n_samples
         others = summaries[1:] if environments.has_reference else summaries
@@ -165,61 +165,61 @@ class TargetScorer(GroupedScorer):
         ]
         whole, columns = self.pooled[0], [*range(len(nodes.names))]
         super().__init__([TableGroup(columns, whole, whole)], [], sample)
-        self._names = names
         self.is_sum = True  # no one regression scores a family
         self._subset_walks: dict[tuple[int, int, int], tuple[SubsetWalk, bool]] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        made_again = {"_factors", "_offsets", "_tables_of_all", "_shifts"}
+        made_again = {"tables", "_factors", "_offsets", "_tables_of_all", "_shifts"}
         kept = {name: own for name, own in super().__getstate__().items() if name not in made_again}
         return {**kept, "_subset_walks": {}}
 
+    def _changed(self, **changes: Any) -> Self:
+        """Return a copy with other attributes that, like a pickle, computes the rest again."""
+        other = copy(self)
+        vars(other).update(changes)
+        return other
+
     def with_penalty(self, penalty: float) -> Self:
-        other = copy(self)
-        other.pooled = {mask: each.with_penalty(penalty) for mask, each in self.pooled.items()}
-        other.own = [each.with_penalty(penalty) for each in self.own]
-        other._whole, other.penalty, other._sums = other.pooled[0], penalty, {}
-        other._subset_walks = {}
-        other.groups = [TableGroup(self.groups[0].nodes, other._whole, other._whole)]
-        for name in ("tables", "_shifts", "_tables_of_all"):
-            vars(other).pop(name, None)
-        return other
+        pooled = {mask: each.with_penalty(penalty) for mask, each in self.pooled.items()}
+        whole = pooled[0]
+        return self._changed(
+            pooled=pooled,
+            own=[each.with_penalty(penalty) for each in self.own],
+            groups=[TableGroup(self.groups[0].nodes, whole, whole)],
+            penalty=penalty,
+            _whole=whole,
+        )
 
-    def with_sums(self) -> TargetScorer:
+    def with_sums(self) -> Self:
         """Return what adds up the likelihoods of all sets of environments."""
-        other = copy(self)
-        other.environments, other._sums = replace(self.environments, is_sum=True), {}
-        vars(other).pop("_shifts", None)
-        return other
+        return self._changed(environments=replace(self.environments, is_sum=True))
 
-    def with_sample(self, sample: Sample) -> TargetScorer:
+    def with_sample(self, sample: Sample) -> Self:
         """Return the scorer of the same rows, kept in another way."""
-        other = copy(self)
-        other.sample, other._sums = sample, {}
-        if not sample.has_rows:
-            other.environments = replace(self.environments, number=None)
-        return other
+        if sample.has_rows:
+            return self._changed(sample=sample)
+        return self._changed(sample=sample, environments=replace(self.environments, number=None))
 
     # The rows
 
-    def read(self) -> list[ScoredGroup]:
+    def read(self) -> list[FamilyScorer]:
         """Compute the statistics of all rows; an error names the environment."""
-        n, has_reference = len(self._names), self.environments.has_reference
+        names, has_reference = self.environments.names, self.environments.has_reference
 
         def read(scorer: FamilyScorer, e: int) -> None:
             what = "the reference environment" if has_reference and e == 0 else "environment"
-            where = f"In the rows of {what} {self._names[e]!r}"
+            where = f"In the rows of {what} {names[e]!r}"
             remedy = "Or merge it with another environment."
             explained(lambda: scorer.statistics, lambda error: f"{where}: {error} {remedy}")
 
         for mask, scorer in self.pooled.items():
-            if mask.bit_count() == n - 1:
-                read(scorer, *{*range(n)}.difference(self.environments.changed(mask)))
+            if mask.bit_count() == len(names) - 1:
+                read(scorer, *{*range(len(names))}.difference(self.environments.changed(mask)))
         for e, scorer in enumerate(self.own, has_reference):
             read(scorer, e)
         for scorer in self.pooled.values():
             _ = scorer.statistics
-        return [ScoredGroup(self.groups[0].nodes, each) for each in self._regressed]
+        return [*self._regressed]
 
     @property
     def _regressed(self) -> list[_PartScorer]:
@@ -492,9 +492,8 @@ class TargetScorer(GroupedScorer):
 
         def scores(scorer: FamilyScorer) -> list[Floats]:
             families, log_det = scorer.small_sets(columns, max_parents, silent)
-            of_sets = SetValues(log_det, scorer.tables[:, : len(columns)])
-            most = families.max_parents
-            return [families.scores_in_order(each, most, of_sets) for each in limits]
+            of_sets = log_det, scorer.tables[:, : len(columns)]
+            return [families.scores_in_order(each, *of_sets)[1] for each in limits]
 
         of_own = [scores(each) for each in self.own] if not self.environments.is_hard else []
         joined: list[Floats] = []
@@ -509,16 +508,16 @@ class TargetScorer(GroupedScorer):
         resources.progress.advance(families.work)
         # The scores as differences: a set without the child has 0.
         number = np.arange(float(families.n_subsets))
-        number_of = SetValues(number, np.outer([0.0, 0.0, 1.0], np.ones(len(columns))))
+        tables = np.outer([0.0, 0.0, 1.0], np.ones(len(columns)))
         found = []
         for each, values in zip(limits, joined, strict=True):
             of_sets = np.zeros(families.n_subsets)
-            at = families.scores_in_order(each, families.max_parents, number_of)
+            _, at = families.scores_in_order(each, number, tables)
             of_sets[at.astype(np.int64)] = values
             found.append((families, of_sets))
         return found
 
-    def _values_of(self, child: int) -> SetValues:
+    def _values_of(self, child: int) -> tuple[Floats, Floats]:
         if (child,) not in self._sums:
             every, most = [*range(self.families.m)], self.families.max_parents
             resources = Resources(0, n_jobs=self._whole._n_jobs)
@@ -529,7 +528,7 @@ class TargetScorer(GroupedScorer):
                 of_each = self.functions_by_child(every, every, most, resources)
                 found = [each.of_family for each in of_each]
             self._sums = {(x,): values for x, values in enumerate(found)}
-        return SetValues(self._sums[child,], self.tables)
+        return self._sums[child,], self.tables
 
 
 def _with_one_mean(criterion: criteria.Criterion, summary: RowSummary) -> criteria.Criterion:

@@ -16,7 +16,7 @@ from skbn._orders.regression_kernels import LEAST_PIVOT, Regressions
 from skbn._regressions.least_squares import without_zeros
 from skbn._regressions.log_determinants import FEWEST_NODES, SubsetWalk, sums_over_subsets
 from skbn._regressions.set_function import ruled_out
-from skbn._scores.families import Limits, ScoredParentSets, SetValues
+from skbn._scores.families import Limits, ScoredParentSets
 from skbn._scores.scorer import FamilyScorer
 from skbn._solver.certificate import gains_of_neighbours
 from skbn._solver.constraints import Constraints
@@ -123,8 +123,8 @@ class CandidateScores:
         nodes = [*candidates, child]
         resources = Resources(available=0, n_jobs=1)
         ((families, values),) = scorer.small_sets_by_child(nodes, [child], most, resources)
-        limits, of_sets = Limits(k, [], range(k)), SetValues(values, scorer.tables)
-        known = families.scores_in_order(limits, most, of_sets)
+        limits = Limits(k, [], range(k))
+        _, known = families.scores_in_order(limits, values, scorer.tables)
         sets = np.arange(1 << k)
         n_parents = np.bitwise_count(sets)
         scores = np.full(len(sets), -np.inf)
@@ -366,7 +366,7 @@ class CandidateGrowth(FamilyGrowth):
         rest = [x], min(self._most, k), Resources(available=0, n_jobs=1)
         ((families, values),) = scorer.small_sets_by_child([*columns, x], *rest)
         limits = Limits(k, range(n_required), range(n_required, k))
-        parents, scores = families.listed(limits, SetValues(values, scorer.tables), False)
+        parents, scores = families.listed(limits, values, scorer.tables, with_dominated=False)
         return np.where(parents < 0, -1, np.array(columns)[parents]).astype(np.int16), scores
 
     def _grown(

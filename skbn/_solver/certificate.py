@@ -26,7 +26,7 @@ from skbn._regressions.set_function import internal_error, score_tolerance
 from skbn._scores.families import Limits
 from skbn._scores.local_scores import LocalScores
 from skbn._scores.parent_set_scores import ParentSetScores
-from skbn._scores.scorer import FamilyScorer, ScoredGroup
+from skbn._scores.scorer import FamilyScorer
 from skbn._solver.constraints import Constraints
 
 # The residuals of this many children are computed together, from the columns that these use.
@@ -121,7 +121,7 @@ def require_best(changes: EdgeChanges, scores: LocalScores) -> None:
 
 def _check_rows_of(
     scores: LocalScores,
-    groups: Sequence[ScoredGroup],
+    groups: Sequence[tuple[list[int], FamilyScorer]],
     constraints: Constraints,
     parents: list[int],
     coef: Floats,

@@ -16,7 +16,7 @@ from skbn._core.subsets import bits_of, members_of
 from skbn._core.text import first_few, readable_value
 from skbn._data.degenerate_columns import joined
 from skbn._data.nodes import Nodes
-from skbn._data.sample import RowGroup, RowSummary, Sample, summarise
+from skbn._data.sample import RowSummary, Sample, summarise
 from skbn._missing import em
 from skbn._missing.incomplete_rows import (
     IncompleteRows,
@@ -427,11 +427,10 @@ class Expectation:
                 mean_rest=statistics.expected_mean[g] * self.unit,
                 factor=np.asarray(factor * self.unit),
             )
-            own = Sample.of_summary(summary, known.nodes)
-            groups.append(RowGroup(self.groups[g], own))
-        sample = groups[0].sample
+            groups.append((self.groups[g], Sample.of_summary(summary, known.nodes)))
+        _, sample = groups[0]
         if len(groups) > 1:
-            with_nodes = [each for each in groups if each.nodes]
+            with_nodes = [(nodes, own) for nodes, own in groups if nodes]
             sample = Sample.of_summary(sample.summary, known.nodes, with_nodes, self.targets)
         return Problem(self.scores._with_sample(sample), self.constraints)
 

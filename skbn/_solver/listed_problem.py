@@ -14,7 +14,7 @@ from skbn._core.subsets import mask_of, members_of
 from skbn._data.sample import Sample
 from skbn._networks.descriptions import score_losses
 from skbn._regressions.set_function import SCORE_ACCURACY, internal_error
-from skbn._scores.families import GivenFamilies, Limits, ScoredParentSets
+from skbn._scores.families import Families, Limits, ScoredParentSets
 from skbn._scores.parent_set_scores import ParentSetScores
 from skbn._solver.candidate_families import OrderFamilies, given_families
 from skbn._solver.certificate import certify_listed_network, certify_score, descendants_of
@@ -35,7 +35,7 @@ class ListedProblem(Problem):
         self.scores = scores
         self.constraints = constraints
         m = len(scores.columns)
-        self.families = GivenFamilies(m, scores.n_families, scores.largest_n_parents)
+        self.families = Families(m, scores.n_families, scores.largest_n_parents)
 
     def read(self) -> Shape:
         return Shape(self.families, self.constraints)

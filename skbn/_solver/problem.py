@@ -152,7 +152,7 @@ class Problem:
 
     def read(self) -> Shape:
         """Compute what a search needs of the rows; return how large the problem is."""
-        scorers = [scorer for _, scorer in self.scorer.read()]
+        scorers = self.scorer.read()
         m, most = self.families.m, self.families.max_parents
         return Shape(
             self.families,
