@@ -15,7 +15,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from skbn import GaussianBNLearner, LocalScores, LocalScoreTransformer, LogLikelihood
 from skbn._data.sample import _ROWS_A_BLOCK, RowSummary, Sample, summarise
-from skbn._data.statistics import sample_statistics
 
 LONGLEY_INTERCEPT = -3482258.63459582
 LONGLEY_COEFFICIENTS = [
@@ -39,16 +38,6 @@ def test_certified_regression_of_longley():
     expected = -n / 2 * (np.log(2 * np.pi * LONGLEY_RSS / n) + 1) - 4 * np.log(n)
     row, column = scores.family_index(0, range(1, 7))
     assert scores.to_array()[row, column] == pytest.approx(expected, abs=1e-7)
-
-
-def test_mean_and_scale_of_a_large_offset():
-    rows = np.random.default_rng(0).normal(size=(50, 2))
-    shifted = rows + 2.0**40
-    rows = shifted - 2.0**40
-    statistics = sample_statistics(summarise(shifted), [0, 1])
-    centred = rows - rows.mean(axis=0)
-    np.testing.assert_allclose(statistics.scale, np.linalg.norm(centred, axis=0), rtol=1e-14)
-    np.testing.assert_allclose(statistics.mean, shifted.mean(axis=0), rtol=1e-15)
 
 
 def table(m=4, n=30):

@@ -4,6 +4,7 @@ import pandas as pd
 import pytest
 from agreement import raises
 from drawn import weighted
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -14,7 +15,10 @@ from skbn import (
     BootstrapBNLearner,
     EdgeHeatMapDisplay,
     GaussianBayesianNetwork,
+    GaussianBNLearner,
+    GaussianBNLearnerCV,
     GaussianBNPosterior,
+    LocalScoreTransformer,
     NetworkComparisonDisplay,
     NetworkDisplay,
     ResidualsDisplay,
@@ -202,31 +206,45 @@ def test_pictures_of_a_posterior_show_its_median_network(posterior, scaled):
     assert "data:image/svg+xml" in posterior._repr_html_()
 
 
-def test_posteriors_at_the_end_of_pipelines_and_searches(scaled):
-    def posterior():
-        return GaussianBNPosterior(structure_prior="order")
+POSTERIOR = GaussianBNPosterior(structure_prior="order")
+CRITERIA = {"criterion": [BGe(), BGe(2.0)]}
+PENALTY = {"penalty": [1.0]}
 
-    criteria = {"criterion": [BGe(), BGe(2.0)]}
-    for estimator in (
-        posterior(),
-        make_pipeline(StandardScaler(), posterior()),
-        GridSearchCV(posterior(), criteria, cv=2),
-        make_pipeline(StandardScaler(), GridSearchCV(posterior(), criteria, cv=2)),
-    ):
-        with pytest.raises(NotFittedError):
-            EdgeHeatMapDisplay.from_estimator(estimator)
-        estimator.fit(scaled)
-        display = EdgeHeatMapDisplay.from_estimator(estimator)
-        assert display.values.shape == (4, 4)
-        network = NetworkDisplay.from_estimator(estimator, edge_label="probability")
-        assert nx.get_edge_attributes(network.dag, "probability").keys() == network.edges_.keys()
-        assert ResidualsDisplay.from_estimator(estimator, scaled).residuals.shape == scaled.shape
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        *(GaussianBNLearner(), GaussianBNLearnerCV([1.0], cv=2), POSTERIOR),
+        make_pipeline(LocalScoreTransformer(), GaussianBNLearner()),
+        make_pipeline(StandardScaler(), POSTERIOR),
+        GridSearchCV(GaussianBNLearner(), PENALTY, cv=2),
+        GridSearchCV(POSTERIOR, CRITERIA, cv=2),
+        GridSearchCV(make_pipeline(GaussianBNLearner()), {"gaussianbnlearner__penalty": [1]}, cv=2),
+        make_pipeline(StandardScaler(), GridSearchCV(GaussianBNLearner(), PENALTY, cv=2)),
+        make_pipeline(StandardScaler(), GridSearchCV(POSTERIOR, CRITERIA, cv=2)),
+    ],
+)
+def test_networks_at_the_end_of_pipelines_and_searches(scaled, estimator):
+    estimator = clone(estimator)
+    with pytest.raises(NotFittedError):
+        NetworkDisplay.from_estimator(estimator)
+    with pytest.raises(NotFittedError):
+        EdgeHeatMapDisplay.from_estimator(estimator)
+    estimator.fit(scaled)
+    assert EdgeHeatMapDisplay.from_estimator(estimator).values.shape == (4, 4)
+    drawn = NetworkDisplay.from_estimator(estimator)
+    assert len(drawn.edges_) == 3 - ("Posterior" in repr(estimator))
+    assert ResidualsDisplay.from_estimator(estimator, scaled).residuals.shape == scaled.shape
 
 
 def test_other_estimators_are_named(scaled):
-    for estimator in (StandardScaler(), make_pipeline(StandardScaler(), StandardScaler())):
-        with pytest.raises(TypeError, match=r"must be a posterior, .* got StandardScaler"):
-            EdgeHeatMapDisplay.from_estimator(estimator.fit(scaled))
+    for estimator in (StandardScaler(), make_pipeline(LocalScoreTransformer(), StandardScaler())):
+        estimator.fit(scaled)
+        for kind, words in (
+            (EdgeHeatMapDisplay, "must be a posterior, .* got StandardScaler"),
+            (NetworkDisplay, "that ends with one; got StandardScaler"),
+        ):
+            raises(words, kind.from_estimator, estimator, kind=TypeError)
 
 
 # Weights of edges

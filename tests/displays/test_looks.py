@@ -209,18 +209,15 @@ def test_top_parents_are_a_table_of_html(scores):
     assert "Parents of &#x27;hue&#x27;" in top._repr_html_()
 
 
-def test_columns_without_names_in_a_table(small_wine):
-    top = skbn.LocalScoreTransformer().fit_transform(small_wine.to_numpy()).top_parents(2, 1)
-    assert repr(top).startswith("Parents of 2, best first")
-    assert repr(top).endswith("  0, 1")
-
-
 def test_long_and_empty_tables_of_parents():
     top = TopParents("c", [ScoredParents(["a"], -float(i), -float(i)) for i in range(60)])
     assert len(cells(top)) == 1 + 50 + 1
     assert repr(top).split("\n")[-1].split() == ["...", "and", "10", "more"]
     assert cells(TopParents("c", [])) == [["rank", "score", "difference", "parents"]]
     assert repr(TopParents("c", [])).split("\n")[1].split()[0] == "rank"
+    top = TopParents(2, [ScoredParents(["noise, dB(A)", 0], -1.0, 0.0)])
+    assert repr(top).startswith("Parents of 2, best first")
+    assert repr(top).endswith("'noise, dB(A)', 0")
 
 
 def test_top_parents_are_a_list(scores):
@@ -389,11 +386,6 @@ def test_conditional_distributions_show_themselves():
     assert repr(nothing).startswith("Distribution of 0 nodes")
 
 
-def test_parents_with_commas_in_their_names_are_told_apart():
-    top = TopParents("x", [ScoredParents(["noise, dB(A)", "b"], -1.0, 0.0)])
-    assert "'noise, dB(A)', b" in repr(top)
-
-
 # Pictures
 
 
@@ -454,27 +446,17 @@ def test_pictures_need_matplotlib(small_wine, monkeypatch):
 COLUMNS = {"parent": ["a", "b"], "weight": [1.5, 2.0]}
 
 
-def test_a_frame_of_pandas():
-    pd.testing.assert_frame_equal(frame_of(COLUMNS), pd.DataFrame(COLUMNS))
-
-
-def test_without_pandas_the_same_columns_are_a_plain_table(monkeypatch):
+def test_without_pandas_the_same_columns_are_a_plain_table_that_others_take(monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     table = frame_of(COLUMNS)
     assert isinstance(table, PlainTable)
     assert table == COLUMNS
     assert table.rows() == [("a", 1.5), ("b", 2.0)]
-
-
-def test_a_plain_table_converts():
-    pd.testing.assert_frame_equal(pd.DataFrame(PlainTable(COLUMNS)), pd.DataFrame(COLUMNS))
-
-
-def test_other_libraries_take_a_plain_table():
-    columns = {"parent": ["a", "b"], "weight": [1.5, 2.0], "reversible": [True, False]}
-
-    assert pl.DataFrame(PlainTable(columns)).to_dict(as_series=False) == columns
-    assert pa.table(PlainTable(columns)).to_pydict() == columns
+    monkeypatch.undo()
+    for frame in (frame_of(COLUMNS), pd.DataFrame(table)):
+        pd.testing.assert_frame_equal(frame, pd.DataFrame(COLUMNS))
+    assert pl.DataFrame(table).to_dict(as_series=False) == COLUMNS
+    assert pa.table(table).to_pydict() == COLUMNS
 
 
 def test_numbers_are_aligned_at_the_right():

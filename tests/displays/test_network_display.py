@@ -5,18 +5,12 @@ import pytest
 from agreement import raises
 from drawn import faces, texts, weighted
 from matplotlib.figure import Figure
-from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from skbn import (
     BootstrapBNLearner,
     GaussianBayesianNetwork,
     GaussianBNLearner,
-    GaussianBNLearnerCV,
     GaussianBNPosterior,
-    LocalScoreTransformer,
     NetworkDisplay,
 )
 from skbn._displays.appearance import strengths_of
@@ -91,6 +85,9 @@ def test_edges_show_the_sign_and_the_strength():
 
 def test_edges_of_a_class_are_grey_and_the_undirected_have_no_head():
     dag = nx.DiGraph([("a", "c"), ("b", "c"), ("b", "d")])
+    weights_alone = nx.DiGraph([("a", "b", {"weight": 2.0})])
+    (colour,) = edge_colours(NetworkDisplay(weights_alone).plot()).values()
+    assert len(set(colour)) == 1  # no parameters
     display = NetworkDisplay(GaussianBayesianNetwork(dag).cpdag()).plot()
     assert len(set(widths(display).values())) == 1
     assert all(red == green == blue for red, green, blue in edge_colours(display).values())
@@ -124,24 +121,11 @@ def test_edges_out_of_held_nodes_have_the_colour_of_their_sign_and_no_strength()
     assert set(widths(display).values()) == set(widths(without_weights).values())
 
 
-def test_weights_alone_are_drawn_as_no_parameters():
-    dag = nx.from_numpy_array(np.array([[0, 2.0], [0, 0]]), create_using=nx.DiGraph)
-    (colour,) = edge_colours(NetworkDisplay(dag).plot()).values()
-    assert len(set(colour)) == 1
-
-
 def test_highlighted_nodes_stand_out(small_learner):
     one = faces(small_learner.plot(highlight="hue"))
     for highlight in (["hue", "ash"], {"hue": 1, "ash": 2}.keys(), np.array(["ash", "hue"])):
         marked = faces(small_learner.plot(highlight=highlight))
         assert {node for node in marked if marked[node] == one["hue"]} == {"hue", "ash"}
-
-
-def test_nodes_that_are_tuples_are_highlighted():
-    dag = nx.DiGraph([((0, 1), (1, 0))])
-    marked = faces(NetworkDisplay.from_graph(dag, highlight=(0, 1)))
-    assert marked[0, 1] != marked[1, 0]
-    assert faces(NetworkDisplay.from_graph(dag, highlight=[(0, 1)])) == marked
 
 
 def test_highlighted_edges_are_strong_and_the_rest_is_faint():
@@ -157,6 +141,10 @@ def test_highlighted_edges_are_strong_and_the_rest_is_faint():
         assert {edge for edge in path.edges if lines[edge] == lines[min(edges)]} == edges
         assert {v for v in path if boxes[v] == boxes[marked[0]]} == {*marked}
     assert len({*faces(NetworkDisplay.from_graph(path, highlight=[])).values()}) == 1
+    tuples = nx.DiGraph([((0, 1), (1, 0))])
+    boxes = faces(NetworkDisplay.from_graph(tuples, highlight=(0, 1)))
+    assert boxes[0, 1] != boxes[1, 0]
+    assert faces(NetworkDisplay.from_graph(tuples, highlight=[(0, 1)])) == boxes
 
 
 @pytest.mark.parametrize(
@@ -244,8 +232,6 @@ def test_labels_of_probabilities_and_of_small_weights():
     dag.add_edges_from([("a", node, {"probability": value}) for node, value in values.items()])
     display = NetworkDisplay.from_graph(dag, edge_label="probability")
     assert [*labels(display).values()] == ["0.87", "0.99", "1.00", "1.00", "0.25", "1.00"]
-    nothing = NetworkDisplay.from_graph(nx.empty_graph(2, nx.DiGraph), edge_label="probability")
-    assert labels(nothing) == {}
     small = weighted("ab", [("a", "b", -1e-4)])
     display = NetworkDisplay.from_graph(small, edge_label="standardised_weight")
     assert labels(display) == {("a", "b"): "0.00"}
@@ -471,29 +457,6 @@ def with_probability(probability, *others):
 )
 def test_bad_graphs_are_named(dag, error, message):
     raises(message, NetworkDisplay, dag, kind=error)
-
-
-def test_networks_at_the_end_of_pipelines_and_searches(small_wine):
-    penalty = {"penalty": [1.0]}
-    for estimator in (
-        GaussianBNLearner(),
-        GaussianBNLearnerCV([1.0], cv=2),
-        make_pipeline(LocalScoreTransformer(), GaussianBNLearner()),
-        GridSearchCV(GaussianBNLearner(), penalty, cv=2),
-        GridSearchCV(make_pipeline(GaussianBNLearner()), {"gaussianbnlearner__penalty": [1.0]}),
-        make_pipeline(StandardScaler(), GridSearchCV(GaussianBNLearner(), penalty, cv=2)),
-    ):
-        with pytest.raises(NotFittedError, match=r"all 'fit'|is not fitted yet"):
-            NetworkDisplay.from_estimator(estimator)
-        display = NetworkDisplay.from_estimator(estimator.fit(small_wine))
-        assert display.dag.number_of_edges() == 3
-
-
-def test_other_estimators_are_named():
-    rows = np.random.default_rng(0).normal(size=(9, 2))
-    for estimator in (StandardScaler(), make_pipeline(LocalScoreTransformer(), StandardScaler())):
-        with pytest.raises(TypeError, match="that ends with one; got StandardScaler"):
-            NetworkDisplay.from_estimator(estimator.fit(rows))
 
 
 def test_pairs_have_an_arrowhead_where_one_way_is_likely():

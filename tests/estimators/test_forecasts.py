@@ -185,21 +185,6 @@ def test_forecasts_are_those_of_simulations(series, found, do):
         assert (forecast.std["demand"].to_numpy()[given] == 0).all()
 
 
-def test_steps_by_hand(series, found):
-    """The network's own prediction of a row, with the means before it for copies."""
-    network, X = found.network_, market()
-    forecast = series.forecast(network, 3).mean
-    for step in range(3):
-        some = lagged(X, N_LAGS)
-        np.testing.assert_allclose(
-            network.predict(some.next_row())[[*X]], forecast.iloc[[step]], rtol=1e-10
-        )
-        X.loc[len(X)] = forecast.iloc[step]
-    one = series.forecast(network).std.iloc[0]
-    given = network.condition(dict(series.next_row().iloc[0]))
-    np.testing.assert_allclose(one, given.standard_deviation, rtol=1e-10)
-
-
 def test_containers(found):
     X = market()
     expected = lagged(X, N_LAGS).forecast(found, 2)

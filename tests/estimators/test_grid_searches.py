@@ -1,6 +1,5 @@
 """Grid searches and cross-validation: what a loop over the folds gives."""
 
-import joblib
 import numpy as np
 import pytest
 from agreement import raises
@@ -67,35 +66,6 @@ def test_a_grid_search_is_a_loop_over_folds(wine, grid_and_means, step):
     assert list(search.predict(wine).edges(data=True)) == list(best.dag_.edges(data=True))
     assert search.score(wine) == search.best_estimator_.score(wine)
     assert search.score_samples(wine).mean() == pytest.approx(search.score(wine))
-
-
-@pytest.fixture(scope="module")
-def search_alone(wine):
-    return GridSearchCV(
-        make_pipeline(StandardScaler(), LocalScoreTransformer(n_jobs=2), GaussianBNLearner()),
-        {"localscoretransformer__penalty": [1.0, 3.0], "gaussianbnlearner__max_parents": [2, None]},
-        cv=FOLDS,
-    ).fit(wine)
-
-
-@pytest.mark.usefixtures("two_blas_threads")
-@pytest.mark.parametrize(
-    "backend",
-    [
-        pytest.param("loky", marks=pytest.mark.slow),
-        pytest.param("multiprocessing", marks=pytest.mark.slow),
-        "threading",
-        "sequential",
-    ],
-)
-def test_any_backend_gives_the_same(wine, search_alone, backend):
-    alone, search = search_alone, clone(search_alone)
-    with joblib.parallel_config(backend=backend, n_jobs=2):
-        search.fit(wine)
-    np.testing.assert_array_equal(
-        search.cv_results_["mean_test_score"], alone.cv_results_["mean_test_score"]
-    )
-    assert list(search.predict(wine).edges(data=True)) == list(alone.predict(wine).edges(data=True))
 
 
 # Local scores in the place of the table

@@ -392,22 +392,6 @@ def test_bge_has_no_penalty(rows):
         GaussianBNLearner("bge", penalty=2).fit(rows)
 
 
-@pytest.mark.parametrize(
-    ("tables", "message"),
-    [
-        (np.zeros((3, 4)), r"tables\(40, 5\) must be an array of numbers of shape \(3, 5\)"),
-        (np.full((3, M), np.nan), "must be finite, except for -inf in its first row"),
-        (np.full((3, M), np.inf), "must be finite, except for -inf in its first row"),
-    ],
-)
-def test_bad_tables(rows, tables, message):
-    class Bad(Criterion):
-        def tables(self, n_samples, m):
-            return tables
-
-    raises(message, GaussianBNLearner(Bad()).fit, rows)
-
-
 def test_a_criterion_without_tables_cannot_be_made():
     raises(r"abstract class Criterion .*tables", Criterion, kind=TypeError)
     raises(r"class InformationCriterion .*complexity", InformationCriterion, kind=TypeError)
@@ -589,12 +573,12 @@ def test_a_sum_of_weights_that_is_too_large_is_what_is_named(wine):
             GaussianBNLearner().fit(wine, sample_weight=np.full(178, weight))
 
 
-class Weights(Criterion):
-    def __init__(self, weight):
-        self.weight = weight
+class Given(Criterion):
+    def __init__(self, tables):
+        self.given = tables
 
     def tables(self, n_samples, m):
-        return np.array([np.zeros(m), np.full(m, self.weight), np.full(m, -self.weight)])
+        return self.given
 
 
 class BadParts(BIC):
@@ -625,7 +609,10 @@ class BadParts(BIC):
         (BGe(nu=np.full(5, 1e20)), "collinear .* a prior mean nearer to theirs"),
         (BGe(alpha_w=np.float64(5)), r"alpha_w must be larger than .* got 5\.0\."),
         (BIC(unbiased_variance=3), "'unbiased_variance' parameter of BIC"),
-        (Weights(1e10), r"Weights weighs log-determinants by up to 1e\+10"),
+        (Given(np.outer([0, 1e10, -1e10], np.ones(M))), r"weighs log-determinants by up to 1e\+10"),
+        (Given(np.zeros((3, 4))), r"tables\(40, 5\) must be an array of numbers of shape \(3, 5\)"),
+        (Given(np.full((3, M), np.nan)), "must be finite, except for -inf in its first row"),
+        (Given(np.full((3, M), np.inf)), "must be finite, except for -inf in its first row"),
         (BadParts({"complexity": np.zeros(6)}), r"complexity\(40, 5\) must be an array of numbers"),
         (BadParts({"complexity": ["a"] * 5}), r"complexity\(40, 5\) must be an array of numbers"),
         (BadParts({"complexity": [[1], [1, 2]]}), r"complexity\(40, 5\) must be an array"),

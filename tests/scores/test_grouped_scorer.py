@@ -19,7 +19,6 @@ from skbn import (
     EBIC,
     BGe,
     Criterion,
-    GaussianBayesianNetwork,
     GaussianBNLearner,
     GaussianBNPosterior,
     LocalScoreTransformer,
@@ -132,15 +131,6 @@ def test_arrays_coefficients_and_networks():
     score = sum(expected[x, tuple(sorted(network.dag.predecessors(x)))] for x in range(M))
     assert scores.network_score(network) == pytest.approx(score, rel=1e-12)
     assert scores.network_score(network.dag) == pytest.approx(score, rel=1e-12)
-
-
-def test_columns_set_in_the_same_rows_share_a_scorer():
-    rows, is_set = experiment(M, [{0, 2}, {1, 3}])
-    groups = scores_of(rows, is_set).scorer.row_groups
-    assert [nodes for nodes, _ in groups] == [[0, 2], [1, 3]]
-    together = is_set[:, [0, 0, 0, 1]]
-    groups = scores_of(rows, together).scorer.row_groups
-    assert [nodes for nodes, _ in groups] == [[0, 1, 2], [3]]
 
 
 def test_scores_are_pickled_and_kept_without_rows():
@@ -375,14 +365,6 @@ def test_the_sum_of_one_table_has_its_scores():
     assert (scores + scores).with_penalty(2.0).local_score("a", ["b"]) == doubled.local_score(
         "a", ["b"]
     )
-
-
-def test_parameters_are_those_of_a_table():
-    tables = tables_of(0)
-    learner = GaussianBNLearner().fit(added(tables, LocalScoreTransformer()))
-    network = learner.network_.fit(tables[1])
-    expected = GaussianBayesianNetwork(learner.dag_).fit(tables[1])
-    np.testing.assert_array_equal(network.coef_, expected.coef_)
 
 
 def test_what_cannot_be_added_is_refused():

@@ -95,17 +95,6 @@ def test_an_engine_that_fits_is_taken_in_place_of_a_cheaper_one_that_does_not(mo
     assert str(plan_searches(shape, tight)) == "order by order"
 
 
-def test_penalties_are_solved_as_one_by_one():
-    rows = make_gaussian_network(6, n_samples=80, random_state=1)[0]
-    scores = LocalScoreTransformer(BIC()).fit_transform(rows)
-    penalties = [0.5, 2.0, 8.0]
-    for penalty, solution in zip(penalties, solved(scores, penalties=penalties), strict=True):
-        alone = GaussianBNLearner(penalty=penalty).fit(rows)
-        assert solution.score == alone.network_score_
-        parents = [mask_of(alone.dag_.predecessors(x)) for x in range(6)]
-        assert solution.parents == parents
-
-
 # Engines and lists of problems with interventions and exogenous columns, against each other
 
 
