@@ -138,16 +138,6 @@ def test_networks_are_enumerated(seed, monkeypatch):
         certified_bound(families, result.proof._replace(cutoff=cutoff, bound=cutoff))
 
 
-@pytest.mark.usefixtures("branches_early")
-def test_trees_are_branched():
-    nodes = []
-    for seed in range(12):
-        _, families, _ = instance(seed)
-        result = branch_and_cut(families, empty_network(families), tolerance=TOLERANCE)
-        nodes.append(result.n_nodes)
-    assert max(nodes) > 2
-
-
 @pytest.mark.usefixtures("enumerates_nothing")
 def test_threads_change_no_bit():
     families = ring(10)

@@ -1,6 +1,5 @@
 """Learners with search="order": parameters, what they tell of the proof, and what they refuse."""
 
-import pickle
 import time
 
 import networkx as nx
@@ -10,7 +9,6 @@ import pytest
 from agreement import raises
 from random_constraints import is_allowed
 from random_learners import random_learner
-from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import KFold
 
@@ -73,20 +71,6 @@ def test_an_order_search_proves_nothing(rows):
     scores = LocalScoreTransformer().fit_transform(rows)
     assert learner.network_score_ == pytest.approx(scores.network_score(learner.dag_), abs=1e-6)
     assert nx.is_directed_acyclic_graph(learner.dag_)
-
-
-def test_attributes_are_kept_and_forgotten(rows):
-    learner = order_learner().fit(rows)
-    names = ["is_optimal_", "score_bound_", "optimality_gap_", "n_iter_"]
-    starts = learner.start_scores_
-    told = [getattr(learner, name) for name in names]
-    stored = pickle.loads(pickle.dumps(learner))
-    assert [getattr(stored, name) for name in names] == told
-    np.testing.assert_array_equal(stored.start_scores_, starts)
-    names.append("start_scores_")
-    assert not any(hasattr(clone(learner), name) for name in names)
-    raises("minimum of 2", learner.fit, rows[:, :1])
-    assert not any(hasattr(learner, name) for name in names)
 
 
 def test_starts_are_ranked_by_their_score(rows):

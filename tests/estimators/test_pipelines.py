@@ -231,6 +231,7 @@ def test_copies_of_networks_have_all_that_is_known(wine, copied):
     for network in (
         BootstrapBNLearner(n_resamples=3, random_state=0).fit(wine).network_,
         GaussianBNLearner(nodes="auto").fit(by_kind).network_,
+        GaussianBNLearner(exogenous=["hue", "ash"]).fit(wine).network_,
         fitted.fit(wine, groups=np.arange(len(wine)) // 5),
         fitted.do({"ash": 1.0}),
     ):

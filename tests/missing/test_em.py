@@ -61,20 +61,6 @@ def test_few_holes_in_nearly_collinear_columns_change_no_step(spread):
     assert_steps_of_em(table, parents, masks, tolerance=1e-2, accuracy=1e-5)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_no_parameters_nearby_are_better(seed):
-    table, rng = table_with_holes(seed)
-    parents, masks = random_parents(4, rng)
-    rows = incomplete_rows(table)
-    mean, covariance = in_units(rows, estimate(rows, masks, start(rows), tolerance=1e-10))
-    best = reference.observed_log_likelihood(table, mean, covariance)
-    for _ in range(50):
-        other = covariance + 0.02 * np.diag(rng.normal(size=4))
-        other = reference.covariance_of_network(other, parents)
-        shifted = mean + 0.02 * rng.normal(size=4)
-        assert reference.observed_log_likelihood(table, shifted, other) < best + 1e-6
-
-
 def test_short_calls_of_the_kernel_change_no_bit(monkeypatch):
     rows = incomplete_rows(table_with_holes(3, m=5, n=30)[0])
     whole = saturated(rows, 1e-8)

@@ -1,6 +1,5 @@
 """Networks with exogenous nodes, against conditional distributions of all nodes together."""
 
-import pickle
 import sys
 
 import networkx as nx
@@ -192,25 +191,6 @@ NEEDED = r"The nodes \['b', 'd'\] are exogenous.*Give their values"
 def test_values_of_exogenous_nodes_are_asked_for(ask):
     network, _, rows = fitted()
     raises(NEEDED, ask, network, rows)
-
-
-def test_networks_are_kept_and_written():
-    network, _, rows = fitted()
-    expected = network.score_samples(rows)
-    for other in (
-        pickle.loads(pickle.dumps(network)),
-        GaussianBayesianNetwork.from_json(network.to_json()),
-        GaussianBayesianNetwork(network.dag),
-    ):
-        assert other.exogenous == OUTSIDE
-        assert_allclose(other.score_samples(rows), expected, rtol=1e-12)
-    refitted = GaussianBayesianNetwork(network.dag).fit(rows)
-    assert refitted.exogenous == OUTSIDE
-    assert refitted.dag.nodes["b"]["exogenous"] is True
-    assert "b is exogenous" in str(network)
-    assert not network.to_frame()["reversible"].all()
-    assert set(network.to_frame()["child"]).isdisjoint(OUTSIDE)
-    network.plot()
 
 
 def test_graphs_that_say_which_nodes_are_exogenous():

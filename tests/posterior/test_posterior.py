@@ -26,7 +26,7 @@ from skbn._core.resources import Progress, Threads
 from skbn._exact.sink_kernels import Tables
 from skbn._posterior import network_sums as module
 from skbn._posterior.network_sum_kernels import ROW_BITS
-from skbn._posterior.network_sums import NETWORK_KERNELS, network_sums, network_work
+from skbn._posterior.network_sums import NETWORK_KERNELS, network_sums
 from skbn.datasets import make_gaussian_network
 
 KNOWLEDGE = [
@@ -65,20 +65,6 @@ def test_knowledge_and_prior_odds_are_conditioned_on(prior, m, knowledge):
     assert_agree(found, enumerated(scores, prior, odds, **knowledge))
     normaliser = enumerated_prior(scores, prior, odds, **knowledge).log_evidence
     assert found.log_prior_sum == pytest.approx(normaliser, abs=1e-12)
-
-
-@pytest.mark.parametrize("prior", PRIORS)
-def test_what_knowledge_rules_out_has_probability_0(prior):
-    scores = scores_of(6)
-    found = posterior_of(scores, prior, tiers=[[0, 1], [2, 3], ...], forbidden_edges=[(0, 1)])
-    tier = np.array([0, 0, 1, 1, 2, 2])
-    ruled_out = (tier[:, np.newaxis] > tier) | np.eye(6, dtype=bool)
-    ruled_out[0, 1] = True
-    assert (found.edges[ruled_out] == 0).all()
-    assert (found.edges[~ruled_out] > 0).all()
-    if prior == "uniform":
-        assert (found.paths[ruled_out] == 0).all()
-        assert (found.paths[~ruled_out] > 0).all()
 
 
 class TwoParentsOrNone(Criterion):
@@ -296,23 +282,3 @@ def test_networks_without_weight(spread, p_missing, required, monkeypatch):
     ]
     found = assert_sums_agree(Problem(reference.restricted(kept, required)))
     assert np.isfinite(found.paths).all()
-
-
-@pytest.mark.parametrize(("n_jobs", "task"), [(1, 1), (2, 1 << 6), (3, 1 << 6)])
-def test_threads_and_sizes_of_tasks_change_no_bit(n_jobs, task, monkeypatch):
-    problem = random_problem(7)
-    one = problem.sums()
-    monkeypatch.setattr(module, "_TASK", task)
-    many = problem.sums(n_jobs)
-    assert one.log_total_forward == many.log_total_forward
-    for name in ("M", "paths", "gammas"):
-        np.testing.assert_array_equal(getattr(one, name), getattr(many, name))
-
-
-def test_progress_is_told_of_all_work():
-    percents = []
-    problem = random_problem(6)
-    work = network_work(6)
-    problem.sums(progress=Progress(work * 1.0001, (lambda percent, *_: percents.append(percent),)))
-    assert percents == sorted(percents)
-    assert percents[-1] == 99

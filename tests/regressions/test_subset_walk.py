@@ -11,49 +11,15 @@ from numpy.testing import assert_allclose, assert_array_equal
 from skbn import LocalScoreTransformer
 from skbn._core.subsets import SmallSubsets, members_of
 from skbn._regressions.log_determinants import (
-    SubsetWalk,
     log_determinants,
     set_functions,
 )
-from skbn._regressions.set_function import LEAST_SCORE, SetFunctions, SetWeights
+from skbn._regressions.set_function import LEAST_SCORE, SetWeights
 from skbn._regressions.small_walk import (
     columns_of_small_sets,
     small_log_determinants,
 )
 from skbn.datasets import make_gaussian_network
-
-
-@pytest.mark.parametrize(
-    ("m", "n"), [(14, 14), (15, 14), (16, 14), (16, 15), (17, 14), (17, 16), (18, 16)]
-)
-@pytest.mark.parametrize("has_offsets", [False, True])
-def test_columns_joined_with_others_change_no_bit(m, n, has_offsets):
-    factor = random_factor(m)
-    offsets = np.random.default_rng(1).normal(size=m) if has_offsets else None
-    expected = log_determinants(factor, offsets=offsets).reshape(-1, 1 << n)
-    walk = SubsetWalk(factor, offsets)
-    for others, of_piece in enumerate(expected):
-        part = walk.with_columns(n, others)
-        assert part.n_columns == n
-        found = np.full(1 << n, np.nan)
-        part.fill(np.arange(part.n_seeds), SetFunctions(found, found))
-        np.testing.assert_array_equal(found, of_piece)
-    assert walk.n_columns == m  # which its parts have not changed
-
-
-def test_seeds_are_walked_one_by_one():
-    m = 16
-    factor, offsets = random_factor(m, 2), np.random.default_rng(3).normal(size=m)
-    expected = log_determinants(factor, offsets=offsets)
-    walk = SubsetWalk(factor, offsets)
-    assert walk.n_seeds * walk.seed_size == 1 << m
-    for seed in range(walk.n_seeds):
-        found = np.full(1 << m, np.nan)
-        walk.fill(np.array([seed]), SetFunctions(found, found))
-        here = slice(seed * walk.seed_size, (seed + 1) * walk.seed_size)
-        np.testing.assert_array_equal(found[here], expected[here])
-        assert np.isnan(np.delete(found, np.arange(1 << m)[here])).all()
-
 
 # All sets of columns
 
@@ -143,22 +109,6 @@ def test_set_functions_count_columns_and_nodes(widths, seed, max_parents):
         else:
             assert_allclose(found[mask], expected, atol=1e-8)
             assert_allclose(weights.at(np.array([mask]), log_det).of_family, expected, atol=1e-8)
-
-
-def test_parts_of_a_walk_are_the_same_bits():
-    widths = np.array([1, 2, 1, 3, 1, 1, 4, 4, 3, 3, 1, 2])
-    factor, offsets = factor_of(widths, 0), np.arange(12.0)
-    terms = np.append(0.0, np.arange(12.0))
-    tables = np.random.default_rng(1).normal(size=(3, widths.sum()))
-    walk = SubsetWalk(factor, offsets, SetWeights.of_nodes(tables, widths, terms, 11), widths)
-    whole = walk.allocate(1 << 12)
-    walk.fill(np.arange(walk.n_seeds), whole)
-    n = 10
-    for others in range(4):
-        part = walk.with_columns(n, others)
-        sets = part.allocate(1 << n)
-        part.fill(np.arange(part.n_seeds), sets)
-        assert_array_equal(sets.of_family, whole.of_family[others << n : (others + 1) << n])
 
 
 @given(WIDTHS.filter(lambda widths: len(widths) > 1), st.integers(0, 100), st.integers(1, 4))
