@@ -10,7 +10,7 @@ these.
 from collections.abc import Sequence
 from functools import partial
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import uuid4
 
 import numpy as np
@@ -132,16 +132,11 @@ def _labels_and_sizes(X: Any, blocks: Sequence[Any], wants_labels: bool) -> tupl
     return computed[0].append(list(computed[1:])), [len(index) for index in computed]
 
 
+# How many rows some blocks have, including rows of weight 0, and their summary.
+_Part = tuple[int, RowSummary]
 # Summaries merged by one task. Merging eight of 20 columns takes under a millisecond, about what a
 # task costs.
 _FAN_IN = 8
-
-
-class _Part(NamedTuple):
-    """How many rows some blocks have, including rows of weight 0, and their summary."""
-
-    n_rows: int
-    summary: RowSummary
 
 
 def read_summary(
@@ -199,9 +194,9 @@ def read_summary(
 def _merge(*parts: _Part) -> _Part:
     n_rows, summary = parts[0]
     with one_blas_thread():
-        for part in parts[1:]:
-            n_rows, summary = n_rows + part.n_rows, summary.merge(part.summary)
-    return _Part(n_rows, summary)
+        for n_more, more in parts[1:]:
+            n_rows, summary = n_rows + n_more, summary.merge(more)
+    return n_rows, summary
 
 
 def _summarise_block(
@@ -223,7 +218,7 @@ def _summarise_block(
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(f"{error} {place}") from None
     with one_blas_thread():
-        return _Part(len(rows), summarise(rows, share))
+        return len(rows), summarise(rows, share)
 
 
 def _rows_of_block(

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import float64, int64
 
-from skbn._core.arrays import F1, F2, I1, I2, I3, Booleans, Floats, Integers
+from skbn._core.arrays import F1, I1, I2, I3, Booleans, Floats, Integers
 from skbn._core.compile import inner_kernel, kernel, tuple_type
 from skbn._core.resources import Threads
 from skbn._core.subsets import (
@@ -320,7 +320,7 @@ class DenseFamilies:
         """Raise if `check_slab` does."""
         check_slab(self._columns, self.local_maxima, best_network_scores, tables, fixed)
 
-    def local_maxima(self, drawn: DrawnStates) -> LocalMaxima:
+    def local_maxima(self, drawn: DrawnStates) -> tuple[Floats, Floats]:
         """Return the best local scores of some states, by going through all of their families."""
         rules = self._columns.rules
         distinct = {id(each): each for each in self._sets}
@@ -329,8 +329,10 @@ class DenseFamilies:
             return found[0]
         number = {key: i for i, key in enumerate(distinct)}
         of_child = np.array([[number[id(each)] for each in self._sets]])[:, drawn.child]
-        parts = map(np.stack, zip(*found, strict=True))
-        return LocalMaxima(*(np.take_along_axis(each, of_child, 0)[0] for each in parts))
+        scores, largest_terms = (
+            np.take_along_axis(np.stack(each), of_child, 0)[0] for each in zip(*found, strict=True)
+        )
+        return scores, largest_terms
 
     def largest_term(self, child: int, parents: int) -> float:
         """Return the largest magnitude of a number that enters a local score of the tables."""
@@ -361,11 +363,6 @@ class DenseFamilies:
     def numbers(self) -> list[int]:
         """The columns' numbers in the user's table."""
         return self._columns.numbers
-
-    @property
-    def n_numbers(self) -> int:
-        """A number that is larger than that of any column."""
-        return 1 + max(self.numbers)
 
     def best_parents(self, child: int, candidates: int) -> tuple[float, int]:
         """Return the best local score among some candidates, and its parents in the search."""
@@ -425,13 +422,6 @@ class DrawnStates(NamedTuple):
     in_table: I2
 
 
-class LocalMaxima(NamedTuple):
-    """The best local score of each column of some states, with parents among its other columns."""
-
-    scores: F2  # (n_states, k)
-    largest_term: F2  # (n_states, k): the largest magnitude of a number that enters each of them
-
-
 @cache
 def draw_states(m: int, n_inner: int, fixed: int) -> DrawnStates | None:
     """Draw states with these outer columns, the same in each run; None if there are too many."""
@@ -453,10 +443,13 @@ def draw_states(m: int, n_inner: int, fixed: int) -> DrawnStates | None:
 
 def local_maxima(
     drawn: DrawnStates, functions_of: Callable[[Integers], SetFunctions], rules: ParentRules
-) -> LocalMaxima:
-    """Return the best local scores, by going through all families of the states.
+) -> tuple[Floats, Floats]:
+    """Return the best local score of each column of the states, by going through all families.
 
     `functions_of`: returns what local scores are differences of, for some sets
+
+    Returns `scores`; `largest_terms`, the largest magnitude of a number that enters each of these:
+    both (n_states, k).
     """
     parents, child = drawn.parents, drawn.child[:, :, np.newaxis]
     of_family = functions_of(parents | 1 << child).of_family
@@ -468,12 +461,12 @@ def local_maxima(
     of_best = np.take_along_axis(scores, best, axis=2)[..., 0]
     terms = np.maximum(np.abs(of_family), np.abs(of_parents))
     largest = np.take_along_axis(terms, best, axis=2)[..., 0]
-    return LocalMaxima(of_best, np.where(of_best > -np.inf, largest, 0.0))
+    return of_best, np.where(of_best > -np.inf, largest, 0.0)
 
 
 def check_slab(
     columns: SearchColumns,
-    local_maxima: Callable[[DrawnStates], LocalMaxima],
+    local_maxima: Callable[[DrawnStates], tuple[Floats, Floats]],
     best_network_scores: BestScores,
     tables: BlockTables,
     fixed: int,
@@ -492,12 +485,12 @@ def check_slab(
     drawn = draw_states(len(columns.allowed), tables.n_inner, fixed)
     if drawn is None:
         return
-    local = local_maxima(drawn)
-    tolerance = score_tolerance(local.largest_term)
+    scores, largest_terms = local_maxima(drawn)
+    tolerance = score_tolerance(largest_terms)
     maxima = tables.entries[tables.starts[drawn.child[:, drawn.n_outer :]] + drawn.in_table]
-    expected = (best_network_scores(drawn.candidates) + local.scores).max(axis=1)
+    expected = (best_network_scores(drawn.candidates) + scores).max(axis=1)
     inner = slice(drawn.n_outer, None)
-    is_right = _are_equal(maxima, local.scores[:, inner], tolerance[:, inner]).all(axis=1)
+    is_right = _are_equal(maxima, scores[:, inner], tolerance[:, inner]).all(axis=1)
     is_right &= _are_equal(best_network_scores(drawn.columns), expected, tolerance.sum(axis=1))
     if not is_right.all():
         members = sorted(drawn.child[int(np.argmin(is_right))].tolist())

@@ -82,26 +82,15 @@ class FamilySource(TableSource, Protocol):
         """Return the largest magnitude of a number that enters this local score."""
 
 
-class ScoredFamilies(Protocol):
-    """What classes of networks need to know of families.
-
-    To the user a column has another number if `numbers` gives it one.
-    """
+class RankedFamilies(FamilySource, Protocol):
+    """What lists of networks need to know of families, too."""
 
     @property
     def numbers(self) -> Sequence[int]:
-        """The columns' numbers."""
-
-    @property
-    def n_numbers(self) -> int:
-        """A number that is larger than that of any column."""
+        """The columns' numbers in the user's table."""
 
     def score_of(self, child: int, parents: int) -> float:
         """Return the local score with parents by their numbers; -inf if they are ruled out."""
-
-
-class RankedFamilies(FamilySource, ScoredFamilies, Protocol):
-    """What lists of networks need to know of families, too."""
 
     def best_parents(self, child: int, candidates: int) -> tuple[float, int]:
         """Return the best local score among some candidates, and its parents in the search."""

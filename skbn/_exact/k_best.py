@@ -28,7 +28,8 @@ from __future__ import annotations
 import heapq
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -37,7 +38,7 @@ import numpy as np
 from skbn._core.arrays import Floats
 from skbn._core.resources import require_memory
 from skbn._core.subsets import members_of
-from skbn._exact.family_sources import RankedFamilies, ScoredFamilies
+from skbn._exact.family_sources import RankedFamilies
 
 # Parent sets are listed down to this many nats below the best at first, and twice as far each time
 # that more are needed. Lists this deep have dozens of parent sets.
@@ -184,21 +185,26 @@ class Paths:
 class EquivalenceFilter:
     """Says which networks to leave out, and whether the class of a listed one is new.
 
+    `numbers`: the columns' numbers in the user's table, the sinks first
+    `score_of`: the local score of a sink with parents by their numbers; -inf if they are ruled out
     `tie`: scores that differ by no more tie
-    `told_apart`: for each column, by the numbers that `families` has, the mask of the columns that
-        experiments tell apart from it: the direction of an edge between the two belongs to the
-        class
+    `told_apart`: for each column of the table, the mask of the columns that experiments tell apart
+        from it: the direction of an edge between the two belongs to the class
     """
 
     def __init__(
-        self, families: ScoredFamilies, n_sinks: int, tie: float, told_apart: Sequence[int]
+        self,
+        numbers: Sequence[int],
+        score_of: Callable[[int, int], float],
+        n_sinks: int,
+        tie: float,
+        told_apart: Sequence[int],
     ) -> None:
-        self._families = families
-        self._numbers = families.numbers
-        self._sink_of = {families.numbers[x]: x for x in range(n_sinks)}
+        self._numbers = numbers
+        self._score_of = cache(score_of)
+        self._sink_of = {numbers[x]: x for x in range(n_sinks)}
         self._tie = tie
         self._told_apart = told_apart
-        self._scores: dict[tuple[int, int], float] = {}
         self._pairs: dict[tuple[int, int], tuple[int, int]] = {}
         self._seen: set[Any] = set()
 
@@ -214,18 +220,12 @@ class EquivalenceFilter:
                     of_child.sink,
                     step.parents | 1 << self._numbers[of_child.sink],
                 )
-                gain = self._score(x, step.parents) + self._score(y, reversed_parents)
+                gain = self._score_of(x, step.parents) + self._score_of(y, reversed_parents)
                 gain -= of_child.score + step.score
                 # One bound is twice the other, so that no rounding leads in a circle.
                 if gain > (-self._tie / 2 if y > x else self._tie):
                     return True
         return False
-
-    def _score(self, child: int, parents: int) -> float:
-        score = self._scores.get((child, parents))
-        if score is None:
-            score = self._scores[child, parents] = self._families.score_of(child, parents)
-        return score
 
     def is_new(self, steps: Iterator[Removal]) -> bool:
         """Whether the class of a path's network comes up for the first time."""
@@ -259,7 +259,7 @@ class EquivalenceFilter:
         """
         found = self._pairs.get((child, parents))
         if found is None:
-            n = self._families.n_numbers
+            n = len(self._told_apart)
             edges, pairs = parents << child * n, 0
             for number in members_of(parents):
                 if number in self._sink_of:
@@ -337,7 +337,8 @@ class KBestNetworks:
         self._classes: EquivalenceFilter | None = None
         if equivalence_classes:
             tie = tie_tolerance(best_network_score.item(every))
-            self._classes = EquivalenceFilter(families, n_sinks, tie, told_apart)
+            of_families = families.numbers, families.score_of
+            self._classes = EquivalenceFilter(*of_families, n_sinks, tie, told_apart)
         self._n_kept = 0
         self._room = _FIRST_ROOM
         # Ties go to the path that was put there first: nothing after the count is compared.

@@ -39,7 +39,6 @@ class ListedFamilies:
         term_of: Callable[[int, list[int]], float],
     ) -> None:
         self.numbers = columns
-        self.n_numbers = 1 + max(*columns, *(int(each.max(initial=-1)) for each in parents))
         self._term_of = term_of
         self._parents = parents
         self._scores = scores

@@ -1,6 +1,7 @@
 """Families among the few candidates that order searches and chains have for each column."""
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -140,32 +141,29 @@ def ranked_parents(
 
     The required ones come first, then a forward selection up to `most` in all, and then the rest.
     """
-    products = _Products(scorer)
+    select = _selection(scorer)
     ranked = {}
     for x in children:
         required, allowed = constraints.required[x], members_of(constraints.allowed[x])
         free = [z for z in allowed if not required >> z & 1]
-        chosen = products.selected(x, members_of(required), free, most)
+        chosen = select(x, members_of(required), free, most)
         ranked[x] = [*dict.fromkeys([*chosen, *allowed])]
     return ranked
 
 
-class _Products:
-    """Selects parents by the products of columns in the rows that count for each child."""
+def _selection(
+    scorer: FamilyScorer,
+) -> Callable[[int, Sequence[int], Sequence[int], int], list[int]]:
+    """Return a function that selects parents by the columns' products in a child's rows."""
 
-    def __init__(self, scorer: FamilyScorer) -> None:
-        self._scorer, self._of_rows = scorer, dict[FamilyScorer, Floats]()
+    @cache
+    def products_of(of_rows: FamilyScorer) -> Floats:
+        factor = without_zeros(of_rows.statistics.factor)
+        return np.asarray(factor.T @ factor)
 
-    def selected(
-        self, x: int, required: Sequence[int], free: Sequence[int], most: int
-    ) -> list[int]:
+    def selected(x: int, required: Sequence[int], free: Sequence[int], most: int) -> list[int]:
         """Return required parents and, up to `most` in all, those that explain most of the rest."""
-        parts = []
-        for scorer in self._scorer.scorers_of(x):
-            if scorer not in self._of_rows:
-                factor = without_zeros(scorer.statistics.factor)
-                self._of_rows[scorer] = factor.T @ factor
-            parts.append(_Explained(scorer, self._of_rows[scorer], x))
+        parts = [_Explained(each, products_of(each), x) for each in scorer.scorers_of(x)]
         chosen, left = [*required], np.array(free, dtype=np.int64)
         for part in parts:
             part.add(chosen)
@@ -177,6 +175,8 @@ class _Products:
             for part in parts:
                 part.add([best])
         return chosen
+
+    return selected
 
 
 class _Explained:
@@ -317,7 +317,7 @@ class CandidateGrowth(FamilyGrowth):
         n_others: int,
     ) -> None:
         m = len(constraints.allowed)
-        self._scorer, self._products = scorer, _Products(scorer)
+        self._scorer, self._select = scorer, _selection(scorer)
         self._most = constraints.max_parents
         self._order, self._movable = np.array(order), np.arange(n_others, len(order))
         self._numbers = np.full(m + 1, -1)
@@ -355,7 +355,7 @@ class CandidateGrowth(FamilyGrowth):
         if not is_open[required].all():
             return None
         free = np.flatnonzero(self._allowed[x] & ~self._required[x] & is_open)
-        columns = self._products.selected(x, required, free.tolist(), n)
+        columns = self._select(x, required, free.tolist(), n)
         known = self._known.setdefault(x, set())
         if frozenset(columns) in known:
             return None

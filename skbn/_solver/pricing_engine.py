@@ -147,7 +147,8 @@ class _PricingSearch(ProofSearch):
             families = _ScoredFamilies(problem, numbers, children)
             tie, classes = tie_tolerance(score), None
             if wanted.equivalence_classes:
-                classes = EquivalenceFilter(families, len(children), tie, problem.told_apart)
+                rest = len(children), tie, problem.told_apart
+                classes = EquivalenceFilter(numbers, families.score_of, *rest)
             within = None if wanted.within is None else wanted.within + 2 * tie
             near = Near(wanted.n, within, classes)
             own = {"rounding": rounding, **settings}
@@ -179,17 +180,16 @@ class _ScoredFamilies:
     """
 
     def __init__(self, problem: Problem, numbers: list[int], children: Sequence[Child]) -> None:
-        self.numbers, self.n_numbers = numbers, len(problem.names)
-        self._problem, self._children = problem, children
+        self._numbers, self._problem, self._children = numbers, problem, children
 
     def step_of(self, child: int, parents: tuple[int, ...]) -> Removal:
         """Return the step of a child with parents by their places in `numbers`."""
-        mask = mask_of(self.numbers[p] for p in parents)
+        mask = mask_of(self._numbers[p] for p in parents)
         return Removal(0.0, child, 0, mask, self.score_of(child, mask))
 
     def score_of(self, child: int, parents: int) -> float:
         """Return the local score with parents by their numbers; -inf if they are ruled out."""
-        x, problem = self.numbers[child], self._problem
+        x, problem = self._numbers[child], self._problem
         required, allowed = problem.constraints.required[x], problem.constraints.allowed[x]
         is_limited = self._children[child].costs.costs[parents.bit_count()] == np.inf
         if is_limited or parents & ~allowed or required & ~parents:
