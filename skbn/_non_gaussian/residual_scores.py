@@ -16,7 +16,6 @@ from skbn._core.subsets import SmallSubsets, members_of
 from skbn._core.text import readable_value
 from skbn._data.sample import Sample
 from skbn._non_gaussian.walk_kernels import N_ASIDE, SMALLEST, STEP, walk_families
-from skbn._scores.base import ScoresSummary
 from skbn._scores.criteria import Criterion, InformationCriterion
 from skbn._scores.families import Families, Limits, ScoredParentSets, list_families
 from skbn._scores.local_scores import LocalScores
@@ -267,10 +266,11 @@ class ResidualScores(ParentSetScores):
             scores[x] = score[0] - unit[x] - costs[len(others)]
         return np.array([scores - self._score_offsets, self._score_offsets])
 
-    def _summary(self) -> ScoresSummary:
-        settings = {"criterion": str(self.criterion), "penalty": f"{self.penalty:g}"}
-        kind, n_rows = type(self).__name__, len(self.sample.rows)
-        return ScoresSummary(kind, self.n_families, n_rows, self._columns, settings, self._n_bytes)
+    def _n_rows(self) -> int:
+        return len(self.sample.rows)
+
+    def _settings(self) -> dict[str, str]:
+        return {"criterion": str(self.criterion), "penalty": f"{self.penalty:g}"}
 
 
 def residuals(columns: Floats, others: Floats, weight: Floats) -> Floats:

@@ -2,8 +2,7 @@
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 import networkx as nx
@@ -26,57 +25,6 @@ _MOST_NAMES = 20
 _NAME_LENGTH = 40
 _SETTING_LENGTH = 80
 _MOST_ROWS = 50
-
-
-@dataclass(frozen=True)
-class ScoresSummary:
-    """Numbers and names that are known before any score is computed.
-
-    >>> print(ScoresSummary("Scores", 4, None, ["a", "b"], {}, 48).line())
-    <Scores of 4 families, 2 columns, 48 B>
-    """
-
-    kind: str  # the name of the class
-    n_families: int
-    n_rows: int | None  # None if there are no rows
-    columns: Names  # names, or numbers if there are none
-    settings: Mapping[str, str]
-    n_bytes: int  # memory that the scores take, or will take
-    memory_note: str = ""  # text that follows the memory in the table
-
-    def line(self) -> str:
-        """Return everything except the columns' names, on one line."""
-        rows = "" if self.n_rows is None else f"{self.n_rows:,} rows x "
-        parts = [
-            f"{readable_count(self.n_families)} families",
-            f"{rows}{len(self.columns):,} column{'s' * (len(self.columns) != 1)}",
-            *(f"{name}={value}" for name, value in self._settings()),
-            readable_size(self.n_bytes),
-        ]
-        return f"<{self.kind} of {', '.join(parts)}>"
-
-    def html(self) -> str | None:
-        """Return a table, or None if scikit-learn is set to display text."""
-        rows = [
-            ("families", readable_count(self.n_families)),
-            *([] if self.n_rows is None else [("rows", f"{self.n_rows:,}")]),
-            ("columns", f"{len(self.columns):,}{self._names()}"),
-            *self._settings(),
-            ("memory", readable_size(self.n_bytes) + self.memory_note),
-        ]
-        return html_table(self.kind, rows, "ll")
-
-    def _settings(self) -> list[tuple[str, str]]:
-        return [(name, shortened(value, _SETTING_LENGTH)) for name, value in self.settings.items()]
-
-    def _names(self) -> str:
-        """Return the first of the columns' names, as text to follow their number."""
-        first = [name for name in self.columns[:_MOST_NAMES] if isinstance(name, str)]
-        if not first:
-            return ", without names"
-        names = [shortened(readable_name(name), _NAME_LENGTH) for name in first]
-        n_left = len(self.columns) - len(first)
-        return f": {', '.join(names)}{f', ... and {n_left:,} more' if n_left else ''}"
 
 
 class ScoredParents(NamedTuple):
@@ -165,6 +113,16 @@ def _joined(parents: list[str | int]) -> str:
     return ", ".join(names) if names else "(none)"
 
 
+def _first_names(columns: Names) -> str:
+    """Return the first of the columns' names, as text to follow their number."""
+    first = [name for name in columns[:_MOST_NAMES] if isinstance(name, str)]
+    if not first:
+        return ", without names"
+    names = [shortened(readable_name(name), _NAME_LENGTH) for name in first]
+    n_left = len(columns) - len(first)
+    return f": {', '.join(names)}{f', ... and {n_left:,} more' if n_left else ''}"
+
+
 class BaseScores(ABC):
     """The local scores of families, each a child with a set of parents."""
 
@@ -240,15 +198,54 @@ class BaseScores(ABC):
     def _families_to_write(self, child: int) -> ScoredParentSets:
         """Return the families of a child that `to_jkl` writes."""
 
+    # What is shown of the scores, without computing any
+
+    @property
     @abstractmethod
-    def _summary(self) -> ScoresSummary:
-        """Return what is shown of the scores, without computing any."""
+    def n_families(self) -> int:
+        """Number of families."""
+
+    @property
+    @abstractmethod
+    def _n_bytes(self) -> int:
+        """Memory that the scores take, or will take."""
+
+    def _memory_note(self) -> str:
+        """Return text that follows the memory in the table."""
+        return ""
+
+    def _n_rows(self) -> int | None:
+        """Return the number of rows; None if there are none."""
+        return None
+
+    def _settings(self) -> dict[str, str]:
+        """Return the settings by name, as text."""
+        return {}
 
     def __repr__(self) -> str:
-        return self._summary().line()
+        n_rows, m = self._n_rows(), len(self.columns)
+        rows = "" if n_rows is None else f"{n_rows:,} rows x "
+        parts = [
+            f"{readable_count(self.n_families)} families",
+            f"{rows}{m:,} column{'s' * (m != 1)}",
+            *map("=".join, self._shortened_settings()),
+            readable_size(self._n_bytes),
+        ]
+        return f"<{type(self).__name__} of {', '.join(parts)}>"
 
     def _repr_html_(self) -> str | None:
-        return self._summary().html()
+        n_rows = self._n_rows()
+        rows = [
+            ("families", readable_count(self.n_families)),
+            *([] if n_rows is None else [("rows", f"{n_rows:,}")]),
+            ("columns", f"{len(self.columns):,}{_first_names(self.columns)}"),
+            *self._shortened_settings(),
+            ("memory", readable_size(self._n_bytes) + self._memory_note()),
+        ]
+        return html_table(type(self).__name__, rows, "ll")
+
+    def _shortened_settings(self) -> list[tuple[str, str]]:
+        return [(name, shortened(own, _SETTING_LENGTH)) for name, own in self._settings().items()]
 
     def best_parents(
         self, child: str | int, candidates: Iterable[str | int] | None = None

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy, deepcopy
-from dataclasses import replace
 from typing import Any, NoReturn, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from skbn._core.arrays import Floats
+from skbn._core.arrays import BYTES, Floats
 from skbn._core.columns import family_numbers
 from skbn._core.resources import read_only
 from skbn._core.text import readable_value
@@ -19,7 +18,7 @@ from skbn._data.nodes import Nodes
 from skbn._data.sample import Sample, TableMixin
 from skbn._data.statistics import Regression, SampleStatistics
 from skbn._scores import criteria
-from skbn._scores.base import BaseScores, ScoresSummary
+from skbn._scores.base import BaseScores
 from skbn._scores.block_scorer import BlockScorer
 from skbn._scores.families import Limits, ScoredParentSets, ScoredPiece
 from skbn._scores.grouped_scorer import GroupedScorer, TableGroup, sum_of_scorers
@@ -517,22 +516,23 @@ class LocalScores(TableMixin, BaseScores):
             )
         return x, others
 
-    def _summary(self) -> ScoresSummary:
+    @property
+    def _n_bytes(self) -> int:
+        return BYTES * self.scorer.families.n_subsets
+
+    def _memory_note(self) -> str:
+        return f" of log-determinants, {'computed' if self.scorer.n_bytes else 'not computed yet'}"
+
+    def _n_rows(self) -> int | None:
+        return self.shape[0]
+
+    def _settings(self) -> dict[str, str]:
         settings = {"criterion": str(self._criterion)}
         if isinstance(self._criterion, criteria.InformationCriterion):
             settings["penalty"] = f"{self.penalty:g}"
         if self.max_parents is not None:
             settings["max_parents"] = str(self.max_parents)
-        state = "computed" if self.scorer.n_bytes else "not computed yet"
-        return ScoresSummary(
-            type(self).__name__,
-            self.n_families,
-            self.shape[0],
-            self.columns,
-            settings,
-            8 * self.scorer.families.n_subsets,
-            f" of log-determinants, {state}",
-        )
+        return settings
 
     def _scored(self, child: int, candidates: list[int]) -> Iterator[ScoredPiece]:
         return self.scorer.scored(child, candidates)
@@ -624,11 +624,14 @@ class SummedScores(LocalScores):
     ) -> LocalScores:
         return self._of([each._of_rows(change, max_parents) for each in self.tables])
 
-    def _summary(self) -> ScoresSummary:
-        of_first = self.tables[0]._summary()
-        settings = {"tables": str(len(self.tables)), **of_first.settings}
-        kind = type(self).__name__
-        return replace(of_first, kind=kind, n_rows=None, settings=settings, memory_note="")
+    def _memory_note(self) -> str:
+        return ""
+
+    def _n_rows(self) -> None:
+        return None
+
+    def _settings(self) -> dict[str, str]:
+        return {"tables": str(len(self.tables)), **super()._settings()}
 
 
 def _require_summand(first: Any, other: Any) -> None:

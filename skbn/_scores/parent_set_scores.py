@@ -16,7 +16,7 @@ from skbn._core.text import readable_value
 from skbn._data.containers import row_labels
 from skbn._data.row_values import in_order_of_rows
 from skbn._data.sample import Sample
-from skbn._scores.base import BaseScores, ScoresSummary
+from skbn._scores.base import BaseScores
 from skbn._scores.families import Limits, ScoredParentSets, ScoredPiece
 from skbn._scores.jkl import LARGEST_SCORE, MOST_COLUMNS, read_jkl, repeated_row
 
@@ -198,9 +198,9 @@ class ParentSetScores(BaseScores):
             allowed &= is_required[parents].sum(axis=1) == len(required)
         return parents[allowed], scores[allowed]
 
-    def _summary(self) -> ScoresSummary:
-        n_bytes = sum(parents.nbytes + scores.nbytes for parents, scores in self._families)
-        return ScoresSummary(type(self).__name__, self.n_families, None, self._columns, {}, n_bytes)
+    @property
+    def _n_bytes(self) -> int:
+        return sum(parents.nbytes + scores.nbytes for parents, scores in self._families)
 
     def _scored(self, child: int, candidates: list[int]) -> Iterator[ScoredPiece]:
         parents, scores = self._listed(Limits(child, [], candidates), len(self._columns))
