@@ -259,22 +259,6 @@ def test_near_optimal_networks_need_a_proof(rows):
 # Scores, constraints and scikit-learn
 
 
-@pytest.mark.parametrize("kind", ["interventions", "nodes", "both"])
-def test_nodes_and_experiments_need_no_limit_on_parents(kind):
-    rng = np.random.default_rng(3)
-    rows = rng.normal(size=(90, 7)) @ np.triu(rng.normal(size=(7, 7)))
-    nodes = [0, 0, 1, 2, 3, 4, 4] if kind != "interventions" else None
-    m = 5 if nodes else 7
-    given = {}
-    if kind != "nodes":
-        given["interventions"] = [(2,) if i % 3 == 0 else None for i in range(90)]
-    best = GaussianBNLearner(nodes=nodes).fit(rows, **given)
-    found = GaussianBNLearner(nodes=nodes, search="order", random_state=0).fit(rows, **given)
-    assert found.network_score_ == pytest.approx(best.network_score_, abs=1e-6)
-    assert not found.is_optimal_
-    assert len(found.dag_) == m
-
-
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("seed", range(8))
 def test_with_a_limit_on_parents_all_kinds_of_scores_lead_to_the_best_network(seed):

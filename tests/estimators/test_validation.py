@@ -192,11 +192,8 @@ def test_no_error_prints_a_table(estimator):
         ({"criterion": "bci"}, r"'criterion' parameter.*'bic'.*Got 'bci' instead"),
         ({"criterion": 3}, "'criterion' parameter.*Got 3 instead"),
         ({"penalty": -0.5}, r"'penalty' parameter.*\[0\.0, 1e\+100\].*Got -0\.5 instead"),
-        ({"penalty": np.nan}, "'penalty' parameter.*Got nan instead"),
-        ({"penalty": np.inf}, "'penalty' parameter.*Got inf instead"),
         ({"penalty": "1"}, "'penalty' parameter.*Got '1' instead"),
         ({"n_jobs": 0}, "'n_jobs' parameter.*Got 0 instead"),
-        ({"n_jobs": 1.5}, "'n_jobs' parameter.*Got 1.5 instead"),
     ],
 )
 def test_parameters(estimator, parameters, message):

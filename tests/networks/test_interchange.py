@@ -309,10 +309,6 @@ def test_bad_pgmpy_models_are_explained(pgmpy, network):
         model.cpds = [cpd for cpd in model.cpds if cpd.variable != "b"]
         model.add_cpds(conditional("b", [0, 1], std, ["a"]))
         raises(f"std of node 'b' must {message}", read, model)
-
-
-def test_pgmpy_models_that_are_no_networks_are_explained(pgmpy, network):
-    read = skbn.io.from_pgmpy
     raises("model must have at least one node", read, pgmpy[0]())
     model = skbn.io.to_pgmpy(network)
     model.get_cpds("b").beta = [np.nan, 1.0]

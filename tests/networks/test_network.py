@@ -363,23 +363,6 @@ def test_columns_with_names_are_matched_to_the_nodes(wine, wine_dag):
     )
 
 
-def test_columns_labelled_by_positions_count_by_position():
-    nodes, names = [9, 8, 7], [0, 1, 2]
-    rows = np.random.default_rng(0).normal(size=(20, 3))
-    dag = nx.DiGraph([(nodes[0], nodes[1]), (nodes[1], nodes[2])])
-    network = GaussianBayesianNetwork(dag).fit(rows)
-    assert network.nodes == nodes
-    frame = pd.DataFrame(dict(zip(names, rows.T, strict=True)))
-    np.testing.assert_array_equal(network.score_samples(frame), network.score_samples(rows))
-    fitted = GaussianBayesianNetwork(network.dag).fit(frame)
-    np.testing.assert_array_equal(fitted.coef_, network.coef_)
-    predicted = network.predict(frame, target=nodes[1])
-    np.testing.assert_array_equal(predicted, network.predict(rows, target=nodes[1]))
-    only = frame.iloc[:, [2]].set_axis([0], axis=1)
-    predicted = network.predict(only, given=nodes[2])
-    np.testing.assert_array_equal(predicted, network.predict(rows[:, [2]], given=nodes[2]))
-
-
 def test_positions_that_are_other_nodes_names_are_refused():
     """The table of a sample has the nodes in their order; another may have them by number."""
     nodes = [1, 2, 3]
@@ -548,6 +531,8 @@ def test_conditioning_on_columns_that_nearly_agree_keeps_digits():
         ({"a": np.ones((2, 500))}, ValueError, r"got ndarray of shape \(500,\)\.$"),
         (pd.Series({"a": np.inf}), ValueError, "value of node 'a' in evidence .* got inf"),
         (pd.Series([1, 2], list("aa")), ValueError, "each node once; got 'a' twice"),
+        ({"z": np.nan}, ValueError, "evidence must name nodes; 'z' is not one of"),
+        (pd.Series([1, 2, np.nan], list("aab")), ValueError, "each node once; got 'a' twice"),
     ],
 )
 def test_bad_evidence_is_named(evidence, error, message):
@@ -856,12 +841,17 @@ def test_markov_blankets_separate(network, data):
     assert blanket == [other for other in network.nodes if other in blanket]
 
 
-def test_labels_that_are_neither_nodes_nor_positions():
+def test_columns_labelled_by_nodes_or_positions_and_no_others_are_read():
     """Taken by position, they would be columns of other nodes than they say."""
     rows = np.random.default_rng(0).normal(size=(20, 3))
     network = GaussianBayesianNetwork(nx.DiGraph([(5, 3), (3, 8)])).fit(rows)
     by_label = pd.DataFrame(rows, columns=[5, 3, 8])
     assert network.score(by_label) == network.score(pd.DataFrame(rows)) == network.score(rows)
     assert network.score(by_label[[8, 5, 3]]) == network.score(rows)
+    by_position = pd.DataFrame(rows)
+    for asked in ({"target": 3}, {"given": 8}):
+        X = by_position if "target" in asked else by_position.iloc[:, [2]].set_axis([0], axis=1)
+        expected = network.predict(X.to_numpy(), **asked)
+        np.testing.assert_array_equal(network.predict(X, **asked), expected)
     for method in (network.score, network.fit, network.score_samples):
         raises(r"\[.*\], which are not strings", method, by_label.set_axis([7, 8, 9], axis=1))

@@ -200,13 +200,6 @@ def test_missing_levels_become_the_most_probable():
     assert not drawn["x"].isna().any()
 
 
-def test_missing_evidence_must_name_nodes_too():
-    network, _ = fitted()
-    raises("evidence must name nodes; 'no' is not one of", network.condition, {"no": np.nan})
-    twice = pd.Series([1.0, 2.0, np.nan], index=[0, 0, 1])
-    raises("evidence must name each node once; got 0 twice", network.condition, twice)
-
-
 # Levels without rows that count: the reference is the first level that occurs
 
 

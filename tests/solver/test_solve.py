@@ -99,11 +99,6 @@ def test_an_engine_that_fits_is_taken_in_place_of_a_cheaper_one_that_does_not(mo
 
 
 M = 6
-KNOWLEDGE = {
-    "interventions": ([{0}, {1, 2}, {4}], []),
-    "exogenous": ([], [1, 4]),
-    "both": ([{0}, {1, 2}, {4}], [2, 3]),
-}
 
 
 def scores_of(targets, max_parents, criterion="bic", seed=0):
@@ -114,23 +109,6 @@ def scores_of(targets, max_parents, criterion="bic", seed=0):
 
 def solution_of(scores, settings=None, **knowledge):
     return solve(problem(scores, **knowledge), resources(), settings or SearchSettings())[0]
-
-
-@pytest.mark.parametrize("seed", range(2))
-@pytest.mark.parametrize("kind", KNOWLEDGE)
-def test_engines_agree(monkeypatch, kind, seed):
-    targets, exogenous = KNOWLEDGE[kind]
-    few = scores_of(targets, 2, seed=seed)
-    expected = solution_of(few, exogenous=exogenous)
-    assert expected.score == pytest.approx(
-        solution_of(scores_of(targets, None, seed=seed), exogenous=exogenous, max_parents=2).score
-    )
-    order = SearchSettings(is_exact=False)
-    assert solution_of(few, order, exogenous=exogenous).score <= expected.score + 1e-9
-    without_dynamic_programs(monkeypatch)
-    found = solution_of(few, exogenous=exogenous)
-    assert found.score == pytest.approx(expected.score)
-    assert found.is_optimal
 
 
 @pytest.mark.parametrize("criterion", ["bic", "bge"])
@@ -205,17 +183,6 @@ def test_a_list_has_the_classes_of_the_enumeration():
     scores = LocalScores._from_sample(block_sample(blocks), BGe())
     found = near_optimal(problem(scores), resources(), n=12, within=None, equivalence_classes=True)
     assert_allclose(found.scores, expected, rtol=1e-10)
-
-
-@pytest.mark.parametrize("max_parents", [2, None])
-def test_searches_in_little_memory_and_by_orders_find_the_same(max_parents):
-    blocks = tables(3, m=9, n=80)
-    scores = LocalScores._from_sample(block_sample(blocks), BIC(), max_parents=max_parents)
-    (best,) = solve(problem(scores), resources())
-    (by_orders,) = solve(problem(scores), resources(), SearchSettings(is_exact=False))
-    assert_allclose(by_orders.score, best.score, rtol=1e-12)
-    masks = [mask_of(members_of(mask)) for mask in best.parents]
-    assert_allclose(scores.scorer.network_terms(masks).sum(), best.score, rtol=1e-12)
 
 
 # Bounds, gaps and proofs of listed scores, against the exact sums of all networks
