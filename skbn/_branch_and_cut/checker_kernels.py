@@ -7,10 +7,10 @@ first row, and what rounding left out of them in its second.
 from typing import NamedTuple
 
 import numpy as np
-from numba import float64, int16, int32, int64, types
+from numba import float64, int16, int32, int64
 
-from skbn._core.arrays import F1, F2, I1, J1, S1, S2
-from skbn._core.compile import inner_kernel, kernel, pasted_kernel
+from skbn._core.arrays import B1, B2, B3, F1, F2, I1, J1, S2
+from skbn._core.compile import inner_kernel, kernel, pasted_kernel, tuple_type
 from skbn._core.exact_sums import is_less, two_product, two_sum
 
 EPSILON = 2.0**-52
@@ -27,8 +27,7 @@ def least(table):
     Columns are put last one by one: without cycles there is an order in which the parents of each
     column are among those before it. The sum is in two parts, and is not rounded up.
     """
-    w = table.shape[0]
-    n = 1 << w
+    w, n = table.shape
     # cheapest[i, U]: the least of table[i, S] over the subsets S of U.
     cheapest = table.copy()
     for i in range(w):
@@ -63,9 +62,7 @@ class Totals(NamedTuple):
     bits: I1  # (m + 1,): scratch, all 0. The last is for -1, a parent that is lacking
 
 
-_TOTALS = types.NamedTuple(
-    (int16[:, ::1], int32[::1], int64[::1], float64[:, ::1], int64[::1], int64[::1]), Totals
-)
+_TOTALS = tuple_type(Totals)
 
 
 @kernel(int16[::1], float64[:, ::1], int32[::1], float64, _TOTALS)
@@ -115,22 +112,22 @@ def add_cluster_cut(columns, multiplier, totals):
         totals.n_terms[x] += 1
 
 
-@kernel(float64[::1], float64[::1], int32[::1], int64[::1], int64[::1], float64[:, ::1])
-def reduced_costs(cost, rest, allowed, first, n_terms, total):
-    """Replace each total by the reduced cost of its family, and return the least of each child.
+@kernel(float64[::1], float64[::1], _TOTALS, float64[:, ::1])
+def reduced_costs(cost, rest, totals, minima):
+    """Replace each total by the reduced cost of its family, and fill the least of each child.
 
     No reduced cost is too high. The second part of a total of k terms, each a product and not
     negative, adds up 2 * k numbers of at most 2**-53 of the total each. Its rounding is below
     4 * k**2 * 2**-106 of the total, and that of the subtractions below 2 * k + 9 times 2**-106 of
     total and cost. More than the sum of these is subtracted.
 
-    Returns
-    -------
+    Parameters
+    ----------
     minima : ndarray of shape (2, m), float64
+        Filled.
     """
-    m = first.size - 1
-    minima = np.empty((2, m))
-    for x in range(m):
+    allowed, first, n_terms, total = totals.allowed, totals.first, totals.n_terms, totals.total
+    for x in range(first.size - 1):
         share = 0.0 if n_terms[x] == 0 else (n_terms[x] + 2.0) ** 2 * _ROUNDING
         minima[0, x], minima[1, x] = np.inf, 0.0
         for k in range(first[x], first[x + 1]):
@@ -160,7 +157,7 @@ def excesses(first, reduced, minima, excess):
 class Networks(NamedTuple):
     """The networks of the allowed families, and what each family adds to their costs."""
 
-    parents: S1  # as in `Totals`
+    parents: S2  # as in `Totals`
     allowed: J1
     first: I1
     cost: F1  # what all families cost, in two parts
@@ -170,15 +167,19 @@ class Networks(NamedTuple):
     cuts: I1
     shares: F1  # multipliers times coefficients
     bounds: F1  # (n_cuts,): multipliers times bounds
+    # Where the walk through all networks begins, by how many children have a family:
+    left: B2  # (m + 1, n): the families that may be taken; all
+    costs: F1  # (m + 1,): 0
+    totals: F2  # (m + 1, n_cuts): shares of the cuts; 0
+    # (m + 1, m, m + 1): whether paths lead from one column to another, first only from each to
+    # itself. The last one is for -1, a lacking parent
+    reach: B3
+    children: I1  # (m,): the child, and its next family
+    at: I1  # (m,)
+    is_chosen: B1  # (m,): none
 
 
-_NETWORKS = types.NamedTuple(
-    (
-        int16[:, ::1], int32[::1], int64[::1], *(float64[::1],) * 3, int64[::1], int64[::1],
-        float64[::1], float64[::1],
-    ),
-    Networks,
-)  # fmt: skip
+_NETWORKS = tuple_type(Networks)
 
 
 @inner_kernel
@@ -222,14 +223,15 @@ def _lead(before, parents, x, reach):
 
 
 @inner_kernel
-def _reaches(networks, families, cutoff):
+def _reaches(networks, cutoff):
     """Return whether families cost at least the cutoff, summed with twice the digits."""
     high, low, size = -cutoff, 0.0, abs(cutoff)
-    for k in networks.allowed[families]:
+    for next_one in networks.at:
+        k = networks.allowed[next_one - 1]
         high, left = two_sum(high, networks.cost[k])
         low += left + networks.rest[k]
         size += abs(networks.cost[k])
-    return high + low >= (families.size + 2) ** 2 * _ROUNDING * size
+    return high + low >= (networks.at.size + 2) ** 2 * _ROUNDING * size
 
 
 @pasted_kernel
@@ -246,14 +248,9 @@ def all_cost_more(networks, most, cutoff):
     network costs the sum of its excesses and, for each cut, by how much the shares exceed the
     bound: no term is negative, and so those of the first families are a bound.
     """
-    first, n, m = networks.first, networks.excess.size, networks.first.size - 1
-    left, costs = np.ones((m + 1, n), np.bool_), np.zeros(m + 1)
-    totals = np.zeros((m + 1, networks.bounds.size))
-    # Whether paths lead from one column to another. The last one is for -1, a lacking parent.
-    reach = np.zeros((m + 1, m, m + 1), np.bool_)
-    for x in range(m):
-        reach[0, x, x] = True
-    children, at, is_chosen = np.zeros(m, np.int64), np.zeros(m, np.int64), np.zeros(m, np.bool_)
+    first, m = networks.first, networks.first.size - 1
+    left, costs, totals, reach = networks.left, networks.costs, networks.totals, networks.reach
+    children, at, is_chosen = networks.children, networks.at, networks.is_chosen
     children[0] = _next_child(networks, left[0], reach[0], totals[0], most, is_chosen)
     at[0] = first[children[0]]
     depth = 0
@@ -265,7 +262,7 @@ def all_cost_more(networks, most, cutoff):
             depth -= 1
         elif left[depth, k]:
             if depth + 1 == m:
-                if not _reaches(networks, at - 1, cutoff):
+                if not _reaches(networks, cutoff):
                     return False
                 continue
             after = depth + 1

@@ -84,8 +84,9 @@ def begin(child, discounts, chosen):
     for a in range(last + 1):
         chosen.covariances[0, a] = child.products[last, a]
         chosen.variances[0, a] = child.products[a, a]
-    chosen.entries[0, :] = 0
-    fill_discount(discounts, chosen, 0)
+    for i in range(discounts.starts.size):
+        chosen.entries[0, i] = 0
+    fill_discount(discounts, chosen, np.int64(0))
     for a in range(child.n_required):
         choose(child, discounts, chosen, np.int64(a), a)
 
@@ -138,7 +139,8 @@ def fill_discount(discounts, chosen, q):
 @inner_kernel
 def discount_of(discounts, members, entries, lost):
     """Return the discount by the entries of the cuts; fill what one more node loses of it."""
-    lost[:] = 0.0
+    for a in range(lost.size):
+        lost[a] = 0.0
     total = 0.0
     for i in range(discounts.starts.size):
         entry = entries[i]

@@ -3,10 +3,10 @@
 from typing import NamedTuple
 
 import numpy as np
-from numba import boolean, float64, int16, int64, types, uint16
+from numba import boolean, float64, int16, int64
 
 from skbn._core.arrays import F1, I2, T2
-from skbn._core.compile import inner_kernel, kernel
+from skbn._core.compile import inner_kernel, kernel, tuple_type
 from skbn._core.exact_sums import is_less, two_product, two_sum
 
 
@@ -21,7 +21,7 @@ class CutArrays(NamedTuple):
     tables: F1
 
 
-_CUTS = types.NamedTuple((uint16[:, ::1], int64[:, ::1], float64[::1]), CutArrays)
+_CUTS = tuple_type(CutArrays)
 
 
 @inner_kernel

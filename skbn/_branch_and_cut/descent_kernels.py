@@ -15,16 +15,17 @@ from skbn._branch_and_cut.chosen_kernels import (
     regress_on,
 )
 from skbn._branch_and_cut.pricing_problem import CHILD_COSTS, DISCOUNTS
-from skbn._core.arrays import B1, F1, F2, I2
-from skbn._core.compile import inner_kernel, kernel
+from skbn._core.arrays import B1, F1, F2, I1, I2
+from skbn._core.compile import inner_kernel, kernel, tuple_type
 
 # A step must gain as many nats.
 _LEAST_GAIN = 1e-9
 
 
-class _DescentMemory(NamedTuple):
+class DescentMemory(NamedTuple):
     """Memory of a descent, for the family that it is at."""
 
+    family: I1  # (width,): the parents, in no order
     is_in: B1  # (k,): which candidates are its parents
     inverse: F2  # (width, width): the inverse of the parents' Cholesky factor
     coefficients: F2  # (width, k + 1): those of all columns' regressions on the parents
@@ -32,10 +33,28 @@ class _DescentMemory(NamedTuple):
     # numbers without one parent
     entries: I2
     lost: F1  # (k,): what one more column loses of the discount without that parent
+    covariances: F1  # (k + 1,): as in `Chosen`, without that parent
+    variances: F1  # (k + 1,)
 
 
-@kernel(CHILD_COSTS, DISCOUNTS, CHOSEN, int64[:, ::1], int64[::1], FOUND, seconds=2.5)
-def descend(child, discounts, chosen, starts, sizes, found):
+_MEMORY = tuple_type(DescentMemory)
+
+
+def new_memory(n: int, n_cuts: int, width: int) -> DescentMemory:
+    """Return memory for families of up to `width` of n columns without the child."""
+    return DescentMemory(
+        np.empty(width, dtype=np.int64),
+        np.empty(n - 1, dtype=np.bool_),
+        np.empty((width, width)),
+        np.empty((width, n)),
+        np.empty((3, n_cuts), dtype=np.int64),
+        np.empty(n - 1),
+        *np.empty((2, n)),
+    )
+
+
+@kernel(CHILD_COSTS, DISCOUNTS, CHOSEN, int64[:, ::1], int64[::1], FOUND, _MEMORY, seconds=2.5)
+def descend(child, discounts, chosen, starts, sizes, found, work):
     """Lower the reduced costs of families by adding, leaving out and exchanging a parent.
 
     A parent is exchanged where no addition and no omission gains: an exchange takes longer to find.
@@ -50,22 +69,14 @@ def descend(child, discounts, chosen, starts, sizes, found):
     sizes : ndarray of shape (n,), int64
     found : SetsFound
         Filled with the families on the way, as long as there is room.
+    work : DescentMemory
 
     Returns
     -------
     n_found : int
     """
     n_found = np.int64(0)
-    k, n_cuts = child.products.shape[0] - 1, discounts.starts.size
-    width = found.parents.shape[1]
-    family = np.empty(width, np.int64)
-    work = _DescentMemory(
-        np.empty(k, np.bool_),
-        np.empty((width, width)),
-        np.empty((width, k + 1)),
-        np.empty((3, n_cuts), np.int64),
-        np.empty(k),
-    )
+    width, family = found.parents.shape[1], work.family
     for start in range(sizes.size):
         size = sizes[start]
         for t in range(size):
@@ -74,9 +85,8 @@ def descend(child, discounts, chosen, starts, sizes, found):
             _choose_all(child, discounts, chosen, family[:size])
             cost = cost_of(child, chosen, size)
             reduced = cost - chosen.discount[size]
-            found.parents[n_found] = -1
-            for t in range(size):
-                found.parents[n_found, t] = family[t]
+            for t in range(width):
+                found.parents[n_found, t] = family[t] if t < size else -1
             found.reduced[n_found], found.cost[n_found] = reduced, cost
             n_found += 1
             limit = reduced - _LEAST_GAIN
@@ -102,8 +112,10 @@ def _best_step(child, discounts, chosen, family, may_grow, work, limit):
     Both are -1 if no reduced cost is below the limit.
     """
     q = family.size
-    work.is_in[:] = False
-    work.is_in[family] = True
+    for a in range(work.is_in.size):
+        work.is_in[a] = False
+    for a in family:
+        work.is_in[a] = True
     _fill_inverse(chosen, q, work.inverse, work.coefficients)
     _fill_entries(discounts, family, work.entries)
     added, left_out = -1, -1
@@ -128,8 +140,8 @@ def _best_step(child, discounts, chosen, family, may_grow, work, limit):
 def _choose_all(child, discounts, chosen, family):
     """Choose the columns of a family."""
     k, q = child.products.shape[0] - 1, family.size
-    chosen.covariances[0] = child.products[k]
     for a in range(k + 1):
+        chosen.covariances[0, a] = child.products[k, a]
         chosen.variances[0, a] = child.products[a, a]
     chosen.n_columns[q] = q
     for i in range(q):
@@ -172,7 +184,8 @@ def _fill_inverse(chosen, q, inverse, coefficients):
                 total -= rows[i, chosen.columns[h]] * inverse[h, j]
             inverse[i, j] = total / pivot
     for i in range(q):
-        coefficients[i] = 0.0
+        for b in range(coefficients.shape[1]):
+            coefficients[i, b] = 0.0
         for j in range(i, q):
             factor = inverse[i, j]
             for b in range(coefficients.shape[1]):
@@ -232,8 +245,7 @@ def _best_exchange(child, discounts, chosen, family, work, limit):
     """
     q, k = family.size, work.is_in.size
     added, left_out = -1, -1
-    covariances, variances = np.empty((2, k + 1))
-    without = work.entries[2]
+    covariances, variances, without = work.covariances, work.variances, work.entries[2]
     for i in range(child.n_required, q):
         own = work.coefficients[i]
         scale = 1.0 / _diagonal(work.inverse, q, i)

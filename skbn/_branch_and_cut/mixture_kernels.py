@@ -12,10 +12,9 @@ The program's columns are numbered: the slack of each family, its excess, and th
 from typing import NamedTuple
 
 import numpy as np
-from numba import float64, int64, types
 
 from skbn._core.arrays import F1, F2, I1, I2
-from skbn._core.compile import inner_kernel
+from skbn._core.compile import inner_kernel, tuple_type
 
 # Reduced costs nearer to 0, and pivots nearer to 0, are rounding: numbers of size 1 that a thousand
 # pivots have changed.
@@ -39,13 +38,7 @@ class Mixture(NamedTuple):
     entries: F1  # (2 * n_families + most,): scratch
 
 
-MIXTURE = types.NamedTuple(
-    (
-        int64[:, ::1], int64[::1], float64[:, ::1], float64[::1], float64[::1], float64[::1],
-        float64[::1], float64[::1], float64[::1], float64[::1],
-    ),
-    Mixture,
-)  # fmt: skip
+MIXTURE = tuple_type(Mixture)
 
 
 def new_mixture(n_families: int, w: int, most: int) -> Mixture:

@@ -10,10 +10,10 @@ too much or close a directed cycle.
 from typing import NamedTuple
 
 import numpy as np
-from numba import boolean, float64, int32, int64, uint64
+from numba import float64, int32, int64
 
 from skbn._branch_and_cut.walk_kernels import DONE, FULL, LEVEL, N_FOUND, N_NODES, PAUSED
-from skbn._core.arrays import B2, F1, F2, I1, U2, U3
+from skbn._core.arrays import B1, B2, F1, F2, I1, U2, U3
 from skbn._core.compile import inner_kernel, kernel, pasted_kernel, tuple_type
 
 
@@ -40,17 +40,11 @@ class Tree(NamedTuple):
     child: I1  # (m + 1,): the child of each level, and its family
     chosen: I1  # (m + 1,)
     numbers: I1  # (4,): as in `Walk`
+    is_done: B1  # (m,): whether a family of each child was chosen
 
 
-_INTEGERS, _NUMBERS = int64[::1], float64[::1]
-_CHOICES = tuple_type(
-    Choices, _INTEGERS, _NUMBERS, uint64[:, ::1], _INTEGERS, _INTEGERS, _NUMBERS, _NUMBERS
-)
-_TREE = tuple_type(
-    Tree,
-    *(boolean[:, ::1], float64[:, ::1], uint64[:, :, ::1]),
-    *(_NUMBERS, _INTEGERS, _INTEGERS, _INTEGERS),
-)
+_CHOICES = tuple_type(Choices)
+_TREE = tuple_type(Tree)
 
 
 def new_tree(choices: Choices, cost: float) -> Tree:
@@ -68,6 +62,7 @@ def new_tree(choices: Choices, cost: float) -> Tree:
         child,
         choices.start[child] - 1,
         np.zeros(4, dtype=np.int64),
+        np.zeros(m, dtype=bool),
     )
 
 
@@ -101,6 +96,7 @@ def list_networks(choices, tree, most, found, n_nodes):
         while f < last and not tree.is_left[level, f]:
             f += 1
         if f == last:
+            tree.is_done[tree.child[level]] = False
             numbers[LEVEL] -= 1
             continue
         if level + 1 == m and numbers[N_FOUND] == found.shape[0]:
@@ -142,12 +138,10 @@ def _choose(choices, tree, level, f, most):
             more = reached[level, x, i] if is_below else np.uint64(0)
             reached[level + 1, y, i] = reached[level, y, i] | more
     _copy(tree.is_left[level], is_left)
-    is_done = np.zeros(m, np.bool_)
-    is_done[tree.child[: level + 1]] = True
-    fewest = choices.excess.size + 1
+    tree.is_done[x], fewest = True, choices.excess.size + 1
     for y in range(m):
         n = 0
-        if is_done[y]:
+        if tree.is_done[y]:
             continue
         for g in range(choices.start[y], choices.start[y + 1]):
             if is_left[g]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from skbn._branch_and_cut.chosen_kernels import SetsFound, new_chosen, room_for, with_more_room
 from skbn._branch_and_cut.cut_kernels import CutArrays
-from skbn._branch_and_cut.descent_kernels import descend
+from skbn._branch_and_cut.descent_kernels import descend, new_memory
 from skbn._branch_and_cut.pricing_kernels import search_parent_sets
 from skbn._branch_and_cut.pricing_problem import Child, Discounts
 from skbn._branch_and_cut.walk_kernels import DONE, FULL, LEAST, N_FOUND, N_NODES, new_walk
@@ -238,7 +238,8 @@ def price_near(
         row[: len(each)] = each
     found = room_for(_ROOM_OF_DESCENT, min(k, _WIDEST_START + 4))
     chosen = new_chosen(child.costs, discounts)
-    n = descend(child.costs, discounts, chosen, array, sizes, found)
+    work = new_memory(len(child.costs.products), len(discounts.starts), found.parents.shape[1])
+    n = descend(child.costs, discounts, chosen, array, sizes, found, work)
     order = np.argsort(found.reduced[:n], kind="stable")
     least = float(found.reduced[order[0]]) if n else math.inf
     return _of_child(child, found, order, least)

@@ -18,7 +18,6 @@ check of a proof takes from its bounds for each child.
 """
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 from numba import float64, int64
@@ -26,7 +25,7 @@ from numba import float64, int64
 from skbn._branch_and_cut.checker_kernels import EPSILON
 from skbn._branch_and_cut.chosen_kernels import CHOSEN, FOUND, begin, choose, regress_on
 from skbn._branch_and_cut.pricing_problem import CHILD_COSTS, DISCOUNTS
-from skbn._branch_and_cut.relaxed_kernels import Relaxed, fill_gains, new_relaxed, relax
+from skbn._branch_and_cut.relaxed_kernels import fill_gains, relax
 from skbn._branch_and_cut.rounding_kernels import (
     bounds_of_inverse,
     cost_of_inverse,
@@ -51,7 +50,6 @@ from skbn._branch_and_cut.walk_kernels import (
     leave_out_all,
     leave_out_node,
 )
-from skbn._core.arrays import B1, F1, F2
 from skbn._core.compile import inner_kernel, kernel, pasted_kernel
 
 # The price of a parent in the relaxation, as a share of what the first one may cost: the logarithm
@@ -61,21 +59,6 @@ _SHARE_OF_PRICE = 0.9
 _FEWEST_OPEN, _FEWEST_OPEN_ELSE = 4, 48
 # An error that changes the child's entry of an inverse by more than this share is computed anew.
 _LARGE_ERROR = 1e-10
-
-
-class _Work(NamedTuple):
-    """Memory for one set after the other."""
-
-    block: F2  # (n, n): of an inverse, for columns of a node and of the child
-    errors: F1  # (n,): of its rows, and what rounding adds to them
-    roundings: F1  # (n,)
-    # by candidates or their numbers, if none has several columns
-    coefficients: F1  # (k,)
-    gains: F1  # (k + 1,)
-    limits: F1  # (k + 1,)
-    totals: F1  # (k + 1,)
-    is_out: B1  # (n,)
-    relaxed: Relaxed
 
 
 @kernel(CHILD_COSTS, DISCOUNTS, CHOSEN, WALK, FOUND, float64, int64, seconds=6.5)
@@ -106,20 +89,7 @@ def search_parent_sets(child, discounts, chosen, walk, found, slack, n_nodes):
     numbers, limits = walk.numbers, walk.limits
     if numbers[N_NODES] == 0:
         begin(child, discounts, chosen)
-    n_columns, k, n_single = child.products.shape[0], child.starts.size - 2, child.diagonal.size
-    costs, losses, lost = np.empty((3, k + 2))
-    gains, limits_of_rss, totals = np.empty((3, n_single + 1))
-    work = _Work(
-        np.empty((n_columns, n_columns)),
-        np.empty(n_columns),
-        np.empty(n_columns),
-        np.empty(n_single),
-        gains,
-        limits_of_rss,
-        totals,
-        np.empty(n_columns, np.bool_),
-        new_relaxed(n_single),
-    )
+    losses, lost = walk.work.losses, walk.work.lost
     end = numbers[N_NODES] + n_nodes
     while numbers[LEVEL] >= 0 and numbers[N_NODES] < end:
         level = numbers[LEVEL]
@@ -130,13 +100,13 @@ def search_parent_sets(child, discounts, chosen, walk, found, slack, n_nodes):
         numbers[IS_FRESH] = 0
         numbers[N_NODES] += 1
         reach, cheapest = limits[REACH] + chosen.discount[q], walk.cheapest[level]
-        full, more = _cost_of_all(child, walk, work), _fill_costs(child, chosen, walk, costs)
+        full, more = _cost_of_all(child, walk), _fill_costs(child, chosen, walk)
         node, n_open = -1, 0
         if full + more[1] <= min(reach, cheapest):
             of_costs = full, reach, cheapest
-            if _leave_out_dear(child, chosen, walk, was_fresh, of_costs, work):
+            if _leave_out_dear(child, chosen, walk, was_fresh, of_costs):
                 continue
-            node, n_open = _losses(child, chosen.lost[q], walk, full, losses, lost, work)
+            node, n_open = _losses(child, chosen.lost[q], walk, full)
         if node < 0 or _is_beyond(losses[:n_open], lost[:n_open], full, more, reach, cheapest):
             numbers[LEVEL] -= 1
             if level == 0:
@@ -164,9 +134,8 @@ def _take(child, chosen, walk, found, slack):
             n = numbers[N_FOUND]
             if n == found.cost.size:
                 return False
-            found.parents[n] = -1
-            for t in range(q):
-                found.parents[n, t] = chosen.nodes[t]
+            for t in range(found.parents.shape[1]):
+                found.parents[n, t] = chosen.nodes[t] if t < q else -1
             found.reduced[n], found.cost[n] = reduced, cost
             numbers[N_FOUND] += 1
         if reduced < limits[LEAST]:
@@ -209,10 +178,10 @@ def _fill_last_column(chosen, n, column):
 
 
 @pasted_kernel
-def _fill_costs(child, chosen, walk, costs):
+def _fill_costs(child, chosen, walk):
     """Return what 0, 1, ... further parents cost at least."""
     q = walk.n_chosen[walk.numbers[LEVEL]]
-    more, of_columns = child.least_costs[q:], child.least_of_columns
+    more, of_columns, costs = child.least_costs[q:], child.least_of_columns, walk.work.costs
     if child.products.shape[0] == child.starts.size - 1:
         return more
     for t in range(more.size):
@@ -221,7 +190,7 @@ def _fill_costs(child, chosen, walk, costs):
 
 
 @pasted_kernel
-def _cost_of_all(child, walk, work):
+def _cost_of_all(child, walk):
     """Return what families of all columns left cost at least, without the costs of parents.
 
     Large errors of the child's rows, which grow while columns are left out, are computed anew.
@@ -230,16 +199,17 @@ def _cost_of_all(child, walk, work):
     inverse, errors, n = walk.inverses[level], walk.errors[level], walk.n_left[level]
     for at in range(n - child.starts[-1] + child.starts[-2], n):
         if errors[at] ** 2 > _LARGE_ERROR**2 * child.eigenvalue * inverse[at, at]:
-            error = error_of(child.products, walk.left[level], n, inverse[at], at)
+            given = child.products, walk.left[level], n
+            error = error_of(*given, inverse[at], at, walk.work.row)
             errors[at] = min(errors[at], error)
     if child.products.shape[0] != child.starts.size - 1:
-        return _cost_without(child, walk, -1, work)
+        return _cost_without(child, walk, np.int64(-1))
     most = most_of_inverse(inverse[n - 1, n - 1], errors[n - 1], child.eigenvalue)
     return cost_of_inverse(child.weight, most, False)
 
 
 @inner_kernel
-def _cost_without(child, walk, node, work):
+def _cost_without(child, walk, node):
     """Return what families of all columns left, or all but a node's, cost at least.
 
     In the block of the inverse for the columns of the node and the child, the node is left out, and
@@ -247,8 +217,8 @@ def _cost_without(child, walk, node, work):
     """
     level, d = walk.numbers[LEVEL], child.starts[-1] - child.starts[-2]
     inverse, left, n = walk.inverses[level], walk.left[level], walk.n_left[level]
-    block, growth = work.block, walk.limits[GROWTH]
-    errors, roundings = work.errors, work.roundings
+    block, growth = walk.work.block, walk.limits[GROWTH]
+    errors, roundings = walk.work.errors, walk.work.roundings
     r, first = 0, 0
     if node >= 0:
         r = child.starts[node + 1] - child.starts[node]
@@ -276,14 +246,15 @@ def _cost_without(child, walk, node, work):
 
 
 @pasted_kernel
-def _losses(child, all_lost, walk, full, losses, lost, work):
+def _losses(child, all_lost, walk, full):
     """Fill how much more families cost without each open node, and what it takes of the discount.
 
     Returns the node of the largest loss, or -1, and the number of open nodes.
     """
     level, node, n_open, largest = walk.numbers[LEVEL], -1, 0, -1.0
+    losses, lost = walk.work.losses, walk.work.lost
     if child.products.shape[0] != child.starts.size - 1:
-        return _losses_of_groups(child, all_lost, walk, full, losses, lost, work)
+        return _losses_of_groups(child, all_lost, walk, full)
     inverse, left, is_open = walk.inverses[level], walk.left[level], walk.is_open[level]
     errors, n = walk.errors[level], walk.n_left[level]
     of_child = n - 1
@@ -306,12 +277,13 @@ def _losses(child, all_lost, walk, full, losses, lost, work):
 
 
 @inner_kernel
-def _losses_of_groups(child, all_lost, walk, full, losses, lost, work):
+def _losses_of_groups(child, all_lost, walk, full):
     """Fill the same where nodes have several columns."""
     level, node, n_open, largest = walk.numbers[LEVEL], -1, 0, -1.0
+    losses, lost = walk.work.losses, walk.work.lost
     for a in range(walk.is_open.shape[1]):
         if walk.is_open[level, a]:
-            losses[n_open] = max(_cost_without(child, walk, a, work) - full, 0.0)
+            losses[n_open] = max(_cost_without(child, walk, a) - full, 0.0)
             lost[n_open] = all_lost[a]
             if losses[n_open] > largest:
                 node, largest = a, losses[n_open]
@@ -332,13 +304,13 @@ def _leave_out_hopeless(child, lost, walk, level, most):
 
 
 @pasted_kernel
-def _leave_out_dear(child, chosen, walk, is_fresh, costs, work):
+def _leave_out_dear(child, chosen, walk, is_fresh, costs):
     """Leave out open columns that no family within reach has; return whether there are any.
 
     With t of the open columns, the child's RSS is at least what the relaxation leaves of it less
     the t largest gains, one of which may be replaced by that of a column.
     """
-    level, weight, k = walk.numbers[LEVEL], child.weight, child.diagonal.size
+    level, weight, k, work = walk.numbers[LEVEL], child.weight, child.diagonal.size, walk.work
     q, is_open = walk.n_chosen[level], walk.is_open[level]
     fewest = _FEWEST_OPEN if is_fresh else _FEWEST_OPEN_ELSE
     if k == 0 or walk.n_left[level] - 1 - q < fewest:
@@ -352,10 +324,11 @@ def _leave_out_dear(child, chosen, walk, is_fresh, costs, work):
         return False
     relax(child, chosen, q, max(q - is_fresh, 0), is_open, price, work.relaxed)
     base = fill_gains(child, chosen, q, is_open, work.relaxed, work.coefficients, work.gains)
-    order, gains, limits, totals = np.flatnonzero(is_open), work.gains, work.limits, work.totals
-    n = order.size
-    for i in range(n):  # the candidates are in ascending order
-        gains[i] = gains[order[i]]
+    order, gains, limits, totals, n = work.order, work.gains, work.limits, work.totals, 0
+    is_out = work.is_out
+    for a in range(k):
+        order[n], gains[n], is_out[a] = a, gains[a], False
+        n += is_open[a]
     least = _rss_of(full, 0.0, weight, False)  # with all columns
     n_most, totals[0] = 0, 0.0
     for t in range(1, n + 1):
@@ -363,9 +336,8 @@ def _leave_out_dear(child, chosen, walk, is_fresh, costs, work):
         if limits[t] < least:
             break
         n_most = t
-        totals[t] = totals[t - 1] + largest_first(gains[t - 1 : n], order[t - 1 :])
-    n_out, is_out = 0, work.is_out
-    is_out[:] = False
+        totals[t] = totals[t - 1] + largest_first(gains[t - 1 : n], order[t - 1 : n])
+    n_out = 0
     for i in range(n):
         a, t = order[i], 1
         share = _rss_of(min(reach - lost[a], cheapest), most, weight, True)
@@ -432,8 +404,9 @@ def _is_beyond(losses, lost, full, least_costs, reach, cheapest):
     reach, cheapest : float
         What they may cost, with and without the loss of discount.
     """
-    least_lost = lost.min()
-    most = 0.0
+    least_lost, most = np.inf, 0.0
+    for each in lost:
+        least_lost = min(least_lost, each)
     for t in range(losses.size + 1):
         if t:
             most = max(most, lost[t - 1])

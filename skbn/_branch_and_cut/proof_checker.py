@@ -290,7 +290,13 @@ class _Replay:
         most += EPSILON * (largest + 4 * m * (n_cuts + 1) * most)
         given = self._families
         which = given.parents, visit.allowed, first, given.cost, given.rest
-        networks = Networks(*which, excess, starts, cuts, shares[families, cuts], np.array(bounds))
+        # A walk through the networks begins without a chosen family.
+        left, costs = np.ones((m + 1, len(excess)), dtype=bool), np.zeros(m + 1)
+        reach = np.zeros((m + 1, m, m + 1), dtype=bool)
+        reach[0] = np.eye(m, m + 1, dtype=bool)
+        walk = left, costs, np.zeros((m + 1, n_cuts)), reach, *np.zeros((2, m), dtype=np.int64)
+        of_cuts = starts, cuts, shares[families, cuts], np.array(bounds)
+        networks = Networks(*which, excess, *of_cuts, *walk, np.zeros(m, dtype=bool))
         if not all_cost_more(networks, most, self._cutoff):
             raise ProofError(f"{self._name} has a network that costs less than the cutoff")
 
@@ -318,8 +324,8 @@ class _Replay:
             if multiplier > 0:
                 self._add(cut, multiplier, totals)
                 terms += [*two_product(multiplier, cut.bound), -TINY]
-        rest = visit.allowed, first, totals.n_terms, totals.total
-        minima = reduced_costs(families.cost, families.rest, *rest)
+        minima = np.empty((2, self._m))
+        reduced_costs(families.cost, families.rest, totals, minima)
         excesses(first, totals.total, minima, excess)
         return terms + minima.ravel().tolist(), excess
 

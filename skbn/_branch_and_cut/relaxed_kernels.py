@@ -37,11 +37,10 @@ class Relaxed(NamedTuple):
     is_known: B1  # (k,): which of these there are
 
 
-@inner_kernel
-def new_relaxed(k):
+def new_relaxed(k: int) -> Relaxed:
     """Return memory for coefficients, all 0."""
     columns = np.empty((k, k))
-    return Relaxed(np.zeros((k + 1, k)), np.empty(k), columns, np.empty(k, np.bool_))
+    return Relaxed(np.zeros((k + 1, k)), np.empty(k), columns, np.empty(k, dtype=np.bool_))
 
 
 @inner_kernel
@@ -52,8 +51,8 @@ def relax(child, chosen, q, first, is_open, price, relaxed):
     """
     own, slopes = relaxed.coefficients[q], relaxed.slopes
     k = own.size
-    relaxed.is_known[:] = False
     for t in range(k):
+        relaxed.is_known[t] = False
         slopes[t] = chosen.covariances[q, t]
     for a in range(k):
         before, own[a] = relaxed.coefficients[first, a], 0.0

@@ -12,8 +12,6 @@ an approximate inverse is a bound of the norm of its residual r. All rounding is
 
 import math
 
-import numpy as np
-
 from skbn._branch_and_cut.checker_kernels import EPSILON
 from skbn._core.compile import inlined_kernel, inner_kernel
 
@@ -55,9 +53,11 @@ def bounds_of_inverse(products, columns, n, v, eigenvalue):
 
 
 @inner_kernel
-def error_of(products, columns, n, row, at):
-    """Return the error of a row of an inverse, that of the column at a place."""
-    residual, size = np.zeros(n), 0.0
+def error_of(products, columns, n, row, at, residual):
+    """Return the error of a row of an inverse, that of the column at a place; fill its residual."""
+    size = 0.0
+    for b in range(n):
+        residual[b] = 0.0
     residual[at] = 1.0
     for a in range(n):
         own, v = products[columns[a]], row[a]

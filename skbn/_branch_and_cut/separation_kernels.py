@@ -11,7 +11,7 @@ mixture better (`generate`).
 from typing import NamedTuple
 
 import numpy as np
-from numba import float64, int64, types, uint64
+from numba import float64, uint64
 
 from skbn._branch_and_cut.mixture_kernels import MIXTURE, add_network, begin, minimise, rate_of
 from skbn._branch_and_cut.window_kernels import (
@@ -21,7 +21,7 @@ from skbn._branch_and_cut.window_kernels import (
     fill_cheapest,
 )
 from skbn._core.arrays import F1, F2, I2
-from skbn._core.compile import inner_kernel, kernel
+from skbn._core.compile import inner_kernel, kernel, tuple_type
 from skbn._core.random_numbers import uniform
 
 # A network is new if it makes the excess smaller at this rate: well above rounding, and too little
@@ -56,13 +56,7 @@ class Trial(NamedTuple):
     violation: F1  # (1,): by how much the point violates the cut of the best coefficients
 
 
-TRIAL = types.NamedTuple(
-    (
-        float64[::1], float64[:, ::1], float64[::1], int64[:, ::1], float64[::1], float64[::1],
-        float64[::1],
-    ),
-    Trial,
-)  # fmt: skip
+TRIAL = tuple_type(Trial)
 
 
 @inner_kernel
@@ -75,7 +69,7 @@ def _evaluate(window, trial):
         By how much the point violates the cut of the coefficients.
     """
     coefficients, costs, forward = trial.coefficients, trial.costs, trial.forward
-    costs_by_predecessors(window.starts, window.masks, coefficients, costs)
+    costs_by_predecessors(window, coefficients, costs, forward)
     violation = cost_of_cheapest(costs, forward)
     fill_cheapest(window, coefficients, costs, forward, trial.networks, trial.found)
     for f in range(coefficients.size):

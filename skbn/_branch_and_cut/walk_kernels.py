@@ -11,14 +11,35 @@ import numpy as np
 
 from skbn._branch_and_cut.checker_kernels import EPSILON
 from skbn._branch_and_cut.pricing_problem import ChildCosts
+from skbn._branch_and_cut.relaxed_kernels import Relaxed, new_relaxed
 from skbn._branch_and_cut.rounding_kernels import error_of
-from skbn._core.arrays import B2, F1, F2, F3, I1, I2
+from skbn._core.arrays import B1, B2, F1, F2, F3, I1, I2
 from skbn._core.compile import inner_kernel, tuple_type
 
 PAUSED, FULL, DONE = 0, 1, 2
 # The numbers of a search, by their places in `Walk.numbers` and `Walk.limits`.
 LEVEL, IS_FRESH, N_FOUND, N_NODES, WITH_DOMINATED = range(5)
 REACH, LEAST, TIE, GROWTH = range(4)
+
+
+class WalkMemory(NamedTuple):
+    """Memory for one set after the other."""
+
+    block: F2  # (n, n): of an inverse, for columns of a node and of the child
+    errors: F1  # (n,): of its rows, and what rounding adds to them
+    roundings: F1  # (n,)
+    row: F1  # (n,)
+    is_out: B1  # (n,): by column
+    costs: F1  # (k + 2,): of further parents
+    losses: F1  # (k + 2,): of the open nodes, and what each takes of the discount
+    lost: F1  # (k + 2,)
+    # by candidates or their numbers, if none has several columns
+    coefficients: F1  # (k,)
+    order: I1  # (k,)
+    gains: F1  # (k + 1,)
+    limits: F1  # (k + 1,)
+    totals: F1  # (k + 1,)
+    relaxed: Relaxed
 
 
 class Walk(NamedTuple):
@@ -44,6 +65,7 @@ class Walk(NamedTuple):
     # than a subset a family must cost to be dominated, and the factor of errors when a column is
     # left out
     limits: F1
+    work: WalkMemory
 
 
 WALK = tuple_type(Walk)
@@ -71,9 +93,19 @@ def new_walk(
     sizes = np.full(k + 1, n), np.full(k + 1, child.n_required), np.full(k + 1, -1)
     left, numbers = np.tile(np.arange(n), (k + 1, 1)), np.array([0, 1, 0, 0, with_dominated])
     limits = np.array([reach, np.inf, tie, 1 + 4 * off * (1 + 1 / child.eigenvalue)])
-    return Walk(
-        inverses, errors, roundings, left, *sizes, is_open, np.full(k + 1, np.inf), numbers, limits
+    n_single = len(child.diagonal)
+    work = WalkMemory(
+        np.empty((n, n)),
+        *np.empty((3, n)),
+        np.empty(n, dtype=np.bool_),
+        *np.empty((3, k + 2)),
+        np.empty(n_single),
+        np.empty(n_single, dtype=np.int64),
+        *np.empty((3, n_single + 1)),
+        new_relaxed(n_single),
     )
+    cheapest = np.full(k + 1, np.inf)
+    return Walk(inverses, errors, roundings, left, *sizes, is_open, cheapest, numbers, limits, work)
 
 
 @inner_kernel
@@ -84,7 +116,9 @@ def leave_out(child, walk, level, at, n, target):
     """
     inverse, left, errors = walk.inverses[level], walk.left[level], walk.errors[level]
     of_target, roundings, growth = walk.inverses[target], walk.roundings, walk.limits[GROWTH]
-    pivot, taken = inverse[at, at], inverse[at, :n].copy()
+    pivot, taken = inverse[at, at], walk.work.row
+    for b in range(n):
+        taken[b] = inverse[at, b]
     error = growth * errors[at] + roundings[left[at]]
     for a in range(n):
         if a != at:
@@ -132,8 +166,9 @@ def leave_out_all(child, walk, level, is_out):
             left[n_kept] = left[at]
             n_kept += 1
     _invert(child.products, left[:n_kept], inverse)
+    rest = child.products, left, n_kept
     for at in range(n_kept):
-        walk.errors[level, at] = error_of(child.products, left, n_kept, inverse[at], at)
+        walk.errors[level, at] = error_of(*rest, inverse[at], at, walk.work.row)
     walk.n_left[level] = n_kept
 
 
@@ -162,7 +197,10 @@ def largest_first(numbers, others):
     """Exchange the first number with the largest one, and return this; others move along."""
     if numbers.size == 0:
         return 0.0
-    i = np.argmax(numbers)
+    i = 0
+    for j in range(1, numbers.size):
+        if numbers[j] > numbers[i]:
+            i = j
     numbers[0], numbers[i] = numbers[i], numbers[0]
     others[0], others[i] = others[i], others[0]
     return numbers[0]

@@ -9,10 +9,10 @@ are vectorised. For that, indices are unsigned: numba tests others for being neg
 from typing import NamedTuple
 
 import numpy as np
-from numba import float64, int64, types, uint64
+from numba import float64, int64, uint64
 
 from skbn._core.arrays import F1, I1
-from skbn._core.compile import inner_kernel, kernel
+from skbn._core.compile import inner_kernel, kernel, tuple_type
 from skbn._core.random_numbers import random_below
 from skbn._core.subsets import least_over_subsets
 
@@ -33,25 +33,28 @@ class WindowFamilies(NamedTuple):
     weights: F1  # (n_families,): the weights of a column's families add up to 1
 
 
-WINDOW = types.NamedTuple((int64[::1], int64[::1], float64[::1]), WindowFamilies)
+WINDOW = tuple_type(WindowFamilies)
 
 
 @inner_kernel
-def costs_by_predecessors(starts, masks, coefficients, costs):
+def costs_by_predecessors(window, coefficients, costs, least):
     """Fill what each column costs at least, by the columns that precede it.
 
     Parameters
     ----------
-    starts, masks
-        As in `WindowFamilies`.
+    window : WindowFamilies
     coefficients : ndarray of shape (n_families,), float64
         The costs of the families.
     costs : ndarray of shape (w, 2**w), float64
         Filled.
+    least : ndarray of shape (2**w,), float64
+        Scratch.
     """
+    starts, masks = window.starts, window.masks
     w, n = costs.shape
     # By the columns that some family of x has: few of the window's.
-    least, places = np.empty(n), np.zeros(n, np.uint16)
+    places = np.empty(n, np.uint16)
+    places[0] = 0
     for x in range(w):
         used = np.int64(0)
         for f in range(starts[x], starts[x + 1]):
@@ -169,7 +172,7 @@ def lift(window, coefficients, costs, scratch, order, random):
     """
     w = costs.shape[0]
     forward, backward, own = scratch[0], scratch[1], scratch[2]
-    costs_by_predecessors(window.starts, window.masks, coefficients, costs)
+    costs_by_predecessors(window, coefficients, costs, forward)
     bound = cost_of_cheapest(costs, forward)
     for i in range(w - 1, 0, -1):
         j = random_below(random, _ZERO, i + 1)

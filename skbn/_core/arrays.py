@@ -21,6 +21,7 @@ ShortIntegers = npt.NDArray[np.int16]
 # Arrays as kernels take them: what they hold, and the number of dimensions.
 B1 = Annotated[Booleans, boolean[::1]]
 B2 = Annotated[Booleans, boolean[:, ::1]]
+B3 = Annotated[Booleans, boolean[:, :, ::1]]
 F1 = Annotated[Floats, float64[::1]]
 F2 = Annotated[Floats, float64[:, ::1]]
 F3 = Annotated[Floats, float64[:, :, ::1]]
