@@ -57,8 +57,7 @@ def error_of(products, columns, n, row, at, residual):
     """Return the error of a row of an inverse, that of the column at a place; fill its residual."""
     size = 0.0
     for b in range(n):
-        residual[b] = 0.0
-    residual[at] = 1.0
+        residual[b] = 1.0 if b == at else 0.0
     for a in range(n):
         own, v = products[columns[a]], row[a]
         size += abs(v)
