@@ -42,7 +42,7 @@ BRANCH_AND_CUT_KERNELS = (
 
 # Columns of the root's windows, which become wider each time the bound stalls. A cut of w columns
 # has tables of 2**w entries.
-_FIRST_WIDTH, _LAST_WIDTH = 8, 12
+_FIRST_WIDTH, _LAST_WIDTH = 8, 13
 # The bound stalls if these rounds together close less than this share of the gap for each round. In
 # a node, one round is enough to tell, and it is branched.
 _ROUNDS_TO_JUDGE = 8
@@ -51,8 +51,10 @@ _LEAST_SHARE_OF_NODE = 0.01
 # Cuts are violated by at least the first number, and by at least this share of the most that any
 # cut of their window is violated by.
 _LEAST_VIOLATION, _ACCEPTED_SHARE = 0.1, 0.8
-# Before branching, windows of this width and wider ones are searched for smaller violations.
+# Before branching, windows of this width and wider ones are searched for smaller violations, halfway
+# to the network, and then the widest ones, each time for a third of the last.
 _LEAST_VIOLATION_OF_WIDE, _WIDTH_OF_WIDE = 0.02, 9
+_SMALLEST_VIOLATION, _STEP_OF_VIOLATION = 0.002, 3.0
 # Cuts are set aside after this many solutions without a multiplier, in the root and in the tree.
 _AGE, _AGE_IN_TREE = 5, 8
 # The most cuts set aside that return in one round, and the most memory of their tables.
@@ -236,6 +238,8 @@ class _Search:
                     width += 1
                 elif least > _LEAST_VIOLATION_OF_WIDE:
                     least, width = _LEAST_VIOLATION_OF_WIDE, _WIDTH_OF_WIDE
+                elif least > _SMALLEST_VIOLATION:
+                    least /= _STEP_OF_VIOLATION
                 else:
                     break
         self._end_root()
@@ -344,7 +348,7 @@ class _Search:
     def _cuts_of_root(self, point: Point, width: int, least: float) -> list[Cut]:
         """Return cuts that a point violates."""
         cuts = self._kept.violated(point, _LEAST_VIOLATION, _MOST_KEPT_ADDED)
-        if self._has_first_cuts:
+        if self._has_first_cuts or least <= _LEAST_VIOLATION_OF_WIDE:
             network = self._given.parents[self._chosen]
             return cuts + cuts_towards(network, point, width, least, *self._rest)
         # Far from the network, as at first, cuts of the point itself are found in less time.
