@@ -42,7 +42,7 @@ BRANCH_AND_CUT_KERNELS = (
 
 # Columns of the root's windows, which become wider each time the bound stalls. A cut of w columns
 # has tables of 2**w entries.
-_FIRST_WIDTH, _LAST_WIDTH = 8, 13
+_FIRST_WIDTH, _LAST_WIDTH = 8, 12
 # The bound stalls if these rounds together close less than this share of the gap for each round. In
 # a node, one round is enough to tell, and it is branched.
 _ROUNDS_TO_JUDGE = 8
@@ -51,9 +51,9 @@ _LEAST_SHARE_OF_NODE = 0.01
 # Cuts are violated by at least the first number, and by at least this share of the most that any
 # cut of their window is violated by.
 _LEAST_VIOLATION, _ACCEPTED_SHARE = 0.1, 0.8
-# Before branching, windows of this width and wider ones are searched for smaller violations, halfway
-# to the network, and then the widest ones, each time for a third of the last.
-_LEAST_VIOLATION_OF_WIDE, _WIDTH_OF_WIDE = 0.02, 9
+# Before branching, windows of this width and wider ones are searched for smaller violations on the
+# way to the network; then the widest ones, each time for a third of the last.
+_LEAST_VIOLATION_OF_WIDE, _WIDTH_OF_WIDE, _LAST_WIDTH_OF_WIDE = 0.02, 9, 13
 _SMALLEST_VIOLATION, _STEP_OF_VIOLATION = 0.002, 3.0
 # Cuts are set aside after this many solutions without a multiplier, in the root and in the tree.
 _AGE, _AGE_IN_TREE = 5, 8
@@ -233,17 +233,23 @@ class _Search:
             relaxation.add_cuts(cuts)
             bounds.append(self._bound)
             if not cuts or self._stalls(bounds):
-                bounds = []
-                if width < _LAST_WIDTH:
-                    width += 1
-                elif least > _LEAST_VIOLATION_OF_WIDE:
-                    least, width = _LEAST_VIOLATION_OF_WIDE, _WIDTH_OF_WIDE
-                elif least > _SMALLEST_VIOLATION:
-                    least /= _STEP_OF_VIOLATION
-                else:
+                more = self._seek_more(width, least)
+                if more is None:
                     break
+                bounds, (width, least) = [], more
         self._end_root()
         return False
+
+    def _seek_more(self, width: int, least: float) -> tuple[int, float] | None:
+        """Return a larger width of windows or a smaller violation; None if it is time to branch."""
+        is_wide = least <= _LEAST_VIOLATION_OF_WIDE
+        goes_on = is_wide and not self._has_first_cuts  # those were sought that far already
+        if width < (_LAST_WIDTH_OF_WIDE if goes_on else _LAST_WIDTH):
+            return width + 1, least
+        if not is_wide:
+            return _WIDTH_OF_WIDE, _LEAST_VIOLATION_OF_WIDE
+        is_left = goes_on and least > _SMALLEST_VIOLATION
+        return (width, least / _STEP_OF_VIOLATION) if is_left else None
 
     def _remove_from_root(self, pricing: Pricing) -> bool:
         """Drop families that no network below the cutoff has; return whether it is closed."""
