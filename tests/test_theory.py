@@ -26,7 +26,7 @@ def table_rows(page, heading):
 
 
 PAGES = ["index", "algorithm", "regressions", "families", "search", "near-optimal", "order-search"]
-PAGES += ["proof", "posterior", "sampling", "missing", "experiments", "accuracy"]
+PAGES += ["proof", "posterior", "missing", "experiments", "accuracy"]
 
 
 @pytest.mark.filterwarnings("ignore::skbn.exceptions.RedundantColumnsWarning")
