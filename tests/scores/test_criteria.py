@@ -574,8 +574,8 @@ def test_a_sum_of_weights_that_is_too_large_is_what_is_named(wine):
 
 
 class Given(Criterion):
-    def __init__(self, tables):
-        self.given = tables
+    def __init__(self, given):
+        self.given = given
 
     def tables(self, n_samples, m):
         return self.given
