@@ -10,6 +10,11 @@ from skbn._core.resources import Progress, Threads
 from skbn._core.subsets import mask_of, members_of
 from skbn._exact.dense_families import (
     DenseFamilies,
+    ParentSets,
+    SearchColumns,
+    best_parents,
+    parents_that_reach,
+    sets_that_reach,
 )
 from skbn._exact.listed_families import ListedFamilies
 from skbn._exact.plan import SearchPlan
@@ -74,6 +79,70 @@ def test_threads_change_no_bit(n_outer):
         np.testing.assert_array_equal(best, results[0][0])
         np.testing.assert_array_equal(local, results[0][1])
         assert result == results[0][2]
+
+
+@pytest.mark.parametrize("m", [4, 8])
+@pytest.mark.parametrize("n_outer", [0, 2])
+def test_best_local_scores(m, n_outer):
+    log_det, tables = random_log_det(m), TABLES["all varying"](m)
+    scores = reference.scores_by_tables(tables, log_det)
+    plan = SearchPlan(m, n_outer)
+    with Threads(1, m) as threads:
+        families = dense_families(log_det, tables, plan)
+        local = best_scores(families, plan, ArrayStore(plan), threads, Progress())
+    for child in range(m):
+        assert local[child] == max(score for (x, _), score in scores.items() if x == child)
+
+
+@pytest.mark.parametrize("is_shuffled", [False, True])
+def test_the_first_parents_that_reach_a_threshold(is_shuffled):
+    m = 7
+    log_det, tables = random_log_det(m).round(1), TABLES["as BIC"](m)
+    functions = SetWeights(tables).of_all(log_det)
+    scores = reference.scores_by_tables(tables, log_det)
+    several = 0
+    numbers = np.random.default_rng(0).permutation(m) + 3 if is_shuffled else np.arange(m)
+    columns = SearchColumns(m, m, numbers=numbers.tolist())
+    for child, candidates in reference.families(m):
+        best = max(scores[child, p] for p in reference.subsets(candidates))
+        for threshold in (best, best - 30):
+            reached = [p for p in reference.subsets(candidates) if scores[child, p] >= threshold]
+            sets = ParentSets(*functions, 0, 1 << child, child, mask_of(candidates), 0, 0)
+            first = columns.first_of(sets_that_reach(sets, threshold)[0])
+            in_order = [sorted(numbers[list(p)]) for p in reached]
+            assert reference.is_first_in_order(sorted(numbers[members_of(first)]), in_order)
+            several += len(reached) > 1
+        above = np.nextafter(best, np.inf)
+        assert len(sets_that_reach(sets, above)[0]) == 0
+    assert several > 100
+
+
+def test_best_parents_and_those_that_reach_a_threshold():
+    m = 6
+    log_det, tables = random_log_det(m), TABLES["all varying"](m)
+    functions = SetWeights(tables).of_all(log_det)
+    scores = reference.scores_by_tables(tables, log_det)
+    required = 1 << 2
+    for child, candidates in reference.families(m):
+        for must in (0, required):
+            of_sets = {
+                mask_of(p): scores[child, p]
+                for p in reference.subsets(candidates)
+                if must & ~mask_of(p) == 0
+            }
+            sets = ParentSets(*functions, 0, 1 << child, child, mask_of(candidates), must, 0)
+            best, parents = best_parents(sets)
+            assert best == max(of_sets.values(), default=-np.inf)
+            assert parents == max(of_sets, key=of_sets.get, default=0)
+            for threshold in (best - 1.5, best, np.nextafter(best, np.inf)):
+                expected = {p: s for p, s in of_sets.items() if s >= threshold}
+                for room in (64, 1):  # more may reach the threshold than there is room for
+                    masks, local = np.zeros(room, dtype=np.int64), np.zeros(room)
+                    n = parents_that_reach(sets, threshold, masks, local)
+                    assert n == len(expected)
+                    listed = dict(zip(masks[:n].tolist(), local[:n].tolist(), strict=True))
+                    assert listed.items() <= expected.items()
+                    assert len(listed) == min(n, room)
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])

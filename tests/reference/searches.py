@@ -41,6 +41,11 @@ def best_score_by_dynamic_program(scores, m):
     return best[tuple(range(m))]
 
 
+def is_first_in_order(parents, others):
+    """Whether a parent set precedes all others: fewer columns, then column by column."""
+    return all((len(parents), tuple(parents)) <= (len(o), tuple(o)) for o in others)
+
+
 def joined_over_subsets(values, join):
     """For each mask, the join (`max` or `sum`) of the values of all its subsets."""
     return [
