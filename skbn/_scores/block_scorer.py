@@ -36,9 +36,9 @@ from skbn._regressions.least_squares import (
 )
 from skbn._regressions.log_determinants import set_functions
 from skbn._regressions.set_function import SetWeights
-from skbn._regressions.small_walk import columns_of_small_sets
+from skbn._regressions.small_walk import columns_of_small_sets, small_log_determinants
 from skbn._scores import criteria
-from skbn._scores.families import AllFamilies, TableFamilies
+from skbn._scores.families import TableFamilies
 from skbn._scores.scorer import FamilyScorer, ScoredNeighbours
 from skbn.exceptions import DegenerateColumnsError
 
@@ -215,12 +215,13 @@ class BlockScorer(FamilyScorer):
 
     def _values(self, families: TableFamilies, columns: list[int], resources: Resources) -> Floats:
         factor, offsets = self.factor_of(columns)
-        if isinstance(families, AllFamilies):
-            weights = self.weights_of(columns, families.max_parents)
-            given = resources.n_jobs, resources.progress
-            return set_functions(factor, weights, *given, offsets).of_family
+        given = resources.n_jobs, resources.progress
         subsets, widths = families.subsets, [self.nodes.widths[v] for v in columns]
-        log_det = families.log_determinants(factor, offsets, resources, widths)
+        if subsets is None:
+            weights = self.weights_of(columns, families.max_parents)
+            return set_functions(factor, weights, *given, offsets).of_family
+        added = np.zeros(len(columns)) if offsets is None else offsets
+        log_det = small_log_determinants(factor, subsets, added, *given, widths=widths)
         # What a node adds to a set, relative to its own determinant, is the product of what its
         # columns leave: if one is too small, so is the product.
         own = np.array([self._own_log_determinant(node) for node in columns])

@@ -217,10 +217,11 @@ _PIECE = 1 << 21
 
 
 class AllFamilies(Families):
-    """All families of m columns, whose sets are numbered by their masks."""
+    """All families of m columns."""
 
     are_listed = are_given = False
     kernels: ClassVar[tuple[Any, ...]] = (walk_seeds,)
+    subsets = None  # all have log-determinants, by their masks
 
     def __init__(self, m: int) -> None:
         self.n_parent_sets = 1 << (m - 1)
@@ -234,6 +235,10 @@ class AllFamilies(Families):
     ) -> Floats:
         """Return the log-determinants of all subsets of the columns."""
         return log_determinants(factor, resources.n_jobs, resources.progress, offsets)
+
+    def nearly_dependent_sets(self, *_: object) -> Iterator[list[int]]:
+        """Yield nothing, as all columns together were checked already."""
+        return iter(())
 
     def parent_set_index(self, child: int, parents: Sequence[int]) -> int:
         """Return the index of a parent set among those of the child."""
@@ -288,19 +293,12 @@ class SmallFamilies(Families):
         return sum(SmallSubsets(n, self.max_parents).n_sets for n in n_candidates)
 
     def log_determinants(
-        self,
-        factor: Floats,
-        offsets: Floats | None,
-        resources: Resources,
-        widths: list[int] | None = None,
+        self, factor: Floats, offsets: Floats | None, resources: Resources
     ) -> Floats:
-        """Return the log-determinants of the sets of at most ``max_parents + 1`` columns.
-
-        `widths`: how many of the factor's columns each node has; by default one
-        """
+        """Return the log-determinants of the sets of at most ``max_parents + 1`` columns."""
         added = np.zeros(self.m) if offsets is None else offsets
         given = resources.n_jobs, resources.progress
-        return small_log_determinants(factor, self.subsets, added, *given, widths=widths)
+        return small_log_determinants(factor, self.subsets, added, *given)
 
     def nearly_dependent_sets(
         self, log_det: Floats, offsets: Floats | None, threshold: float

@@ -23,7 +23,7 @@ from skbn._data.statistics import GroupStatistics, Regression, SampleStatistics
 from skbn._regressions.least_squares import Neighbours
 from skbn._regressions.log_determinants import log_determinants_work
 from skbn._regressions.set_function import SetFunctions
-from skbn._scores.families import AllFamilies, SmallFamilies, TableFamilies
+from skbn._scores.families import SmallFamilies, TableFamilies
 from skbn._scores.scorer import FamilyScorer, ScoredNeighbours
 from skbn.exceptions import DegenerateColumnsError
 
@@ -346,7 +346,7 @@ def _sum_of_small_sets(parts: Sequence[tuple[Any, Floats, Floats]]) -> tuple[Any
 
 def _values(families: TableFamilies, weighed: Floats, tables: Floats) -> Floats:
     """Return F of the sets of some families, from what their scorer's tables weigh."""
-    if isinstance(families, AllFamilies):
+    if families.subsets is None:
         n_columns = np.bitwise_count(np.arange(families.n_subsets))
     else:
         subsets = families.subsets

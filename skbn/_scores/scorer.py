@@ -347,7 +347,7 @@ class FamilyScorer:
     ) -> None:
         """Raise if the columns of a family depend on each other, unless all were checked."""
         statistics = self.statistics
-        if statistics.is_checked or isinstance(families, AllFamilies):
+        if statistics.is_checked:
             return
         # If a combination of k columns were too nearly 0, one of them would leave no more than k
         # times the largest rounding on the others.
