@@ -61,6 +61,10 @@ _SHARE_OF_DEAR, _LEAST_DEAR, _MOST_DEAR = 0.025, 1.0, 0.3
 # The least violation of a cut: at first, in the end, and what it is divided by in between.
 _LEAST_VIOLATION, _SMALLEST_VIOLATION, _STEP_OF_VIOLATION = 0.05, 0.002, 3.0
 _ACCEPTED_SHARE = 0.8
+# Wider windows, each of which doubles time and memory, are for what is left of the time once the
+# others have no cuts of the least violation. The violations of each width begin with the last
+# number.
+_WIDEST, _LEAST_VIOLATION_OF_WIDE = 15, 0.02
 _AGE, _MOST_KEPT_ADDED, _MOST_BYTES_KEPT = 3, 200, 1 << 28
 # All parent sets are searched once in this many rounds, or in more: a search may take as long as
 # this many nodes for each column and round.
@@ -376,6 +380,8 @@ class ColumnGeneration:
             return _ROUNDS_WITHOUT_CUTS + 1
         if self._width < _LAST_WIDTH:
             self._width += 1
+        elif self._least < _SMALLEST_VIOLATION and self._width < _WIDEST:
+            self._width, self._least = self._width + 1, _LEAST_VIOLATION_OF_WIDE
         elif not n_empty or self._least < _SMALLEST_VIOLATION:
             return n_empty
         else:
