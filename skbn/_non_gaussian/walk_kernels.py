@@ -73,7 +73,9 @@ def walk_families(rows, weight, first, begin, most, binomials, starts, statistic
     n_candidates = rows.shape[0] - 1
     levels = np.empty((most + 1, n_candidates + 1, rows.shape[1]))
     chosen = np.empty(most + 1, dtype=np.int64)
-    levels[0] = rows
+    for row in range(n_candidates + 1):
+        for i in range(rows.shape[1]):
+            levels[0, row, i] = rows[row, i]
     theta = np.empty(statistics.shape[1])
     depth = 0
     candidate = begin

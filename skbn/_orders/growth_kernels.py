@@ -6,7 +6,7 @@ import numpy as np
 from numba import int64
 
 from skbn._core.arrays import B1, F1, I1, I2, S2
-from skbn._core.compile import inner_kernel, kernel, tuple_type
+from skbn._core.compile import inner_kernel, kernel, pasted_kernel, tuple_type
 from skbn._orders.insertion_kernels import STATE, set_available
 from skbn._orders.list_kernels import LISTS, first_fit, has
 from skbn._orders.refit_kernels import gains_by, least_explained, refit
@@ -97,7 +97,7 @@ def grow_for_insertions(lists, state, growth, found, x):
     return n_found
 
 
-@inner_kernel
+@pasted_kernel
 def _begin(lists, position, chosen, growth, x):
     """Open the columns before x, and begin with its chosen family; return its number of parents.
 
@@ -126,7 +126,7 @@ def _begin(lists, position, chosen, growth, x):
     return n
 
 
-@inner_kernel
+@pasted_kernel
 def _list_changes(order, where, growth, x, n_members):
     """Keep the parents that growth led to, and list the columns to move past x; return how many.
 

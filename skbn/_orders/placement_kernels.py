@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skbn._core.arrays import B1, B2, F1, G2, I1, I2
-from skbn._core.compile import inlined_kernel, inner_kernel, tuple_type
+from skbn._core.compile import inlined_kernel, inner_kernel, pasted_kernel, tuple_type
 from skbn._orders.refit_kernels import least_explained, refit
 from skbn._orders.regression_kernels import (
     Family,
@@ -127,7 +127,7 @@ def commit(fitting, placement, kept, family, n, x, score):
     _set_gains(fitting, placement, family, n, x, score)
 
 
-@inner_kernel
+@pasted_kernel
 def settle(fitting, placement, kept, n, x):
     """Give x the first n members of the family that moves."""
     n = rebuild(fitting.regressions, fitting.family, n, x)
@@ -135,15 +135,17 @@ def settle(fitting, placement, kept, n, x):
     commit(fitting, placement, kept, fitting.family, n, x, score)
 
 
-@inner_kernel
-def toggle(regressions, other, is_open, position, parents, n_parents, z, x, max_parents, least):
-    """Refit z without its parent x, or with x as another parent, in `other`.
+@pasted_kernel
+def toggle(fitting, placement, z, x):
+    """Refit z without its parent x, or with x as another parent, in `fitting.other`.
 
     Returns the number n of parents, which are ``other.members[:n]``, and the score.
     """
+    regressions, other, is_open = fitting.regressions, fitting.other, fitting.is_open_to_other
+    parents, position = placement.parents, placement.position
     open_before(is_open, position, regressions.may_be_parent[z], position[z])
     n, added = np.int64(0), np.int64(x)
-    for t in range(n_parents[z]):
+    for t in range(placement.n_parents[z]):
         if parents[z, t] == x:
             added = np.int64(-1)
         else:
@@ -151,4 +153,4 @@ def toggle(regressions, other, is_open, position, parents, n_parents, z, x, max_
             n += 1
     is_open[x] = added >= 0
     n = rebuild(regressions, other, n, z)
-    return refit(regressions, other, n, z, added, is_open, max_parents, least)
+    return refit(regressions, other, n, z, added, is_open, fitting.max_parents, fitting.least)

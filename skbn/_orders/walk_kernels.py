@@ -19,7 +19,7 @@ from skbn._orders.refit_kernels import gains_by, least_explained, refit
 from skbn._orders.regression_kernels import rebuild
 
 
-@inner_kernel
+@pasted_kernel
 def _load(fitting, placement, x):
     """Begin with the family that x has; return its number of parents."""
     n = placement.n_parents[x]
@@ -53,13 +53,12 @@ def _walk(fitting, placement, kept, x, step, end, best, is_final):
     Returns `best`; `target`: the position that gains this much; where x is, if none gains more.
     """
     regressions, family, other = fitting.regressions, fitting.family, fitting.other
-    is_open, is_open_to_other = fitting.is_open, fitting.is_open_to_other
+    is_open = fitting.is_open
     may_be_parent, must_be_parent = regressions.may_be_parent, regressions.must_be_parent
     left, is_required = family.left, fitting.is_required[x]
     max_parents, least = fitting.max_parents, fitting.least
     tables, offset = regressions.tables, regressions.offsets[x]
     order, position, gains = placement.order, placement.position, placement.gains[x]
-    parents, n_parents = placement.parents, placement.n_parents
     scores, tops = placement.scores, placement.tops
     target = k = position[x]
     hope = _sum_of_gains(order, gains, fitting.first, k)
@@ -84,10 +83,7 @@ def _walk(fitting, placement, kept, x, step, end, best, is_final):
             gain += now - before
         if (gains[z] == np.inf) if step > 0 else (0.0 < gains[z] < np.inf):
             hope -= gains[z]  # only counts towards the front
-            n_of_z, score = toggle(
-                *(regressions, other, is_open_to_other, position, parents, n_parents, z, x),
-                *(max_parents, least),
-            )
+            n_of_z, score = toggle(fitting, placement, z, x)
             gain += score - scores[z]
             if is_final:
                 commit(fitting, placement, kept, other, n_of_z, z, score)
@@ -200,7 +196,7 @@ def _place_greedily(fitting, placement, kept, n_waiting, begin, end):
     parent of those to come that gain by it. In the end the highest score of each column is sought,
     with all others in front of it.
     """
-    regressions, other, is_open = fitting.regressions, fitting.other, fitting.is_open
+    regressions, is_open = fitting.regressions, fitting.is_open
     order, position = placement.order, placement.position
     limits = fitting.max_parents, fitting.least
     m, no = order.size, np.int64(-1)
@@ -223,11 +219,8 @@ def _place_greedily(fitting, placement, kept, n_waiting, begin, end):
             if fitting.is_required[x]:
                 n_waiting[y] -= regressions.must_be_parent[y, x]
             if position[y] == m and 0.0 < placement.gains[x, y] < np.inf:
-                n, score = toggle(
-                    *(regressions, other, fitting.is_open_to_other, position),
-                    *(placement.parents, placement.n_parents, y, x, *limits),
-                )
-                commit(fitting, placement, kept, other, n, y, score)
+                n, score = toggle(fitting, placement, y, x)
+                commit(fitting, placement, kept, fitting.other, n, y, score)
 
 
 @inner_kernel
