@@ -291,12 +291,24 @@ class _Replay:
         given = self._families
         which = given.parents, visit.allowed, first, given.cost, given.rest
         # A walk through the networks begins without a chosen family.
-        left, costs = np.ones((m + 1, len(excess)), dtype=bool), np.zeros(m + 1)
         reach = np.zeros((m + 1, m, m + 1), dtype=bool)
         reach[0] = np.eye(m, m + 1, dtype=bool)
-        walk = left, costs, np.zeros((m + 1, n_cuts)), reach, *np.zeros((2, m), dtype=np.int64)
-        of_cuts = starts, cuts, shares[families, cuts], np.array(bounds)
-        networks = Networks(*which, excess, *of_cuts, *walk, np.zeros(m, dtype=bool))
+        children, at = np.zeros((2, m), dtype=np.int64)
+        networks = Networks(
+            *which,
+            excess,
+            starts,
+            cuts,
+            shares[families, cuts],
+            np.array(bounds),
+            left=np.ones((m + 1, len(excess)), dtype=bool),
+            costs=np.zeros(m + 1),
+            totals=np.zeros((m + 1, n_cuts)),
+            reach=reach,
+            children=children,
+            at=at,
+            is_chosen=np.zeros(m, dtype=bool),
+        )
         if not all_cost_more(networks, most, self._cutoff):
             raise ProofError(f"{self._name} has a network that costs less than the cutoff")
 

@@ -94,15 +94,23 @@ def new_walk(
     left, numbers = np.tile(np.arange(n), (k + 1, 1)), np.array([0, 1, 0, 0, with_dominated])
     limits = np.array([reach, np.inf, tie, 1 + 4 * off * (1 + 1 / child.eigenvalue)])
     n_single = len(child.diagonal)
+    of_columns, of_nodes = np.empty((3, n)), np.empty((3, k + 2))
+    of_some = np.empty((3, n_single + 1))
     work = WalkMemory(
         np.empty((n, n)),
-        *np.empty((3, n)),
-        np.empty(n, dtype=np.bool_),
-        *np.empty((3, k + 2)),
-        np.empty(n_single),
-        np.empty(n_single, dtype=np.int64),
-        *np.empty((3, n_single + 1)),
-        new_relaxed(n_single),
+        errors=of_columns[0],
+        roundings=of_columns[1],
+        row=of_columns[2],
+        is_out=np.empty(n, dtype=np.bool_),
+        costs=of_nodes[0],
+        losses=of_nodes[1],
+        lost=of_nodes[2],
+        coefficients=np.empty(n_single),
+        order=np.empty(n_single, dtype=np.int64),
+        gains=of_some[0],
+        limits=of_some[1],
+        totals=of_some[2],
+        relaxed=new_relaxed(n_single),
     )
     cheapest = np.full(k + 1, np.inf)
     return Walk(inverses, errors, roundings, left, *sizes, is_open, cheapest, numbers, limits, work)
