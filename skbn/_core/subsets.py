@@ -25,7 +25,7 @@ from numba import float64, int64, types
 from numba.extending import intrinsic, register_jitable
 
 from skbn._core.arrays import Booleans, Integers, ShortIntegers
-from skbn._core.compile import inner_kernel, kernel, pasted_kernel
+from skbn._core.compile import compile_kernels, inner_kernel, kernel, pasted_kernel
 from skbn._core.vectors import larger, load, store, without_bit_0, without_bit_1
 
 
@@ -251,6 +251,8 @@ def advance(members, size):
 # over one such piece are made before the next piece is loaded.
 _FIRST_CACHE_BITS = 11
 _LAST_CACHE_BITS = 18
+# NumPy is as fast with few bits, and need not be compiled.
+_FEW_BITS = 7
 
 
 @kernel(float64[::1], int64, int64, seconds=1.0)
@@ -261,6 +263,17 @@ def max_zeta(table, first_bit, last_bit):
         ``np.int64(0)``, since for a literal 0 numba would compile all this again.
     """
     zeta_transform(table, first_bit, last_bit, larger, max_within_vector, None)
+
+
+def max_over_subsets(table: npt.NDArray[np.float64], n_bits: int) -> None:
+    """Turn a table's entries, or those of its rows, into maxima over subsets of all their bits."""
+    if n_bits > _FEW_BITS:
+        compile_kernels([max_zeta])
+        max_zeta(table, 0, n_bits)
+        return
+    for bit in range(n_bits):
+        halves = table.reshape(-1, 2, 1 << bit)
+        np.maximum(halves[:, 1], halves[:, 0], out=halves[:, 1])
 
 
 # This is no kernel: numba does not cache a kernel that takes other kernels as arguments.

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache, partial
-from typing import NamedTuple
+from functools import cache, cached_property, partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import float64, int64
@@ -26,6 +26,7 @@ from skbn._core.resources import Threads
 from skbn._core.subsets import (
     insert_zero_bit,
     mask_of,
+    max_over_subsets,
     members_of,
     remove_bit,
     subsets_of,
@@ -70,33 +71,6 @@ class ParentSets(NamedTuple):
 
 
 _PARENT_SETS = tuple_type(ParentSets)
-
-
-@kernel(_PARENT_SETS)
-def best_parents(sets):
-    """Return the best local score of a child, and the mask of parents that have it.
-
-    Without any family of a finite score, the score is -inf and the mask 0.
-    """
-    width = _row_width(sets)
-    scores = np.empty(_row_size(sets.child, width))
-    places = np.empty(1, np.int64)
-    best = LEAST_SCORE
-    chosen = np.int64(-1)
-    high = sets.candidates & -width
-    above = np.int64(0)
-    while True:
-        base = sets.outer | above
-        _score_row(sets, base, places, scores)
-        for i in range(scores.size):
-            if scores[i] > best:
-                parents = _parents_at(i, base, sets.child, width)
-                if _is_allowed(sets, parents):
-                    best = scores[i]
-                    chosen = parents
-        above = (above - high) & high
-        if above == 0:
-            return (best, chosen) if chosen >= 0 else (-math.inf, np.int64(0))
 
 
 @kernel(_PARENT_SETS, float64, int64[::1], float64[::1])
@@ -310,11 +284,34 @@ class DenseFamilies:
         m = len(sets[0].of_parents).bit_length() - 1
         self._columns = SearchColumns(m, plan.n_columns, allowed, required, numbers)
         self._sets = sets
+        self._plan = plan
 
     def fill(self, slab: Filling) -> Iterator[float]:
         """Fill the children's tables; see `TableSource`."""
+        if self._plan.is_small:
+            tables = self._all_scores[1].max(axis=1)
+            max_over_subsets(tables, self._plan.n_inner - 1)
+            slab.tables.entries[:] = tables.ravel()
+            return iter([1.0])
         parts = parts_in_memory(self._sets, self._columns.others, slab)
         return fill_by_blocks(partial(fill_scores, self._columns.rules), parts, slab)
+
+    @cached_property
+    def _all_scores(self) -> tuple[Integers, Floats]:
+        """Each child's parent sets, ascending, and their local scores, if there are few columns."""
+        child, parents = _all_parent_sets(self._plan.n_inner, self._plan.n_others)
+        pairs = zip(self._sets, parents | 1 << child, parents, strict=False)
+        of_each = [sets.of_family[own] - sets.of_parents[rest] for sets, own, rest in pairs]
+        return parents, allowed_scores(np.array(of_each), parents, child, self._columns.rules)
+
+    def _reaching(self, child: int, candidates: int, threshold: float) -> tuple[Integers, Floats]:
+        """Return the masks, ascending, of the parent sets that reach a threshold, and scores."""
+        if not self._plan.is_small:
+            return sets_that_reach(self._parent_sets(child, candidates), threshold)
+        parents, scores = (each[child] for each in self._all_scores)
+        is_among = parents & ~(candidates | self._columns.others) == 0
+        reached = is_among & (scores >= max(threshold, LEAST_SCORE))
+        return parents[reached], scores[reached]
 
     def check(self, best_network_scores: BestScores, tables: BlockTables, fixed: int) -> None:
         """Raise if `check_slab` does."""
@@ -347,7 +344,7 @@ class DenseFamilies:
         for sink, threshold in thresholds.items():
             sets = self._parent_sets(sink, columns ^ 1 << sink)
             if sets.candidates.bit_count() < _FEWEST_TO_SHARE:
-                masks, _ = sets_that_reach(sets, threshold)
+                masks, _ = self._reaching(sink, columns ^ 1 << sink, threshold)
             else:
                 shared = mask_of(members_of(sets.candidates)[-_SHARED_COLUMNS:])
                 among = sets._replace(candidates=sets.candidates ^ shared)
@@ -366,12 +363,15 @@ class DenseFamilies:
 
     def best_parents(self, child: int, candidates: int) -> tuple[float, int]:
         """Return the best local score among some candidates, and its parents in the search."""
-        score, mask = best_parents(self._parent_sets(child, candidates))
-        return float(score), int(mask) & ~self._columns.others
+        masks, scores = self._reaching(child, candidates, LEAST_SCORE)
+        if not len(scores):
+            return -math.inf, 0
+        best = np.argmax(scores)
+        return float(scores[best]), int(masks[best]) & ~self._columns.others
 
     def parents_that_reach(self, child: int, candidates: int, threshold: float) -> RankedParentSets:
         """Return the parent sets whose local scores reach a threshold, the best first."""
-        masks, scores = sets_that_reach(self._parent_sets(child, candidates), threshold)
+        masks, scores = self._reaching(child, candidates, threshold)
         order = np.argsort(-scores, kind="stable")
         masks = masks[order]
         in_numbers = [self._in_numbers(mask) for mask in masks.tolist()]
@@ -398,9 +398,15 @@ class DenseFamilies:
         return ParentSets(*self._sets[child], *rest)
 
 
+@cache
+def _all_parent_sets(n_inner: int, n_others: int) -> tuple[Integers, Integers]:
+    """Return all children, (n_inner, 1, 1), and their parent sets, by others and inner columns."""
+    child = np.arange(n_inner)[:, np.newaxis, np.newaxis]
+    inner = insert_zero_bit.py_func(np.arange(1 << n_inner - 1), child)
+    return child, inner | np.arange(1 << n_others)[:, np.newaxis] << n_inner
+
+
 DENSE_KERNELS = (fill_blocks, parents_that_reach)
-# Lists of near-optimal networks need these as well.
-LISTING_KERNELS = (best_parents,)
 
 
 # 16 random states of up to five columns are drawn, which have 16 * 5 * 2**4 families. At least two
@@ -454,14 +460,20 @@ def local_maxima(
     parents, child = drawn.parents, drawn.child[:, :, np.newaxis]
     of_family = functions_of(parents | 1 << child).of_family
     of_parents = functions_of(parents).of_parents
-    scores = ruled_out(of_family - of_parents)
-    forbidden, required = rules.forbidden[child], rules.required[child]
-    scores[(parents & forbidden | ~parents & required) != 0] = -np.inf
+    scores = allowed_scores(of_family - of_parents, parents, child, rules)
     best = scores.argmax(axis=2)[:, :, np.newaxis]
     of_best = np.take_along_axis(scores, best, axis=2)[..., 0]
     terms = np.maximum(np.abs(of_family), np.abs(of_parents))
     largest = np.take_along_axis(terms, best, axis=2)[..., 0]
     return of_best, np.where(of_best > -np.inf, largest, 0.0)
+
+
+def allowed_scores(scores: Floats, parents: Integers, child: Any, rules: ParentRules) -> Floats:
+    """Return local scores with -inf where a child may not have these parents."""
+    forbidden, required = rules.forbidden[child], rules.required[child]
+    scores = ruled_out(scores)
+    scores[(parents & forbidden | ~parents & required) != 0] = -np.inf
+    return scores
 
 
 def check_slab(

@@ -6,7 +6,7 @@ import numpy as np
 
 from skbn._core.arrays import Floats, Integers, ShortIntegers
 from skbn._core.resources import Threads
-from skbn._core.subsets import mask_of, max_zeta, members_of
+from skbn._core.subsets import mask_of, max_over_subsets, members_of
 from skbn._exact.family_sources import (
     BestScores,
     Filling,
@@ -58,7 +58,7 @@ class ListedFamilies:
         if child < n_inner:  # the child's bit removed
             inner = inner >> (child + 1) << child | inner & ((1 << child) - 1)
         np.maximum.at(table, inner, self._scores[child][fits])
-        max_zeta(table, 0, self._plan.row_bits[child])
+        max_over_subsets(table, self._plan.row_bits[child])
 
     def check(self, best_network_scores: BestScores, tables: BlockTables, fixed: int) -> None:
         """Check nothing: the scores were not computed from others."""

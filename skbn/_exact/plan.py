@@ -29,6 +29,9 @@ _MOST_VARYING = 5
 FEWEST_COLUMNS_OF_WORKERS = _FEWEST_INNER_OF_WALK + 1
 # With more columns, a search takes days.
 _MOST_COLUMNS_OF_WALK = 36
+# NumPy goes through the tables of so few columns and others about as fast as kernels, which would
+# have to be compiled first.
+_FEW_COLUMNS = 8
 # In units of one local score: a log-determinant that is made again, going through a slab's tables
 # once more, and a number of a file.
 _WORK_OF_WALK, _WORK_OF_PASS, _WORK_OF_FILE = 4, 2, 8
@@ -75,6 +78,11 @@ class SearchPlan:
     def n_inner(self) -> int:
         """Number of columns that are not outer ones."""
         return self.n_columns - self.n_outer
+
+    @cached_property
+    def is_small(self) -> bool:
+        """Whether NumPy goes through the tables, so that no kernel is compiled for them."""
+        return self.n_outer == 0 and self.n_columns + self.n_others <= _FEW_COLUMNS
 
     @cached_property
     def inner_size(self) -> int:

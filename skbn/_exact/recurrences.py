@@ -32,7 +32,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
+from functools import cache, partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -40,7 +40,7 @@ import numpy.typing as npt
 
 from skbn._core.arrays import Floats, Integers
 from skbn._core.resources import Progress, Threads, allocate
-from skbn._core.subsets import max_zeta, members_of, submasks_by_size
+from skbn._core.subsets import max_zeta, members_of, remove_bit, submasks_by_size
 from skbn._exact.family_sources import BestScores, FamilySource, Filling, TableSource
 from skbn._exact.file_store import file_store
 from skbn._exact.fill_kernels import BlockTables
@@ -253,6 +253,12 @@ class Slab:
     def extend(self, F: Floats, store: Store, fixed: int) -> None:
         """Set F on the slab's sets, from F of the slabs with one outer column less."""
         plan = self.plan
+        if plan.is_small:
+            F[0] = 0.0
+            for sets, rests, places in _sinks_by_size(plan.n_columns):
+                F[sets] = (F[rests] + self.tables[places]).max(axis=1)
+            self._progress.advance(plan.slab_works[0].extend)
+            return
         if fixed == 0:
             fill_array(F, -np.inf, self._threads)
             F[0] = 0.0
@@ -277,6 +283,21 @@ class Slab:
             parts = self._threads.split(blocks, work // _TASK)
             for _ in self._threads.map(kernel, [(*layout, part) for part in parts]):
                 self._progress.advance(work * len(blocks) / plan.n_blocks / len(parts))
+
+
+@cache
+def _sinks_by_size(n: int) -> list[tuple[Integers, Integers, Integers]]:
+    """Return all sets of n columns, by their size.
+
+    Returns `sets`: (k,); `rests`: (k, size), each set without one of its columns; `places`: where
+    this column's table has the rest.
+    """
+    found = []
+    for sets in submasks_by_size(n)[1:]:
+        sinks = np.nonzero(sets[:, np.newaxis] >> np.arange(n) & 1)[1].reshape(len(sets), -1)
+        rests = sets[:, np.newaxis] ^ 1 << sinks
+        found.append((sets, rests, (sinks << n - 1) + remove_bit.py_func(rests, sinks)))
+    return found
 
 
 def best_network(

@@ -18,9 +18,17 @@ import numpy as np
 from numba import boolean, float64, int16, int64
 
 from skbn._core.arrays import BYTES, Booleans, Floats, Integers, ShortIntegers
-from skbn._core.compile import compile_kernels, inner_kernel, kernel, kernels_of
+from skbn._core.compile import inner_kernel, kernel, kernels_of
 from skbn._core.resources import Resources
-from skbn._core.subsets import SmallSubsets, advance, binomial, mask_of, max_zeta, members_of, rank
+from skbn._core.subsets import (
+    SmallSubsets,
+    advance,
+    binomial,
+    mask_of,
+    max_over_subsets,
+    members_of,
+    rank,
+)
 from skbn._regressions.log_determinants import log_determinants, log_determinants_work, walk_seeds
 from skbn._regressions.set_function import local_score, local_score_terms
 from skbn._regressions.small_walk import (
@@ -383,8 +391,7 @@ def _scores_at(masks: Integers, child: int, log_det: Floats, tables: Floats) -> 
 def drop_dominated(keep: Booleans, scores: Floats, n_candidates: int) -> None:
     """Set `keep` to False where a set with fewer parents scores at least as high."""
     best = scores.copy()
-    compile_kernels([max_zeta])
-    max_zeta(best, 0, n_candidates)
+    max_over_subsets(best, n_candidates)
     for bit in range(n_candidates):
         pairs = best.reshape(-1, 2, 1 << bit)
         keep.reshape(-1, 2, 1 << bit)[:, 1] &= pairs[:, 0] < pairs[:, 1]

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple
 from skbn._core.resources import Resources
 from skbn._core.subsets import SmallSubsets, max_zeta, renumbered
 from skbn._exact.cluster import search_on_cluster
-from skbn._exact.dense_families import DENSE_KERNELS, LISTING_KERNELS, DenseFamilies
+from skbn._exact.dense_families import DENSE_KERNELS, DenseFamilies
 from skbn._exact.k_best import KBestNetworks, NearOptimalStream
 from skbn._exact.listed_families import ListedFamilies
 from skbn._exact.plan import FEWEST_COLUMNS_OF_WORKERS, SearchPlan, plan_on_workers, plan_search
@@ -131,7 +131,7 @@ class _DynamicProgram(GroupSearch):
 
     def __init__(self, group: Group, plan: SearchPlan, kernels: tuple[Any, ...]) -> None:
         self.columns, self._group = group.columns, group
-        self.kernels = (*kernels, *slab_kernels(plan))
+        self.kernels = () if plan.is_small else (*kernels, *slab_kernels(plan))
         self._plan, self.n_bytes = plan, plan.n_bytes
 
     def __str__(self) -> str:
@@ -197,17 +197,15 @@ def plan_dense_search(
     plan = plan_with(n_bytes=n_bytes)
     if plan.n_varying is not None:  # it recomputes what is in memory already
         plan = plan_with(n_bytes=n_bytes - in_memory)
-    search = _DenseSearch(group, plan, shape.n_walks)
-    if settings.lists_networks:
-        search.kernels += LISTING_KERNELS
-    return search
+    return _DenseSearch(group, plan, shape.n_walks)
 
 
 class _DenseSearch(_DynamicProgram):
     def __init__(self, group: Group, plan: SearchPlan, n_walks: int) -> None:
         self._n_walks = n_walks
         families = DENSE_KERNELS if plan.n_varying is None else WALKING_KERNELS
-        super().__init__(group, plan, (walk_seeds, *families))
+        super().__init__(group, plan, families)
+        self.kernels += (walk_seeds,)
         # The group's columns, then the others. The search itself is over the first of these, as
         # many as the plan has; others among them are its roots.
         self._sets_of = group.columns + group.others

@@ -12,7 +12,6 @@ from skbn._exact.dense_families import (
     DenseFamilies,
     ParentSets,
     SearchColumns,
-    best_parents,
     parents_that_reach,
     sets_that_reach,
 )
@@ -56,6 +55,7 @@ class FixedPlan(SearchPlan):
     """A plan with blocks of any size, which a plan for the machine would not choose."""
 
     block_bits = None
+    is_small = False
 
     def __init__(self, n_columns, n_outer, block_bits, n_others=0):
         super().__init__(n_columns, n_outer, n_others)
@@ -117,7 +117,7 @@ def test_the_first_parents_that_reach_a_threshold(is_shuffled):
     assert several > 100
 
 
-def test_best_parents_and_those_that_reach_a_threshold():
+def test_parents_that_reach_a_threshold():
     m = 6
     log_det, tables = random_log_det(m), TABLES["all varying"](m)
     functions = SetWeights(tables).of_all(log_det)
@@ -131,9 +131,11 @@ def test_best_parents_and_those_that_reach_a_threshold():
                 if must & ~mask_of(p) == 0
             }
             sets = ParentSets(*functions, 0, 1 << child, child, mask_of(candidates), must, 0)
-            best, parents = best_parents(sets)
-            assert best == max(of_sets.values(), default=-np.inf)
-            assert parents == max(of_sets, key=of_sets.get, default=0)
+            best = max(of_sets.values(), default=-np.inf)
+            for n_outer in (0, 1):  # NumPy and the kernel
+                families = DenseFamilies([functions] * m, SearchPlan(m, n_outer), None, [must] * m)
+                chosen = max(of_sets, key=of_sets.get, default=0)
+                assert families.best_parents(child, mask_of(candidates)) == (best, chosen)
             for threshold in (best - 1.5, best, np.nextafter(best, np.inf)):
                 expected = {p: s for p, s in of_sets.items() if s >= threshold}
                 for room in (64, 1):  # more may reach the threshold than there is room for
