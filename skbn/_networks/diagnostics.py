@@ -24,12 +24,12 @@ from skbn import exceptions
 from skbn._core.arrays import Booleans, Floats, Integers
 from skbn._core.graphs import dag_of
 from skbn._core.resources import one_blas_thread
-from skbn._core.subsets import bits_of, members_of
+from skbn._core.subsets import bits_of, mask_of, members_of
 from skbn._core.text import warn
 from skbn._data import suspicions
 from skbn._data.sample import Sample
 from skbn._networks.gaussian import LinearGaussianModel
-from skbn._regressions.least_squares import neighbours
+from skbn._regressions.least_squares import Neighbours, neighbours
 from skbn._regressions.set_function import local_score_terms
 from skbn._scores.criteria import InformationCriterion
 from skbn._scores.scorer import FamilyScorer
@@ -486,19 +486,23 @@ def gains_of_one_more_parent(
 
     Returns `gains`: (len(children),), -inf for a column that can have no further parent.
     """
-    graph, is_parent = dag_of(range(len(parents)), parents), bits_of(parents, len(parents))
-    gains = np.full(len(children), -np.inf)
+    m = len(parents)
+    graph, is_parent = dag_of(range(m), parents), bits_of(parents, m)
+    closed = [mask_of([x, *nx.descendants(graph, x)]) | parents[x] for x in children]
+    further = bits_of([possible[x] & ~own for x, own in zip(children, closed, strict=True)], m)
+    gains, position = np.empty(len(children)), {x: i for i, x in enumerate(children)}
     with one_blas_thread():
-        for i, child in enumerate(children):
-            closed = {child, *members_of(parents[child]), *nx.descendants(graph, child)}
-            further = [z for z in members_of(possible[child]) if z not in closed]
-            if further:
-                gains[i] = _gains(scorer.of_child(child), is_parent, child, further).max()
+        for nodes, own in scorer.row_groups:
+            asked = np.array([x for x in nodes if x in position], dtype=np.int64)
+            for found in neighbours(own.statistics.factor, is_parent, asked):
+                at = [position[x] for x in found.children.tolist()]
+                of_each = np.where(further[at], _gains(own, is_parent, found), -np.inf)
+                gains[at] = of_each.max(axis=1)
     return gains
 
 
-def _gains(scorer: FamilyScorer, is_parent: Booleans, child: int, further: list[int]) -> Floats:
-    """Return how much higher the child's family scores with each of some further parents.
+def _gains(scorer: FamilyScorer, is_parent: Booleans, found: Neighbours) -> Floats:
+    """Return how much higher families score with each column as a further parent, (n, m).
 
     It is -inf for columns that the family determines, up to rounding.
     """
@@ -506,16 +510,18 @@ def _gains(scorer: FamilyScorer, is_parent: Booleans, child: int, further: list[
     n, m, criterion = scorer.statistics.n_samples, scorer.families.m, scorer.criterion
     penalty = [scorer.penalty] if isinstance(criterion, InformationCriterion) else []
     tables = np.asarray(criterion.tables(n, m, *penalty))
-    (found,) = neighbours(scorer.statistics.factor, is_parent, np.array([child]))
-    at = [child, *further]  # the family itself, and with each of them
-    of_parents, of_family = found.of_parents[0, at], found.of_family[0, at]
+    x, of_parents, of_family = found.children, found.of_parents, found.of_family
+    own = np.arange(len(x)), x  # where the families themselves are
     # The columns of the factor are of unit norm.
-    is_known = of_family - of_family[0] > np.log(_SMALLEST_RESIDUAL)
+    is_known = of_family - of_family[own][:, np.newaxis] > np.log(_SMALLEST_RESIDUAL)
+    is_added = np.ones(of_family.shape, dtype=int)
+    is_added[own] = 0
     if scorer.offsets is not None:
-        added = np.append(0.0, scorer.offsets[further]) + is_parent[child] @ scorer.offsets
-        of_parents, of_family = of_parents + added, of_family + added + scorer.offsets[child]
-    n_parents = is_parent[child].sum() + (np.arange(len(at)) > 0)
+        added = (is_parent[x] @ scorer.offsets)[:, np.newaxis] + is_added * scorer.offsets
+        of_parents = of_parents + added
+        of_family = of_family + added + scorer.offsets[x][:, np.newaxis]
+    n_parents = np.minimum(is_parent[x].sum(axis=1, keepdims=True) + is_added, m - 1)
     with np.errstate(invalid="ignore"):
         scores = sum(local_score_terms(tables, n_parents, of_parents, of_family))
-        gains = scores - scores[0]
-    return np.where(is_known & np.isfinite(gains), gains, -np.inf)[1:]
+        gains = scores - scores[own][:, np.newaxis]
+    return np.where(is_known & np.isfinite(gains), gains, -np.inf)

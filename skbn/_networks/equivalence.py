@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
+from heapq import heapify, heappop, heappush
 from itertools import combinations
 from typing import Any, Self
 
@@ -250,20 +251,23 @@ def _eliminated(joined: list[int], directed: list[int]) -> tuple[list[int], int]
     for child, parents in enumerate(directed):
         for parent in members_of(parents):
             children[parent] |= 1 << child
-    remaining = list(range(len(joined)))
     mask = (1 << len(joined)) - 1
-    while remaining:
-        sinks = (
-            x
-            for x in reversed(remaining)
-            if not children[x] & mask and _can_be_sink(x, mask, directed, joined)
-        )
-        sink = next(sinks, None)
-        if sink is None:
-            break
-        remaining.remove(sink)
+
+    def is_sink(x: int) -> bool:
+        return not children[x] & mask and _can_be_sink(x, mask, directed, joined)
+
+    # A sink stays one while others are taken away, and only its neighbours may become sinks then.
+    sinks = [-x for x in range(len(joined)) if is_sink(x)]
+    is_listed = {*sinks}
+    heapify(sinks)
+    while sinks:
+        sink = -heappop(sinks)
         mask ^= 1 << sink
         member[sink] = joined[sink] & mask
+        for x in members_of(member[sink]):
+            if -x not in is_listed and is_sink(x):
+                is_listed.add(-x)
+                heappush(sinks, -x)
     return member, mask
 
 
