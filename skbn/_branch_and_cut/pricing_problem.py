@@ -43,10 +43,15 @@ class ExactProducts:
     def of_factor(cls, factor: Floats) -> Self:
         """Return the products of a factor's columns, scaled to norm 1."""
         with localcontext(prec=_DIGITS):
-            columns = [[*map(Decimal, column)] for column in factor.T.tolist()]
+            # A triangular factor has zeros at the ends, and products end with the shorter column.
+            columns = [[*map(Decimal, np.trim_zeros(each, "b").tolist())] for each in factor.T]
             norms = [Decimal(sum(map(mul, each, each))).sqrt() for each in columns]
             units = [[v / norm for v in each] for each, norm in zip(columns, norms, strict=True)]
-            return cls([[Decimal(sum(map(mul, a, b))) for b in units] for a in units])
+            half = [
+                [Decimal(sum(map(mul, a, b))) for b in units[: i + 1]] for i, a in enumerate(units)
+            ]
+        n = range(len(half))
+        return cls([[half[max(i, j)][min(i, j)] for j in n] for i in n])
 
     def of_columns(self, columns: Sequence[int]) -> ExactProducts:
         """Return the products of some columns."""

@@ -467,10 +467,11 @@ class Resources:
     # Time
 
     def from_now(self) -> Self:
-        """Return the resources of a search that begins now: with its deadline."""
+        """Return the resources of a search that begins now, with its deadline if that is sooner."""
         if self.time_limit is None:
             return self
-        return replace(self, deadline=time.monotonic() + self.time_limit)
+        end = min(self.deadline, time.monotonic() + self.time_limit)
+        return replace(self, deadline=end)
 
     def of_share(self, share: float) -> Self:
         """Return the resources of a part that begins now, with this share of the time left."""

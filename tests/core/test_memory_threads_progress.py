@@ -252,6 +252,8 @@ def test_a_deadline_begins_with_the_search():
     now = time.monotonic()
     assert begun.deadline == pytest.approx(now + 100, abs=5)
     assert begun.of_share(0.25).deadline == pytest.approx(now + 25, abs=5)
+    part = begun.of_share(0.25)  # what it begins in turn ends with it
+    assert part.from_now().deadline == part.deadline
 
 
 @pytest.mark.parametrize("time_limit", [None, 10.0])
