@@ -1,5 +1,6 @@
 """The steps that fits share: reading tables and scores, planning, and keeping what was found."""
 
+import math
 from collections.abc import Sequence
 from functools import partial
 from numbers import Integral, Real
@@ -28,6 +29,7 @@ from skbn._networks.diagnostics import warn_about_data, warn_about_limit
 from skbn._scores import criteria, environment_scores
 from skbn._scores.base import BaseScores
 from skbn._scores.local_scores import LocalScores
+from skbn._solver.branch_engine import what_to_expect
 from skbn._solver.constraints import Constraints, read_constraints
 from skbn._solver.engines import SearchSettings
 from skbn._solver.incomplete_problem import IncompleteProblem
@@ -534,10 +536,14 @@ def warn_about_proof(learner: BaseEstimator, n_unproven: int = 0) -> None:
         if learner._is_full_:
             ended = ", when families and cuts took all memory that they may take,"
             remedy = f"Raise max_memory if there is more. {remedy}"
+        expected = what_to_expect(learner._searched_)
+        why = f" {expected[:1].upper()}{expected[1:]}." if expected else ""
+        known = f"another one may score up to {gap:.3g} nats higher"
+        if gap == math.inf:
+            known = "how much higher another one may score is not known"
         warn(
             f"The search ended{ended} before it proved that its network is the best "
-            f"{learner._searched_.scope}: another one may score up to {gap:.3g} nats higher. "
-            f"{remedy}",
+            f"{learner._searched_.scope}: {known}. {remedy}{why}",
             ConvergenceWarning,
         )
 

@@ -301,8 +301,9 @@ class SearchingEstimator(OneNetworkEstimator):
             return 'Not proven optimal: found by missing="em".'
         if self._search_ == "order":
             return 'Not proven optimal: found by search="order".'
-        gap = f"at most {self.optimality_gap_:.3g} nats below the best"
-        return f"Not proven optimal: {gap} {self._searched_.scope}."
+        known = self.optimality_gap_ < np.inf
+        gap = f"at most {self.optimality_gap_:.3g} nats below" if known else "no bound for"
+        return f"Not proven optimal: {gap} the best {self._searched_.scope}."
 
     def summary(self, max_rows: int | None = None) -> str:
         """Return what the fit found, on one screen of text.

@@ -281,6 +281,17 @@ def branch_and_cut(families: FamilyCosts, network: Integers, **settings: Any) ->
     return search(families, network, **settings)
 
 
+def what_to_expect(problem: Problem) -> str:
+    """Say what makes a proof long: how much columns explain of each other, if that is known."""
+    share = problem.explained()
+    if share is None:
+        return ""
+    return (
+        f"all other columns explain a median of {100 * share:.0f} % of a column's variance: the "
+        "more, the longer a proof takes"
+    )
+
+
 class Notes(Progress):
     """Passes notes on, but no work: nobody knows how much is left."""
 
@@ -350,13 +361,14 @@ class ProofSearch(GroupSearch):
         return int((self._orders.cost() + self.shared_work) / _SHARE_OF_PROGRESS)
 
     def begin(self, problem: Problem, resources: Resources) -> None:
+        if resources.announce is not None and (expected := what_to_expect(problem)):
+            resources.announce(expected)
         # The order search may take all the time: no other network of that time is better.
         resources = resources.reporting(Notes(resources.progress))
-        self._by_orders = self._found_by_orders(problem, resources)
-
-    @abstractmethod
-    def _found_by_orders(self, problem: Problem, resources: Resources) -> list[int] | None:
-        """Return the parents in a network of a high score; None if none is found."""
+        try:
+            self._by_orders: Found | None = self._orders.optimum(problem, resources)
+        except NoNetworkError:
+            self._by_orders = None
 
     def optimum(self, problem: Problem, resources: Resources) -> Found:
         start, given = self._prepared(problem, resources)
@@ -416,19 +428,13 @@ class ProofSearch(GroupSearch):
 
 
 class _BranchAndCut(ProofSearch):
-    def _found_by_orders(self, problem: Problem, resources: Resources) -> list[int] | None:
-        try:
-            return self._orders.optimum(problem, resources).parents
-        except NoNetworkError:
-            return None
-
     def _start(self, problem: Problem, resources: Resources) -> Start | None:
         listed = list_families(problem, self._group, resources, self._require_memory)
         network = listed.any_network()
         if network is None:
             return None
         if self._by_orders is not None:
-            network = listed.network_of(self._by_orders)
+            network = listed.network_of(self._by_orders.parents)
         listed, network = listed.without_costly(network, problem.names)
         offsets = problem.score_offsets - problem.listed_offsets
         known = math.fsum(-listed.families.cost[network]) + float(offsets[self.columns].sum())

@@ -6,6 +6,7 @@ The order search finds a network, relative to which `skbn._branch_and_cut` bound
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ import numpy as np
 
 from skbn._core.arrays import Floats, Integers
 from skbn._core.resources import Resources, count_threads, one_blas_thread
-from skbn._core.subsets import SmallSubsets, mask_of, members_of
+from skbn._core.subsets import mask_of, members_of
 from skbn._exact.k_best import (
     EquivalenceFilter,
     NearOptimalNetwork,
@@ -26,16 +27,16 @@ from skbn._solver.branch_engine import BYTES_OF_SOLVER, ProofSearch, Start
 from skbn._solver.constraints import Group
 from skbn._solver.engines import GroupSearch, SearchSettings, Wanted
 from skbn._solver.order_engine import order_search_bytes
-from skbn._solver.problem import Problem, Shape
+from skbn._solver.problem import Found, Problem, Shape
 
 if TYPE_CHECKING:  # pricing is imported where it is used: few fits need it
     from skbn._branch_and_cut.pricing_problem import Child, ChildCosts
 
 # The lists of families, the cuts and the program, at first.
 _BYTES_OF_LISTS = 1 << 28
-# The most parents of an order search that cannot grow families, and the most sets and families that
-# it may list.
-_MOST_OF_START, _WORK_OF_START = 3, 1 << 20
+# What a proof over n columns takes before its first bound, in seconds, over n**3: its products, and
+# the check of each child. It is not begun if that ends more than the last seconds too late.
+_SECONDS_OF_PRODUCTS, _SECONDS_OF_CHILD, _GRACE = 4e-8, 3e-10, 1.0
 # The rounding of products, where the factor has more digits, and that of what is solved by them.
 _OF_PRODUCTS, _OF_SOLUTION = 2.0**-53, 2.0**-50
 
@@ -98,10 +99,10 @@ class _PricingSearch(ProofSearch):
         from skbn._branch_and_cut.pricing import OutOfTimeError, TooManyFamiliesError
 
         self.begin(problem, resources)
-        start, given = self._prepared(problem, resources)
-        assert start is not None
-        assert start.list_near is not None
         try:
+            start, given = self._prepared(problem, resources)
+            assert start is not None
+            assert start.list_near is not None
             found = start.list_near(wanted, **given)
         except OutOfTimeError:
             raise ValueError(
@@ -116,11 +117,26 @@ class _PricingSearch(ProofSearch):
         resources.progress.advance(self.cost())
         return NearOptimalStream(iter(found))
 
+    def optimum(self, problem: Problem, resources: Resources) -> Found:
+        from skbn._branch_and_cut.pricing import OutOfTimeError
+
+        try:
+            return super().optimum(problem, resources)
+        except OutOfTimeError:
+            assert self._by_orders is not None
+            resources.progress.advance(self.cost())
+            return self._by_orders._replace(n_iter=0, start_losses=None)
+
     def _start(self, problem: Problem, resources: Resources) -> Start:
         from skbn._branch_and_cut.all_parent_sets import Proven, best_of_all_parent_sets
+        from skbn._branch_and_cut.pricing import OutOfTimeError
 
-        start = self._by_orders
-        assert start is not None
+        m, n = len(self.columns), len(problem.scorer.of_child(self.columns[0]).statistics.scale)
+        seconds = n**3 * (_SECONDS_OF_PRODUCTS + _SECONDS_OF_CHILD * m / resources.n_threads)
+        if time.monotonic() + seconds > resources.deadline + _GRACE:
+            raise OutOfTimeError
+        assert self._by_orders is not None
+        start = self._by_orders.parents
         score = float(problem.local_scores(self.columns, start).sum())
         score += float(problem.score_offsets[self.columns].sum())
         # The numbers in the table of the search's columns: the children, then the others.
@@ -164,14 +180,6 @@ class _PricingSearch(ProofSearch):
 
         return Start(score, prove, parents_of, list_near)
 
-    def _found_by_orders(self, problem: Problem, resources: Resources) -> list[int]:
-        assert isinstance(problem, Problem)
-        # An order search that cannot grow families begins with few parents.
-        if problem.scorer.is_plain:
-            return self._orders.optimum(problem, resources).parents
-        few = problem.with_max_parents(_few_parents(problem))
-        return self._orders.climbed(problem, self._orders.optimum(few, resources).parents)
-
 
 class _ScoredFamilies:
     """The local scores of families of all sizes, for lists of networks.
@@ -195,19 +203,6 @@ class _ScoredFamilies:
         if is_limited or parents & ~allowed or required & ~parents:
             return -np.inf
         return float(problem.local_scores([x], [parents])[0] - problem.listed_offsets[x])
-
-
-def _few_parents(problem: Problem) -> int:
-    """Return a limit on the parents with which all families are quickly listed."""
-    m, n_groups = len(problem.names), len(problem.scorer.row_groups)
-    fewest = max(1, max(mask.bit_count() for mask in problem.constraints.required))
-
-    def work(most: int) -> int:
-        of_groups = n_groups * SmallSubsets(m, most + 1).n_sets
-        return of_groups + m * SmallSubsets(m - 1, most).n_sets
-
-    few = [k for k in range(fewest, _MOST_OF_START + 1) if work(k) <= _WORK_OF_START]
-    return max(few, default=fewest)
 
 
 def _children(

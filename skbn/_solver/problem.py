@@ -190,6 +190,22 @@ class Problem:
         """Whether networks have parameters: each of several tables has its own."""
         return not self.scorer.is_sum
 
+    def explained(self) -> float | None:
+        """Return the median share of a column's variance that all other nodes explain.
+
+        None if it is not known, as without a table or with fewer rows than columns.
+        """
+        shares: list[float] = []
+        for nodes, scorer in self.scorer.row_groups if self.has_model else []:
+            if not scorer.statistics.is_checked:
+                return None
+            inverse = np.linalg.inv(scorer.statistics.factor)
+            for own in (scorer.nodes.columns_of([x]) for x in nodes):
+                # What the others leave of a node is the inverse of its block of the inverse.
+                left = np.linalg.inv(inverse[own] @ inverse[own].T)
+                shares += (1 - np.diag(left)).tolist()
+        return float(np.median(shares)) if shares else None
+
     @property
     def any_member(self) -> bool:
         """Whether any member of an equivalence class may stand for it."""

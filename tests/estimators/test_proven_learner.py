@@ -24,7 +24,7 @@ from skbn import (
     LocalScoreTransformer,
 )
 from skbn._estimators.learner_cv import searches_at_a_time
-from skbn._solver import branch_engine, order_engine, planner
+from skbn._solver import branch_engine, order_engine, planner, pricing_engine
 from skbn._solver.branch_engine import branch_and_cut_bytes
 from skbn.datasets import make_gaussian_network
 
@@ -264,6 +264,55 @@ def test_a_penalty_chosen_by_branch_and_cut(rows, monkeypatch):
         np.testing.assert_allclose(learner.cv_results_[name], expected.cv_results_[name], rtol=1e-5)
     assert learner.is_optimal_ is True
     assert learner.n_nodes_ >= 1
+
+
+@pytest.mark.parametrize("how", ["columns", "nodes", "interventions"])
+def test_it_tells_how_well_columns_explain_each_other(how, monkeypatch, capsys):
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(150, 6)) @ rng.normal(size=(6, 6))
+    settings, given, others = (
+        {"max_parents": 2},
+        {},
+        [[c for c in range(6) if c != x] for x in range(6)],
+    )
+    counts = np.ones(rows.shape, dtype=bool)
+    if how == "nodes":
+        settings["nodes"] = {"a": [0, 1], "b": [2, 3, 4], "c": [5]}
+        others = [
+            [c for c in range(6) if c not in own]
+            for own in ([0, 1],) * 2 + ([2, 3, 4],) * 3 + ([5],)
+        ]
+    elif how == "interventions":
+        counts[:40, 0] = counts[20:90, 3] = False
+        given["interventions"] = ~counts
+    shares = []
+    for x, parents in enumerate(others):
+        own = rows[counts[:, x]] - rows[counts[:, x]].mean(axis=0)
+        left = own[:, x] - own[:, parents] @ np.linalg.lstsq(own[:, parents], own[:, x])[0]
+        shares.append(1 - left @ left / (own[:, x] @ own[:, x]))
+    with_gap(monkeypatch, 1.0, is_finished=False)
+    with pytest.warns(ConvergenceWarning) as record:
+        GaussianBNLearner(**settings, verbose=True).fit(rows, **given)
+    expected = f"ll other columns explain a median of {100 * np.median(shares):.0f} % of a column's"
+    assert any(expected in str(each.message) for each in record)
+    assert expected in capsys.readouterr().out
+
+
+def test_no_time_for_a_bound_is_told(monkeypatch):
+    rows = make_gaussian_network(12, n_samples=100, random_state=0)[0]
+    without_dynamic_programs(monkeypatch)
+    monkeypatch.setattr(pricing_engine, "_SECONDS_OF_PRODUCTS", 1.0)
+    with pytest.warns(
+        ConvergenceWarning, match="how much higher another one may score is not known"
+    ):
+        learner = GaussianBNLearner(time_limit=5.0).fit(rows)
+    ordered = GaussianBNLearner(search="order", random_state=0).fit(rows)
+    assert learner.network_score_ == pytest.approx(ordered.network_score_)
+    assert (learner.is_optimal_, learner.optimality_gap_) == (False, np.inf)
+    assert (learner.start_scores_, learner.n_iter_) == (None, 0)
+    assert "no bound for the best over all networks" in learner.summary()
+    with pytest.raises(ValueError, match="not known after time_limit=5 seconds"):
+        learner.near_optimal(2)
 
 
 @pytest.mark.usefixtures("ended")
