@@ -264,7 +264,8 @@ def _eliminated(joined: list[int], directed: list[int]) -> tuple[list[int], int]
         sink = -heappop(sinks)
         mask ^= 1 << sink
         member[sink] = joined[sink] & mask
-        for x in members_of(member[sink]):
+        around = members_of(member[sink]) if member[sink] else []
+        for x in around:
             if -x not in is_listed and is_sink(x):
                 is_listed.add(-x)
                 heappush(sinks, -x)
