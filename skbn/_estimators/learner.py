@@ -151,7 +151,7 @@ None, default=None
         are so large that rounding hides more than `tol`.
     score_bound_ : float
         A score that no network within the constraints exceeds, in nats, rounded up; inf after
-        ``search="order"`` and with missing values, as there is no bound then.
+        ``search="order"``, with missing values, and where `time_limit` left no time for a bound.
     optimality_gap_ : float
         By how much another network may score higher at most, in nats: no more than `tol` if the
         network is optimal. It is 0 after dynamic programming over a table, and the rounding of its
