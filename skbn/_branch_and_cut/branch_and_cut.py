@@ -51,8 +51,8 @@ _LEAST_SHARE_OF_NODE = 0.01
 # Cuts are violated by at least the first number, and by at least this share of the most that any
 # cut of their window is violated by.
 _LEAST_VIOLATION, _ACCEPTED_SHARE = 0.1, 0.8
-# Before branching, windows of this width and wider ones are searched for smaller violations on the
-# way to the network; then the widest ones, each time for a third of the last.
+# Before branching, windows of the second number of columns to the third are searched for smaller
+# violations halfway to the network, and then the widest ones for even smaller violations.
 _LEAST_VIOLATION_OF_WIDE, _WIDTH_OF_WIDE, _LAST_WIDTH_OF_WIDE = 0.02, 9, 13
 _SMALLEST_VIOLATION, _STEP_OF_VIOLATION = 0.002, 3.0
 # Cuts are set aside after this many solutions without a multiplier, in the root and in the tree.
@@ -243,7 +243,7 @@ class _Search:
     def _seek_more(self, width: int, least: float) -> tuple[int, float] | None:
         """Return a larger width of windows or a smaller violation; None if it is time to branch."""
         is_wide = least <= _LEAST_VIOLATION_OF_WIDE
-        goes_on = is_wide and not self._has_first_cuts  # those were sought that far already
+        goes_on = is_wide and not self._has_first_cuts  # given cuts were sought that far
         if width < (_LAST_WIDTH_OF_WIDE if goes_on else _LAST_WIDTH):
             return width + 1, least
         if not is_wide:

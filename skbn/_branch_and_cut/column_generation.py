@@ -61,9 +61,9 @@ _SHARE_OF_DEAR, _LEAST_DEAR, _MOST_DEAR = 0.025, 1.0, 0.3
 # The least violation of a cut: at first, in the end, and what it is divided by in between.
 _LEAST_VIOLATION, _SMALLEST_VIOLATION, _STEP_OF_VIOLATION = 0.05, 0.002, 3.0
 _ACCEPTED_SHARE = 0.8
-# Wider windows, each of which doubles time and memory, are for what is left of the time once the
-# others have no cuts of the least violation. The violations of each width begin with the last
-# number.
+# Once windows of the last width stall at the smallest violation, they widen up to the first number
+# while time is left. Each further column doubles a window's time and memory. For each width, the
+# least violation begins with the second number.
 _WIDEST, _LEAST_VIOLATION_OF_WIDE = 15, 0.02
 _AGE, _MOST_KEPT_ADDED, _MOST_BYTES_KEPT = 3, 200, 1 << 28
 # All parent sets are searched once in this many rounds, or in more: a search may take as long as
