@@ -81,13 +81,6 @@ def test_readme():
     assert edge["probability"] == pytest.approx(0.684, abs=5e-4)
 
 
-def check_index(names):
-    assert names["learner"].network_score_ == pytest.approx(-3490.95528398)
-    edge = names["learner"].dag_.edges["alcohol", "color_intensity"]
-    assert edge["weight"] == pytest.approx(1.512, abs=1e-3)
-    assert Path("wine.png").exists()
-
-
 def check_scores(names):
     assert Path("wine.jkl").exists()
     assert names["in_their_units"].dag_.number_of_edges() == 32
@@ -192,7 +185,6 @@ def check_larger(names):
 
 
 CHECKS = {
-    "index": check_index,
     "guide/scores": check_scores,
     "guide/constraints": check_constraints,
     "guide/scikit-learn": check_scikit_learn,
