@@ -46,8 +46,7 @@ def kernel(*signature: Any, seconds: float = _SECONDS) -> Callable[[Callable[...
                 dispatcher = _njit(function, cache=True)
             except RuntimeError:  # numba found no folder that it may write to
                 dispatcher = _njit(function)
-        _signatures[dispatcher] = signature
-        _seconds[dispatcher] = seconds
+        _signatures[dispatcher], _seconds[dispatcher] = signature, seconds
         return dispatcher
 
     return declare
@@ -84,8 +83,7 @@ def tuple_type(kind: type, *fields: Any) -> Any:
     Kernels get those with arrays by reference, and read their fields by name. With the wrong type,
     numba recompiles the kernel at its first call.
     """
-    hints = get_type_hints(kind, include_extras=True).values()
-    fields = fields or tuple(map(_numba_type, hints))
+    fields = fields or tuple(map(_numba_type, get_type_hints(kind, include_extras=True).values()))
     if not any(isinstance(each, types.Array | Reference) for each in fields):
         return types.BaseTuple.from_types(fields, kind)
     pass_by_reference(kind)
@@ -153,8 +151,7 @@ class _Announcer(event.Listener):
         is_ours = event.data["dispatcher"] in _signatures
         if is_ours and not self._is_told and self.seconds_left > _LONG:
             self._is_told = True
-            seconds = round(self.seconds_left)
-            message = f"Compiling kernels, once on this machine: about {seconds} s."
+            message = f"Compiling kernels, once on this machine: about {self.seconds_left:.0f} s."
             logging.getLogger("skbn").info(message)
             say(f"[skbn] {message}", sys.stderr)
 

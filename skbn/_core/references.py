@@ -3,15 +3,20 @@
 numba passes a tuple by value: an array with two axes is nine arguments of each function that gets
 the tuple, and all of them are copied, and counted as references, wherever it is passed on. That is
 most of what LLVM has to compile, and much of the time of short functions.
+
+Kernels do not count references to the fields: whoever calls a kernel keeps the tuple. So no kernel
+returns an array of such a tuple, or a part of one.
 """
 
+import operator
 from typing import Any
 
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.core.imputils import impl_ret_borrowed, lower_getattr_generic
-from numba.core.typing.templates import AttributeTemplate, infer_getattr
+from numba.core.typing.arraydecl import GetItemBuffer, SetItemBuffer
+from numba.core.typing.templates import AttributeTemplate, infer_getattr, infer_global
 from numba.extending import NativeValue, models, register_model, typeof_impl, unbox
 
 
@@ -56,9 +61,10 @@ def _load_field(context: Any, builder: Any, reference: Reference, address: Any, 
     place = list(reference.fields).index(name)
     field = builder.load(cgutils.gep_inbounds(builder, address, 0, place))
     zero, one = (ir.Constant(ir.IntType(64), each) for each in (0, 1))
-    root = builder.module.add_metadata(["skbn"])
-    kind = builder.module.add_metadata(["field", root, zero])
+    kind = builder.module.add_metadata(["field", builder.module.add_metadata(["skbn"]), zero])
     field.set_metadata("tbaa", builder.module.add_metadata([kind, kind, zero, one]))  # constant
+    if isinstance(reference.fields[name], types.Array):  # no counter of references
+        field = builder.insert_value(field, ir.Constant(cgutils.voidptr_t, None), 0)
     return impl_ret_borrowed(context, builder, reference.fields[name], field)
 
 
@@ -68,8 +74,13 @@ def _unbox(reference: Reference, value: Any, c: Any) -> NativeValue:
     struct = cgutils.alloca_once(c.builder, c.context.get_value_type(reference).pointee)
     is_error, natives = cgutils.false_bit, []
     for i, field in enumerate(reference.fields.values()):
-        native = c.unbox(field, c.pyapi.tuple_getitem(value, i))
-        c.builder.store(native.value, cgutils.gep_inbounds(c.builder, struct, 0, i))
+        item, place = c.pyapi.tuple_getitem(value, i), cgutils.gep_inbounds(c.builder, struct, 0, i)
+        if isinstance(field, types.Array):  # needs no check: numba has found the fields' types
+            c.pyapi.nrt_adapt_ndarray_from_python(item, c.builder.bitcast(place, cgutils.voidptr_t))
+            native = NativeValue(c.builder.load(place))
+        else:
+            native = c.unbox(field, item)
+            c.builder.store(native.value, place)
         is_error = c.builder.or_(is_error, native.is_error)
         natives.append((field, native))
 
@@ -85,3 +96,9 @@ def _unbox(reference: Reference, value: Any, c: Any) -> NativeValue:
     conceal = ir.FunctionType(struct.type, [struct.type])
     address = c.builder.asm(conceal, "", "=r,0,~{memory}", [struct], True)
     return NativeValue(address, is_error=is_error, cleanup=release)
+
+
+# numba asks many other templates for the type of an item before those for arrays, which takes a
+# twentieth of the time to compile. Templates for processors come before those for any target.
+for _operator, _template in (operator.getitem, GetItemBuffer), (operator.setitem, SetItemBuffer):
+    infer_global(_operator)(type("_OfItem", (_template,), {"metadata": {"target": "cpu"}}))
