@@ -295,6 +295,8 @@ class ColumnGeneration:
         none = arrays_of([], self._m), np.empty(0)
 
         def priced_near(x: int) -> PricedFamilies:
+            if self.is_over():
+                raise OutOfTimeError
             discounts = discounts_of(self._children[x], x, *none)
             return price_near(self._children[x], discounts, [self._network[x]])
 

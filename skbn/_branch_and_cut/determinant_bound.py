@@ -89,6 +89,8 @@ class DeterminantBound:
         # Without cuts, the bound is a concave function of the share.
         without_cuts: list[float] = []
         for share in _SHARES:
+            if time.monotonic() >= self._deadline:
+                return
             without_cuts.append(self._about(share))
             if without_cuts[-1] < max(without_cuts):
                 break

@@ -211,13 +211,12 @@ def _has(
 
 def _require_exact(child: Child, listed: dict[tuple[int, ...], float]) -> None:
     """Raise unless listed families cost no more than products with more digits say, if any."""
-    products, exact = child.costs.products, child.exact
-    if exact is None:
+    exact = child.exact
+    if exact is None or not listed:
         return
-    off = np.abs(np.array(exact.rows, dtype=np.float64) - products).max()
-    eigenvalue = smallest_eigenvalue(products)
-    if not off <= 4 * EPSILON or eigenvalue is None:
-        raise ProofError("the products with more digits are of other columns")
+    eigenvalue = smallest_eigenvalue(child.costs.products)
+    if eigenvalue is None:
+        raise ProofError("the products of the columns are too nearly singular to bound")
     for parents, cost in listed.items():
         if not cost <= _exact_least(child, exact, parents, eigenvalue) + ROUNDING:
             raise ProofError(f"the family of the parents {parents} costs less than {cost}")
@@ -245,6 +244,8 @@ def _most_of_inverse(
     This is the bound of the kernels. Each step of refinement makes its last term smaller.
     """
     inside, own = products[np.ix_(columns, columns)], exact.of_columns(columns).rows
+    if not np.abs(np.array(own, dtype=np.float64) - inside).max() <= 4 * EPSILON:
+        raise ProofError("the products with more digits are of other columns")
     with localcontext(prec=_DIGITS):
         v, left = [Decimal(0)] * len(columns), [*[Decimal(0)] * (len(columns) - 1), Decimal(1)]
         unit = left

@@ -33,11 +33,14 @@ class ExactProducts:
 
     Parameters
     ----------
-    rows : list of n lists of n Decimal
+    of_all : list of lists of Decimal
+        The products of all columns, which children share.
+    at : sequence of int
+        Which of these columns are meant.
     """
 
-    def __init__(self, rows: list[list[Decimal]]) -> None:
-        self.rows = rows
+    def __init__(self, of_all: list[list[Decimal]], at: Sequence[int]) -> None:
+        self._of_all, self._at = of_all, at
 
     @classmethod
     def of_factor(cls, factor: Floats) -> Self:
@@ -51,11 +54,16 @@ class ExactProducts:
                 [Decimal(sum(map(mul, a, b))) for b in units[: i + 1]] for i, a in enumerate(units)
             ]
         n = range(len(half))
-        return cls([[half[max(i, j)][min(i, j)] for j in n] for i in n])
+        return cls([[half[max(i, j)][min(i, j)] for j in n] for i in n], n)
+
+    @property
+    def rows(self) -> list[list[Decimal]]:
+        """The rows of the matrix of products."""
+        return [[self._of_all[a][b] for b in self._at] for a in self._at]
 
     def of_columns(self, columns: Sequence[int]) -> ExactProducts:
         """Return the products of some columns."""
-        return ExactProducts([[self.rows[a][b] for b in columns] for a in columns])
+        return ExactProducts(self._of_all, [self._at[c] for c in columns])
 
     def log_determinant(self, parents: list[int], own: list[int]) -> float:
         """Return the log-determinant of the residuals of own columns on the parents."""

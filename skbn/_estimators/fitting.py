@@ -475,7 +475,8 @@ def keep_search(
     if not found.is_finished:
         warn(
             "time_limit ended structural EM before it had scored all candidates, or while the "
-            "score still rose. Raise it, or lower n_candidates.",
+            "score still rose. Raise it, or lower n_candidates. Until then, score_loss is only "
+            "an upper limit.",
             ConvergenceWarning,
         )
     warn_about_network(found, found.em.expected, observed=problem.observed)

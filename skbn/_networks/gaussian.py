@@ -47,7 +47,7 @@ def estimate_model(
     for i, (own, statistics) in enumerate(groups):
         counts = {*own}
         is_parent = bits_of([mask if x in counts else 0 for x, mask in enumerate(parents)], m)
-        scaled, left = scaled_regressions(statistics, is_parent)
+        scaled, left = scaled_regressions(statistics, is_parent, own)
         for child in own:
             members, n = is_parent[child], parents[child].bit_count()
             divisor = statistics.n_samples if divisors is None else divisors[i][n]
@@ -81,11 +81,16 @@ def estimate_model(
     return LinearGaussianModel(list(nodes), parents, coef, intercept, mean, noise_variance, *rest)
 
 
-def scaled_regressions(statistics: SampleStatistics, is_parent: Booleans) -> tuple[Floats, Floats]:
-    """Return the coefficients of columns of unit norm, (m, m), and the norms of their residuals."""
+def scaled_regressions(
+    statistics: SampleStatistics, is_parent: Booleans, children: Sequence[int] | None = None
+) -> tuple[Floats, Floats]:
+    """Return the coefficients of columns of unit norm, (m, m), and the norms of their residuals.
+
+    `children`: the columns that are regressed; by default all
+    """
     m = len(is_parent)
     coef, left = np.zeros((m, m)), np.empty(m)
-    for families in statistics.families_of(is_parent):
+    for families in statistics.families_of(is_parent, children):
         coefficients, left[families.children] = families.regressions()
         for child, own, n in zip(families.children, coefficients, families.n_parents, strict=True):
             coef[is_parent[child], child] = own[:n]

@@ -303,10 +303,14 @@ class BlockScorer(FamilyScorer):
         """Return what each node adds to the log-determinant of others, by a basis of these."""
         with np.errstate(divide="ignore"):  # of dependent columns, which no family may have
             added = self._sum_by_node(np.log(left_by(basis, factor, squares)))
-            for z in np.flatnonzero(np.array(self.nodes.widths) > 1).tolist():
-                columns = factor[:, self.nodes.columns_of([z])]
-                left = triangular_factor(columns - basis @ (basis.T @ columns))
-                added[z] = 2 * np.log(np.abs(np.diag(left))).sum()
+            widths = np.array(self.nodes.widths)
+            for width in {*self.nodes.widths} - {1}:
+                nodes = np.flatnonzero(widths == width)
+                columns = factor[:, self.nodes.columns_of(nodes.tolist())]
+                left = columns - basis @ (basis.T @ columns)
+                by_node = left.reshape(len(factor), len(nodes), width).transpose(1, 0, 2)
+                diagonals = np.diagonal(np.linalg.qr(by_node, mode="r"), axis1=1, axis2=2)
+                added[nodes] = 2 * np.log(np.abs(diagonals)).sum(axis=1)
         return added if self.offsets is None else added + self.offsets
 
 

@@ -263,9 +263,12 @@ class TargetScorer(GroupedScorer):
         """Return what each column is regressed by in an environment, and its noise's divisors."""
         changed = self.environments.changed
         own = dict(enumerate(self.own, self.environments.has_reference))
-        chosen = [own[e] if e in changed(mask) else self.pooled[mask] for mask in targets]
-        groups = [GroupStatistics([x], each.statistics) for x, each in enumerate(chosen)]
-        return groups, [each.noise_divisors for each in chosen]
+        columns: dict[_PartScorer, list[int]] = {}
+        for x, mask in enumerate(targets):
+            scorer = own[e] if e in changed(mask) else self.pooled[mask]
+            columns.setdefault(scorer, []).append(x)
+        groups = [GroupStatistics(at, each.statistics) for each, at in columns.items()]
+        return groups, [each.noise_divisors for each in columns]
 
     def masks_of(self, targets: Sequence[int]) -> list[int]:
         """Return the masks of the targets of each environment that has some, each once."""

@@ -20,7 +20,7 @@ from skbn._branch_and_cut.checker_kernels import CHECKER_KERNELS
 from skbn._branch_and_cut.proof import FamilyCosts
 from skbn._core.arrays import S2, Floats, Integers, Names, ShortIntegers
 from skbn._core.exact_sums import lower_sum, two_sum, upper_sum
-from skbn._core.resources import Progress, Resources, count_threads
+from skbn._core.resources import IsOver, Progress, Resources, count_threads
 from skbn._core.subsets import SmallSubsets, bits_of_rows, mask_of, members_of
 from skbn._core.text import readable_size, readable_value
 from skbn._exact.k_best import NearOptimalNetwork
@@ -29,7 +29,12 @@ from skbn._orders.list_kernels import find_dominated
 from skbn._regressions.set_function import SCORE_ACCURACY, score_tolerance
 from skbn._solver.constraints import Group
 from skbn._solver.engines import GroupSearch, SearchSettings
-from skbn._solver.order_engine import NoNetworkError, order_search_bytes, plan_order_search
+from skbn._solver.order_engine import (
+    NoNetworkError,
+    order_search_bytes,
+    plan_order_search,
+    settling,
+)
 from skbn._solver.problem import Found, Problem, Shape
 
 # Longer lists are taken with their dominated families: to find these takes quadratic time.
@@ -381,7 +386,8 @@ class ProofSearch(GroupSearch):
         )
         resources.progress.advance(self.cost())
         gap = max(0.0, upper_sum([found.cost, -found.bound]))
-        optimum = self._climbed(problem, start.parents_of(found), gap)
+        is_late = settling(lambda: resources.is_over)
+        optimum = self._climbed(problem, start.parents_of(found), gap, is_late)
         return optimum._replace(
             n_nodes=found.n_nodes, is_finished=found.is_finished, is_full=found.is_full
         )
@@ -410,7 +416,7 @@ class ProofSearch(GroupSearch):
     def _start(self, problem: Problem, resources: Resources) -> Start | None:
         """Return the network to begin with; None if there is no acyclic one."""
 
-    def _climbed(self, problem: Problem, parents: list[int], gap: float) -> Found:
+    def _climbed(self, problem: Problem, parents: list[int], gap: float, is_late: IsOver) -> Found:
         """Return a network with its gap; if that is more than the tolerance, it is climbed from."""
         columns = self.columns
         masks = zip(columns, parents, strict=True)
@@ -418,13 +424,15 @@ class ProofSearch(GroupSearch):
         uncertainty = float((score_tolerance(terms) - SCORE_ACCURACY).sum())
         problem.require_certainty(columns, parents, uncertainty)
         own = problem.local_scores(columns, parents)
-        if gap > self._settings.tolerance:
-            climbed = self._orders.climbed(problem, parents)
+        is_proven = gap <= self._settings.tolerance
+        if not is_proven:
+            climbed = self._orders.climbed(problem, parents, is_late)
             better = problem.local_scores(columns, climbed)
             gain = lower_sum([*better, *(-own)])
             if gain > 0:
                 parents, own, gap = climbed, better, max(0.0, upper_sum([gap, -gain]))
-        return Found(parents, math.fsum([*own, *(-problem.listed_offsets[columns])]), gap)
+        score = math.fsum([*own, *(-problem.listed_offsets[columns])])
+        return Found(parents, score, gap, is_settled=is_proven or not is_late())
 
 
 class _BranchAndCut(ProofSearch):

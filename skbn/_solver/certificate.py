@@ -10,16 +10,18 @@ with products of columns, which lose the digits of nearly collinear ones.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from skbn._core.arrays import Booleans, Floats, Integers
-from skbn._core.graphs import topological_order
+from skbn._core.graphs import Dag, topological_order
+from skbn._core.resources import IsOver
 from skbn._core.subsets import bits_of, members_of
 from skbn._core.text import readable_value
+from skbn._networks.descriptions import score_losses
 from skbn._networks.equivalence import canonical_member
 from skbn._regressions.least_squares import families_of
 from skbn._regressions.set_function import internal_error, score_tolerance
@@ -29,7 +31,8 @@ from skbn._scores.parent_set_scores import ParentSetScores
 from skbn._scores.scorer import FamilyScorer
 from skbn._solver.constraints import Constraints
 
-# The residuals of this many children are computed together, from the columns that these use.
+# The residuals of this many children are computed together, from the columns that these use; and
+# their neighbours between two looks at the clock.
 _BLOCK = 64
 
 
@@ -79,7 +82,7 @@ def certify_network(
     `coefs`: for each of the tables whose scores these are, the weights of the edges between
         columns, (n_columns, n_columns), ``coef[i, j]`` that of i -> j
     `is_settled`: whether a search had the time to make each change of a single edge that betters
-        the network
+        the network; if not, only the edges that the network has are looked at
     `climbed`: what `polished` ended with. It is used if it is of this network.
 
     Returns `score_losses`: (m, m), ``score_losses[i, j]`` is how many nats the network scores less
@@ -93,19 +96,23 @@ def certify_network(
     tables = scores._summands if scores.scorer.is_sum else [scores]
     groups = [table.scorer.row_groups for table in tables]
     keeps = any(scorer.searched is not None for of_table in groups for _, scorer in of_table)
-    changes = climbed
-    if keeps or changes is None or not changes.is_of(parents, constraints):
-        changes = EdgeChanges(scores.scorer, constraints, parents, keeps)
-    for table, of_table in zip(tables, groups, strict=True):
-        is_one = table.scorer is scores.scorer
-        own = changes if is_one else EdgeChanges(table.scorer, constraints, parents, keeps)
-        for nodes, scorer in of_table:
-            _check_determinants(scorer, own, nodes)
-    if is_settled:
-        require_best(changes, scores)
+    if is_settled or keeps:
+        changes = climbed
+        if keeps or changes is None or not changes.is_of(parents, constraints):
+            changes = EdgeChanges(scores.scorer, constraints, parents, keeps)
+        for table, of_table in zip(tables, groups, strict=True):
+            is_one = table.scorer is scores.scorer
+            own = changes if is_one else EdgeChanges(table.scorer, constraints, parents, keeps)
+            for nodes, scorer in of_table:
+                _check_determinants(scorer, own, nodes)
+        if is_settled:
+            require_best(changes, scores)
+        losses = changes.losses
+    else:
+        losses = score_losses(Dag(scores.columns, parents, [0] * len(parents)), scores)
     for table, of_table, coef in zip(tables, groups, coefs, strict=True):
         _check_rows_of(table, of_table, constraints, parents, coef)
-    return changes.losses
+    return losses
 
 
 def require_best(changes: EdgeChanges, scores: LocalScores) -> None:
@@ -251,6 +258,7 @@ class EdgeChanges:
 
     `parents`: the mask of each column's parents: an acyclic network within the constraints
     `keeps`: whether to keep the log-determinants, to compare them with a search's
+    `is_over`: whether to leave out the children that are not scored yet
 
     `parents`: as given, and changed by `make`
     `of_parents`, `of_family`: (m, m), row x, column z has the log-determinants of x's parents, and
@@ -266,6 +274,7 @@ class EdgeChanges:
         constraints: Constraints,
         parents: Sequence[int],
         keeps: bool = False,
+        is_over: IsOver = bool,
     ) -> None:
         m = len(parents)
         self.parents = list(parents)
@@ -279,11 +288,12 @@ class EdgeChanges:
         self._is_allowed, self._is_required = bits_of(
             [*constraints.allowed, *constraints.required], m
         ).reshape(2, m, m)
-        self._score(np.arange(m))
+        self._is_complete = self._score(np.arange(m), is_over)
 
     def is_of(self, parents: Sequence[int], constraints: Constraints) -> bool:
-        """Whether these are the changes of a network, within these constraints."""
-        return self._constraints is constraints and self.parents == parents
+        """Whether these are all changes of a network, within these constraints."""
+        is_same = self._constraints is constraints and self.parents == parents
+        return is_same and self._is_complete
 
     def best(self) -> EdgeChange | None:
         """Return the change that improves the score most; None if no change improves it.
@@ -361,18 +371,22 @@ class EdgeChanges:
                 others = members_of(self.parents[x] & ~(1 << z))
                 self._scorer.require_independence([*others, z, x])
 
-    def _score(self, children: Integers) -> None:
-        """Compute the rows of some children."""
+    def _score(self, children: Integers, is_over: IsOver = bool) -> bool:
+        """Compute the rows of some children; return whether there was time for all of them."""
         is_parent = bits_of(self.parents, len(self.parents))
-        for found, terms in self._scorer.neighbours(is_parent, children):
-            x = found.children
-            self.gains[x] = gains_of_neighbours(found.children, terms)
-            largest = np.abs(terms).max(axis=0)
-            self._own_largest[x] = largest[np.arange(len(x)), x]
-            # Those of dependent columns, which no family may have, are infinite.
-            self._largest[x] = largest.max(axis=1, where=np.isfinite(largest), initial=0.0)
-            if self._keeps:
-                self.of_parents[x], self.of_family[x] = found.of_parents, found.of_family
+        for part in np.split(children, range(_BLOCK, len(children), _BLOCK)):
+            if is_over():
+                return False
+            for found, terms in self._scorer.neighbours(is_parent, part):
+                x = found.children
+                self.gains[x] = gains_of_neighbours(found.children, terms)
+                largest = np.abs(terms).max(axis=0)
+                self._own_largest[x] = largest[np.arange(len(x)), x]
+                # Those of dependent columns, which no family may have, are infinite.
+                self._largest[x] = largest.max(axis=1, where=np.isfinite(largest), initial=0.0)
+                if self._keeps:
+                    self.of_parents[x], self.of_family[x] = found.of_parents, found.of_family
+        return True
 
 
 def gains_of_neighbours(children: Integers, terms: Floats) -> Floats:
@@ -394,7 +408,7 @@ def polished(
     constraints: Constraints,
     parents: Sequence[int],
     any_member: bool,
-    is_over: Callable[[], bool] = bool,
+    is_over: IsOver = bool,
 ) -> EdgeChanges:
     """Climb from a network to one that no added, deleted or reversed edge betters.
 
@@ -413,7 +427,7 @@ def polished(
     """
     while True:
         start = canonical_member(list(parents)) if any_member else list(parents)
-        changes = EdgeChanges(scorer, constraints, start)
+        changes = EdgeChanges(scorer, constraints, start, is_over=is_over)
         while not is_over() and (change := changes.best()) is not None:
             changes.make(change)
         parents = changes.parents

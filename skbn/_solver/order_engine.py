@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from skbn._core.resources import Resources, count_threads, one_blas_thread
+from skbn._core.resources import IsOver, Resources, count_threads, one_blas_thread
 from skbn._core.subsets import mask_of, members_of
 from skbn._core.text import readable_value
 from skbn._exact.plan import TooLargeError
@@ -31,6 +31,12 @@ _SHARE_TO_LIST = 0.5
 _SECONDS_TO_SETTLE = 0.5
 # Columns' numbers are kept as int16.
 _MOST_COLUMNS = np.iinfo(np.int16).max
+
+
+def settling(is_over: IsOver) -> IsOver:
+    """Return whether a search is over, and the time to settle few columns as well."""
+    until = time.monotonic() + _SECONDS_TO_SETTLE
+    return lambda: is_over() and time.monotonic() > until
 
 
 class NoNetworkError(ValueError):
@@ -159,12 +165,8 @@ class OrderGroupSearch(GroupSearch):
         `climbed`, for which several columns may have to move at once. The last is whether there
         was time for all of these, which are certified then.
         """
-        until = time.monotonic() + _SECONDS_TO_SETTLE
+        is_late = settling(search.is_over)
         score = -math.inf if search.is_over() else problem.score_of(self.columns, masks)
-
-        def is_late() -> bool:
-            return search.is_over() and time.monotonic() > until
-
         while True:  # the score rises in each round but the last
             better = problem.climbed(self.columns, masks, is_late)
             better_score = problem.score_of(self.columns, better)
@@ -176,13 +178,14 @@ class OrderGroupSearch(GroupSearch):
             if score_again > score:
                 masks, score = again, score_again
 
-    def climbed(self, problem: Problem, parents: list[int]) -> list[int]:
+    def climbed(self, problem: Problem, parents: list[int], is_over: IsOver) -> list[int]:
         """Return a network that no change of a single edge or listed family betters.
 
         `parents`: the masks of the parents of the group's columns
+        `is_over`: whether to end with the best network so far
         """
         masks = in_table(self.columns, parents, len(problem.names))
-        masks = problem.climbed(self.columns, masks)
+        masks = problem.climbed(self.columns, masks, is_over)
         return [masks[x] for x in self.columns]
 
     def _order_of(self, masks: list[int]) -> list[int]:

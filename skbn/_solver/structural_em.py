@@ -18,9 +18,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from skbn._core.graphs import Dag
 from skbn._core.resources import Progress, Resources, one_blas_thread, run_all
 from skbn._core.subsets import members_of
 from skbn._missing.em import Estimate
+from skbn._networks.descriptions import score_losses
 from skbn._regressions.set_function import SCORE_ACCURACY, internal_error
 from skbn._solver.engines import SearchSettings
 from skbn._solver.incomplete_problem import COARSE, Expectation, IncompleteProblem
@@ -192,17 +194,25 @@ class _StructuralEM:
         return scored
 
     def _reduced(self, best: Candidate) -> dict[tuple[int, int], Candidate]:
-        """Return the networks without one of the edges, by this edge's parent and child."""
+        """Return the networks without one of the edges, by this edge's parent and child.
+
+        Those for which no time is left are not there.
+        """
         if self._reduced_from[0] is not best:
             edges = [(a, b) for b, mask in enumerate(best.parents) for a in members_of(mask)]
 
-            def reduce(a: int, b: int) -> Candidate:
+            def reduce(a: int, b: int) -> Candidate | None:
+                if self._is_over():
+                    return None
                 without = [*best.parents]
                 without[b] &= ~(1 << a)
                 return self._em(without, best.estimate, COARSE)
 
             found = run_all(self._resources.n_threads, reduce, edges, Progress())
-            self._reduced_from = best, dict(zip(edges, found, strict=True))
+            scored = {
+                edge: each for edge, each in zip(edges, found, strict=True) if each is not None
+            }
+            self._reduced_from = best, scored
         return self._reduced_from[1]
 
     def _keep(self, scored: Candidate, searched: float = np.nan) -> None:
@@ -253,7 +263,9 @@ class _StructuralEM:
                 f"the score of the observed values is {best.score:.9g} by EM and {score:.9g} by "
                 "independent regressions"
             )
-        losses = np.full((len(parents), len(parents)), np.nan)
+        # The observed score of a network without an edge falls by no more than its expected score,
+        # as each step of EM shows: that is all that is known of edges for which no time is left.
+        losses = score_losses(Dag(expected.names, parents, [0] * len(parents)), expected.scores)
         for edge, without in self._reduced(best).items():
             losses[edge] = best.score - without.score
         candidates = sorted(self._candidates, key=lambda each: -each.score)

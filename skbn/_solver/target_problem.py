@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from skbn._core.arrays import Floats
+from skbn._core.graphs import Dag
 from skbn._core.subsets import members_of
+from skbn._networks.descriptions import score_losses
 from skbn._networks.equivalence import told_apart
 from skbn._networks.gaussian import estimate_model
 from skbn._networks.network import GaussianBayesianNetwork
@@ -82,14 +84,17 @@ class TargetProblem(Problem):
         parents = found.parents
         score = certify_score(self.network_terms(parents), found.score)
         climbed = self._last_climb()
-        if climbed is None or not climbed.is_of(parents, self.constraints):
-            climbed = EdgeChanges(self.scorer, self.constraints, parents)
         if found.is_settled:
+            if climbed is None or not climbed.is_of(parents, self.constraints):
+                climbed = EdgeChanges(self.scorer, self.constraints, parents)
             require_best(climbed, self.scores)
+            losses = climbed.losses
+        else:
+            losses = score_losses(Dag(self.names, parents, [0] * len(parents)), self.scores)
         known = self.known(parents)
         model = known.model(parents)
         certify_network(known.scores, self.constraints, parents, [model.coef], is_settled=False)
-        confirmed = known._confirmed(found, parents, score, climbed.losses, model)
+        confirmed = known._confirmed(found, parents, score, losses, model)
         return confirmed._replace(targets=self._targets(parents, known.irreversible(parents)))
 
     def _targets(self, parents: list[int], fixed: list[int]) -> Targets:

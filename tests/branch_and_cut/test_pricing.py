@@ -671,6 +671,15 @@ def test_defects_are_refused_where_columns_are_nearly_collinear():
         check(others, *claim, listed)
 
 
+def test_digits_are_not_compared_where_no_family_needs_them(monkeypatch):
+    children, *claim, listed = nearly_collinear_claim()
+    claim[-1] = np.array([min(each.values()) - 1.0 for each in listed])
+    bound, _ = check(children, *claim, [{} for _ in listed])
+    monkeypatch.delattr(ExactProducts, "rows")
+    assert check(children, *claim, [{} for _ in listed])[0] == bound
+    assert bound == pytest.approx(claim[-1].sum(), abs=1e-3)
+
+
 def test_a_diagonal_that_is_not_below_the_products_is_refused():
     children, *claim = claim_of(2)[:5]
     for change in (lambda d: d * 1e3, lambda d: -d, lambda d: d[1:]):

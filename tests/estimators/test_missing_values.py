@@ -28,6 +28,7 @@ from skbn._missing.em import estimate, saturated
 from skbn._missing.incomplete_rows import incomplete_rows
 from skbn._scores.local_scores import LocalScores
 from skbn._solver.constraints import read_constraints
+from skbn._solver.incomplete_problem import IncompleteProblem
 from skbn._solver.solve import problem_of, solve
 from skbn.exceptions import (
     DegenerateColumnsError,
@@ -619,3 +620,26 @@ def test_relations_beyond_a_family_are_left_alone():
         GaussianBNPosterior("bge", missing="augment", n_imputations=2, random_state=0).fit(
             collinear
         )
+
+
+def test_after_the_time_limit_no_edge_has_an_em_of_its_own(monkeypatch):
+    """What an edge loses is known from expected rows then: no less than EM finds."""
+    rows = table()
+    whole = learned(rows)
+    n_estimates = []
+
+    def counted(self, *args):
+        n_estimates.append(1)
+        return own(self, *args)
+
+    own = IncompleteProblem.estimate
+    monkeypatch.setattr(IncompleteProblem, "estimate", counted)
+    with pytest.warns(ConvergenceWarning, match="time_limit ended structural EM"):
+        ended = learned(rows, time_limit=1e-9)
+    assert len(n_estimates) == 2  # the first candidate, coarsely and then to the tolerance
+    by_em, expected = (
+        each.network_.to_frame().set_index(["parent", "child"]).score_loss
+        for each in (whole, ended)
+    )
+    assert by_em.index.equals(expected.index)
+    assert (expected > by_em).all()

@@ -219,3 +219,38 @@ def test_scores_that_are_not_numbers_are_noticed():
     free = read_constraints(list(range(5)), max_parents=4)
     with pytest.raises(RuntimeError, match=r"edge of columns \d and \d added is NaN"):
         polish(scores.scorer, free, [0] * 5)
+
+
+class Counted:
+    """A scorer that counts the children whose neighbours are scored."""
+
+    def __init__(self, scorer):
+        self._scorer, self.n_children = scorer, 0
+
+    def neighbours(self, is_parent, children):
+        self.n_children += len(children)
+        return self._scorer.neighbours(is_parent, children)
+
+
+@pytest.mark.parametrize(("n_looks", "n_children"), [(0, 0), (1, 64), (2, 128), (3, 150)])
+def test_a_climb_that_is_over_scores_no_further_children(n_looks, n_children):
+    rows = make_gaussian_network(150, n_samples=300, random_state=0)[0]
+    scorer = Counted(LocalScoreTransformer(max_parents=2).fit_transform(rows).scorer)
+    constraints = read_constraints([*range(150)], max_parents=2)
+    looks = iter([False] * n_looks)
+    changes = polished(scorer, constraints, [0] * 150, True, lambda: next(looks, True))
+    assert scorer.n_children == n_children
+    assert changes.parents == [0] * 150
+    assert changes.is_of([0] * 150, constraints) == (n_children == 150)
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_network_that_is_not_settled_is_certified_by_its_own_edges(name, monkeypatch):
+    table = TABLES[name]()
+    constraints, parents = constrained(1, table.m)
+    coef = estimate_model(table.scores.scorer.group_statistics, parents, table.scores.columns).coef
+    expected = EdgeChanges(table.scorer, constraints, parents).losses
+    monkeypatch.delattr(type(table.scorer), "neighbours")
+    losses = certify_network(table.scores, constraints, parents, [coef], is_settled=False)
+    np.testing.assert_allclose(losses, expected, atol=1e-5)
+    assert np.isfinite(losses).any()
