@@ -38,9 +38,6 @@ from ._networks.network import GaussianBayesianNetwork as GaussianBayesianNetwor
 from ._networks.targets import Targets as Targets
 from ._posterior.effects import EffectPosterior as EffectPosterior
 from ._posterior.effects import TotalEffects as TotalEffects
-from ._regressions.givens import givens_column_swap as givens_column_swap
-from ._regressions.swaps import greedy_swaps as greedy_swaps
-from ._regressions.swaps import seed_path as seed_path
 from ._scores.criteria import AIC as AIC
 from ._scores.criteria import BIC as BIC
 from ._scores.criteria import EBIC as EBIC
@@ -49,8 +46,6 @@ from ._scores.criteria import Criterion as Criterion
 from ._scores.criteria import InformationCriterion as InformationCriterion
 from ._scores.criteria import LogLikelihood as LogLikelihood
 from ._scores.local_scores import LocalScores as LocalScores
-from ._scores.local_scores import SummedScores as SummedScores
 from ._scores.parent_set_scores import ParentSetScores as ParentSetScores
-from .compile import compile_kernels as compile_kernels
 
 __version__: str

@@ -71,8 +71,8 @@ def compile_kernels(n_jobs: int | None = -1) -> None:
 
     Examples
     --------
-    >>> import skbn
-    >>> skbn.compile_kernels()  # doctest: +SKIP
+    >>> from skbn.compile import compile_kernels
+    >>> compile_kernels()  # doctest: +SKIP
     """
     with warnings.catch_warnings():
         # joblib replaces a process that has grown by 300 MB, as numba's do.

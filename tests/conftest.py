@@ -21,7 +21,8 @@ from packaging.version import Version
 from sklearn.datasets import load_wine
 from threadpoolctl import threadpool_limits
 
-from skbn import GaussianBNLearner, compile_kernels
+from skbn import GaussianBNLearner
+from skbn.compile import compile_kernels
 from skbn.datasets import make_gaussian_network
 
 for name, max_examples in {"repeatable": 10, "thorough": 200}.items():

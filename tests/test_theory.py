@@ -12,8 +12,9 @@ import reference
 from reference import follow
 from test_documents import run_blocks
 
-from skbn import GaussianBNLearner, greedy_swaps, seed_path
+from skbn import GaussianBNLearner
 from skbn._exact.plan import SearchPlan
+from skbn.paper import greedy_swaps, seed_path
 
 THEORY = Path(__file__).parents[1] / "docs" / "theory"
 

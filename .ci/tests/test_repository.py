@@ -1,5 +1,6 @@
 """What files of the repository say of each other: workflows, pages, license and versions."""
 
+import importlib
 import re
 import tomllib
 from pathlib import Path
@@ -18,11 +19,11 @@ def test_reference_has_all_public_names():
         (ROOT / "docs" / "api" / "index.md").read_text(encoding="utf-8"),
         re.MULTILINE,
     )
-    of_modules = [f"datasets.{name}" for name in skbn.datasets.__all__]
-    of_modules += [f"exceptions.{name}" for name in skbn.exceptions.__all__]
-    of_modules += [f"io.{name}" for name in skbn.io.__all__]
-    of_skbn = [name for name in skbn.__all__ if name not in ("datasets", "exceptions", "io")]
-    assert sorted(listed) == sorted([*of_skbn, *of_modules])
+    modules = "compile", "datasets", "exceptions", "io", "paper"
+    public = [name for name in skbn.__all__ if name not in modules]
+    for name in modules:
+        public += [f"{name}.{each}" for each in importlib.import_module(f"skbn.{name}").__all__]
+    assert sorted(listed) == sorted(public)
 
 
 def test_the_workflow_runs_the_test_command_of_the_readme():

@@ -23,7 +23,7 @@ ROOMS = [
         "_estimators",
         "_interchange",
     ),
-    *("compile", "datasets", "io", "skbn"),
+    *("compile", "datasets", "io", "paper", "skbn"),
 ]
 
 

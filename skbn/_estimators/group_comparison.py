@@ -1,6 +1,6 @@
 """compare_groups: whether groups of rows share a network, and where they differ.
 
-All scores of groups add up (see `SummedScores`), so that three answers can be compared by their
+All scores of groups add up (see `LocalScores`), so that three answers can be compared by their
 evidence, or by the scores of their best networks: one network, one structure with parameters of
 each group, and a structure of each group.
 
@@ -241,7 +241,7 @@ def compare_groups(
     See Also
     --------
     GaussianBayesianNetwork.compare : Two networks, edge by edge.
-    SummedScores : One structure for several tables.
+    LocalScores : The sum of several tables' scores is that of one structure.
 
     Notes
     -----

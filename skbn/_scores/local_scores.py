@@ -37,6 +37,13 @@ class LocalScores(TableMixin, BaseScores):
     and rows, so that it can take the table's place in a pipeline. A slice or an array of
     row numbers gives the LocalScores of these rows.
 
+    The sum of the LocalScores of several tables with the same columns, ``scores_a + scores_b`` or
+    ``sum(list_of_scores)``, scores one structure whose parameters differ between tables: a
+    network's score is the sum of its scores in all tables, or the logarithm of the product of their
+    marginal likelihoods. Learners and posteriors take it in the place of a table, and its attribute
+    `tables` lists what was added up. The networks that they find have no parameters: fit these to a
+    table.
+
     `LocalScoreTransformer` makes these objects; there is no constructor.
 
     Attributes
@@ -63,6 +70,8 @@ class LocalScores(TableMixin, BaseScores):
     <LocalScores of 12 families, 178 rows x 3 columns, criterion=BIC(), penalty=1, 64 B>
     >>> round(scores.local_score("proline", ["alcohol"]), 2)
     -1236.13
+    >>> scores[:90] + scores[90:]
+    <SummedScores of 12 families, 3 columns, tables=2, criterion=BIC(), penalty=1, 64 B>
     """
 
     feature_names_in_: npt.NDArray[np.object_]
@@ -158,20 +167,8 @@ class LocalScores(TableMixin, BaseScores):
     def __add__(self, other: Any) -> SummedScores:
         """Return the scores of one structure for two tables, with parameters of each.
 
-        Parameters
-        ----------
-        other : LocalScores or SummedScores
-            Scores of other rows with the same columns.
-
-        Returns
-        -------
-        scores : SummedScores
-
-        Raises
-        ------
-        ValueError
-            If they have other columns, another criterion, penalty or max_parents; if values are
-            missing; if the criterion gives equivalent networks different scores.
+        Raises ValueError if they have other columns, another criterion, penalty or max_parents; if
+        values are missing; if the criterion gives equivalent networks different scores.
         """
         others = getattr(other, "_summands", [])
         return SummedScores._of([*self._summands, *others]) if others else NotImplemented
@@ -544,40 +541,7 @@ class LocalScores(TableMixin, BaseScores):
 
 
 class SummedScores(LocalScores):
-    """The local scores of several tables with the same columns, added up.
-
-    They score one structure whose parameters differ between tables: a network's score is the sum of
-    its scores in all tables, or the logarithm of the product of their marginal likelihoods. The sum
-    of `LocalScores`, ``scores_a + scores_b`` or ``sum(list_of_scores)``, makes these objects;
-    learners and posteriors take them in the place of a table. The networks that they find have no
-    parameters: fit these to a table.
-
-    Attributes
-    ----------
-    tables : list of LocalScores
-        The scores that were added up.
-    feature_names_in_ : ndarray of shape (m,) of str
-        Only if the columns have names.
-
-    See Also
-    --------
-    compare_groups : Whether groups share a network.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_wine
-    >>> from skbn import GaussianBNLearner, LocalScoreTransformer
-    >>> wine = load_wine(as_frame=True)
-    >>> table = wine.data[["alcohol", "proline", "hue", "ash"]]
-    >>> scores = LocalScoreTransformer().fit_transform(table)
-    >>> added = scores[wine.target == 1] + scores[wine.target == 2]
-    >>> added
-    <SummedScores of 32 families, 4 columns, tables=2, criterion=BIC(), penalty=1, 128 B>
-    >>> learner = GaussianBNLearner().fit(added)
-    >>> round(learner.network_score_, 2)
-    -836.06
-    >>> network = learner.network_.fit(table[wine.target == 1])
-    """
+    """The local scores of several tables with the same columns, added up."""
 
     tables: list[LocalScores]
     with_sample_weight = BaseScores.with_sample_weight

@@ -29,9 +29,9 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import reference
 from hard_tables import hard_tables
 
-from skbn import givens_column_swap, greedy_swaps
 from skbn._data.sample import summarise
 from skbn._regressions.log_determinants import log_determinants
+from skbn.paper import givens_column_swap, greedy_swaps
 
 
 def families(m):

@@ -16,8 +16,8 @@ import time
 import numba
 import numpy as np
 
-from skbn import greedy_swaps
 from skbn._core.subsets import insert_zero_bit, remove_bit
+from skbn.paper import greedy_swaps
 
 kernel = numba.njit(nogil=True, error_model="numpy", cache=True)
 

@@ -34,7 +34,7 @@ USES = {
     "sampled": "GaussianBNPosterior(method='sampling', random_state=0, time_limit=3).fit(X)",
     "proof_max_parents": "GaussianBNLearner('ebic', max_parents=2).fit(wide)",
     "proof": "GaussianBNLearner('ebic', time_limit=100, random_state=0).fit(wide)",
-    "everything": "compile_kernels(n_jobs=1)",
+    "everything": "from skbn.compile import *; compile_kernels(n_jobs=1)",
 }
 
 

@@ -173,7 +173,7 @@ def test_kernels_that_cannot_be_kept_are_not_compiled_in_vain(monkeypatch):
     monkeypatch.setitem(sys.modules, "nowhere", ModuleType("nowhere"))
     kernel(int64)(namespace["increment"])
     monkeypatch.setattr(skbn.compile, "_MODULES", ("nowhere",))
-    raises("NUMBA_CACHE_DIR to one", skbn.compile_kernels, n_jobs=1, kind=RuntimeError)
+    raises("NUMBA_CACHE_DIR to one", skbn.compile.compile_kernels, n_jobs=1, kind=RuntimeError)
 
 
 # Files that are replaced as a whole or not at all, and paths that are not files

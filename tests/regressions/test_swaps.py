@@ -3,7 +3,7 @@ import pytest
 import reference
 from agreement import raises
 
-from skbn import givens_column_swap, greedy_swaps, seed_path
+from skbn.paper import givens_column_swap, greedy_swaps, seed_path
 
 
 @pytest.mark.parametrize("m", range(1, 15))

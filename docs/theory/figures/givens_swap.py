@@ -4,7 +4,7 @@ import numpy as np
 from figure_style import INK, OF_COLUMN, VERMILION, card, number
 from matplotlib.patches import Rectangle
 
-from skbn import givens_column_swap
+from skbn.paper import givens_column_swap
 
 rows = np.random.default_rng(2).normal(size=(12, 4)) + np.arange(12)[:, np.newaxis] / 6
 factor = np.linalg.qr(rows, mode="r")

@@ -4,7 +4,7 @@ import numpy as np
 from figure_style import BLUE, FAINT, GREY, INK, ORANGE, card
 from matplotlib.patches import Polygon
 
-from skbn import givens_column_swap
+from skbn.paper import givens_column_swap
 
 m, n_outer = 6, 3
 rows = np.random.default_rng(0).normal(size=(30, m))

@@ -3,7 +3,7 @@
 import numpy as np
 from figure_style import BLUE, GREEN, GREY, ORANGE, PURPLE, card
 
-from skbn import greedy_swaps, seed_path
+from skbn.paper import greedy_swaps, seed_path
 
 m, n_seeds = 6, 4
 swaps = greedy_swaps(m)

@@ -6,7 +6,7 @@ import numpy as np
 from figure_style import FAINT, GREY, INK, OF_COLUMN, card, name_of
 from matplotlib.patches import FancyBboxPatch
 
-from skbn import greedy_swaps
+from skbn.paper import greedy_swaps
 
 m = 4
 swaps = greedy_swaps(m).tolist()
