@@ -88,10 +88,8 @@ NetworkDisplay.from_estimator(learner, cpdag=True)
 
 truth = GaussianBayesianNetwork(nx.DiGraph(EFFECTS.keys()))
 for name, found in (("observed", observed), ("pooled", pooled), ("experiments", learner)):
-    distance = found.network_.structural_hamming_distance(
-        truth, cpdag=True, targets=learner.targets_
-    )
-    print(f"{name:12} {distance}")
+    comparison = found.network_.compare(truth, targets=learner.targets_)
+    print(f"{name:12} {comparison.cpdag_distance}")
 
 # %%
 # If you do not know what was set

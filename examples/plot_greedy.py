@@ -89,7 +89,7 @@ NetworkComparisonDisplay.from_networks(
     GaussianBayesianNetwork(dag).cpdag(),
     titles=["the optimum", "where hill climbing stops"],
 )
-distance = learner.network_.structural_hamming_distance(dag, cpdag=True)
+distance = learner.network_.compare(dag).cpdag_distance
 print(f"{distance} pairs of columns differ between the two CPDAGs")
 
 # %%

@@ -54,7 +54,7 @@ for i in range(n_networks):
         rows = (rows - rows.mean(axis=0)) / rows.std(axis=0)
         for name in criteria:
             found = GaussianBNLearner(name).fit(rows).network_
-            distance[name][i, j] = found.structural_hamming_distance(truth, cpdag=True)
+            distance[name][i, j] = found.compare(truth).cpdag_distance
             missing[name][i, j] = len(joined(truth) - joined(found))
             extra[name][i, j] = len(joined(found) - joined(truth))
 

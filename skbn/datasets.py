@@ -119,7 +119,7 @@ def make_gaussian_network(
     >>> truth.dag.number_of_edges()
     9
     >>> found = GaussianBNLearner().fit(X).network_
-    >>> found.structural_hamming_distance(truth, cpdag=True)
+    >>> found.compare(truth).cpdag_distance
     0
     """
     m = as_integer(n_columns, "n_columns", least=1)

@@ -1,12 +1,13 @@
 """Networks, posteriors and tables for other programs.
 
-``import skbn`` is enough to use ``skbn.io``. Networks write and read JSON and model strings by
-methods, such as `to_json` and `from_modelstring`.
+``import skbn`` is enough to use ``skbn.io``. Networks write and read JSON by
+their methods `to_json` and `from_json`.
 """
 
 from skbn._interchange.bnlearn import to_bnlearn
 from skbn._interchange.causal_learn import from_causal_learn, to_causal_learn
 from skbn._interchange.graph_files import to_dagitty, to_gml, to_graphml
+from skbn._interchange.model_strings import from_modelstring, to_modelstring
 from skbn._interchange.models import (
     legal_names,
     to_arviz,
@@ -21,6 +22,7 @@ from skbn._interchange.weighted_graphs import to_weighted_graphs, to_weighted_js
 
 __all__ = [
     "from_causal_learn",
+    "from_modelstring",
     "from_pgmpy",
     "legal_names",
     "to_arviz",
@@ -35,6 +37,7 @@ __all__ = [
     "to_lavaan",
     "to_markdown",
     "to_mermaid",
+    "to_modelstring",
     "to_pgmpy",
     "to_regressor",
     "to_weighted_graphs",

@@ -359,8 +359,8 @@ class NetworkComparisonDisplay(Display):
 
     See Also
     --------
-    GaussianBayesianNetwork.structural_hamming_distance : The number of edges that are
-        missing, extra or reversed; pass ``cpdag=True`` for CPDAGs without knowledge.
+    GaussianBayesianNetwork.compare : The number of edges that are missing, extra or reversed, in
+        the networks and in their CPDAGs.
 
     Examples
     --------

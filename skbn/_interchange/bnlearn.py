@@ -4,6 +4,7 @@ import json
 import math
 from typing import Any
 
+from skbn._interchange.model_strings import to_modelstring
 from skbn._interchange.models import noisy_dag
 
 
@@ -31,7 +32,7 @@ def to_bnlearn(network: Any) -> str:
 
     See Also
     --------
-    skbn.GaussianBayesianNetwork.to_modelstring : The graph alone.
+    to_modelstring : The graph alone.
 
     Examples
     --------
@@ -48,7 +49,7 @@ def to_bnlearn(network: Any) -> str:
     ))
     """
     dag = noisy_dag(network, "to_bnlearn")
-    text = network.to_modelstring()  # raises for names that bnlearn cannot have
+    text = to_modelstring(network)  # raises for names that bnlearn cannot have
     rows = []
     for node, data in dag.nodes(data=True):
         weights = [(p, edge["weight"]) for p, edge in dag.pred[node].items()]

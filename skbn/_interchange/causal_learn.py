@@ -92,7 +92,7 @@ def from_causal_learn(graph: Any, names: Sequence[Hashable] | None = None) -> nx
     >>> from causallearn.search.ScoreBased.GES import ges  # doctest: +SKIP
     >>> found = from_causal_learn(ges(X)["G"], names=table.columns)  # doctest: +SKIP
     >>> other = GaussianBayesianNetwork.from_cpdag(found)  # doctest: +SKIP
-    >>> network.structural_hamming_distance(other)  # doctest: +SKIP
+    >>> network.compare(other).distance  # doctest: +SKIP
     """
     graph = getattr(graph, "G", graph)
     if not hasattr(graph, "get_graph_edges"):

@@ -1,7 +1,7 @@
 """Markov equivalence: which edges of a network could as well be reversed.
 
 Networks are equivalent if they state the same independences. A score-equivalent criterion then
-gives them the same score. The functions on graphs, `cpdag`, `extended` and `is_equivalent`, are at
+gives them the same score. The functions on graphs, `cpdag` and `extended`, are at
 the top. The functions below work on the masks of each column's parents. Knowledge of directions is
 a list of masks as well. It marks the parents whose edges are fixed, because the knowledge rules out
 their reverse.
@@ -122,15 +122,6 @@ def _why_not_extended(nodes: list[Any], joined: list[int], directed: list[int], 
         f"{nodes[last]!r} came last there, {nodes[a]!r} and {nodes[others[0]]!r} would be such a "
         "pair. Join them, or direct more edges."
     )
-
-
-def is_equivalent(dag: nx.DiGraph, other: nx.DiGraph, targets: Any = None) -> bool:
-    """Whether acyclic graphs on the same nodes are one class under interventions on targets."""
-    nodes = list(dag)
-    ordered = dag_of(nodes, parent_masks(other, nodes))
-    if canonical_member(parent_masks(dag)) != canonical_member(parent_masks(ordered)):
-        return False
-    return directed_by(targets, dag) == directed_by(targets, ordered)
 
 
 def compelled_parents(parents: list[int], fixed: list[int] | None = None) -> list[int]:
@@ -560,10 +551,11 @@ class NetworkComparison:
     cpdag_distance : int
         The distance of the CPDAGs: how many edges are missing, extra, undirected in only one of
         them, or reversed there.
+    is_equivalent : bool
+        Whether the CPDAGs are the same, so that both networks state the same independences.
 
     See Also
     --------
-    GaussianBayesianNetwork.structural_hamming_distance : The distances alone.
     NetworkComparisonDisplay : The picture.
 
     Examples
@@ -608,6 +600,7 @@ class NetworkComparison:
             is_open = any(_is_undirected(graph, edge) for graph in both)
             (self.undirected if is_open else self.cpdag_reversed).append(edge)
         self.cpdag_distance = len(self.missing) + len(self.extra) + len(classes.reversed)
+        self.is_equivalent = self.cpdag_distance == 0
 
     def to_frame(self) -> Any:
         """Return a table with a row for each edge that differs.

@@ -41,7 +41,6 @@ from skbn._networks import (
     gaussian,
     inference,
     json_format,
-    model_strings,
 )
 from skbn._networks.adjustment import AdjustmentSets, Instrument
 from skbn._networks.anomalies import Anomalies
@@ -380,7 +379,7 @@ class GaussianBayesianNetwork(NetworkValue):
 
         See Also
         --------
-        is_equivalent : Whether two networks have the same.
+        compare : Whether two networks have the same.
         from_cpdag : A member of its class.
 
         Notes
@@ -420,104 +419,6 @@ class GaussianBayesianNetwork(NetworkValue):
             directed = list(map(or_, directed, self._graph.fixed))
         return equivalence.cpdag(dag, directed)
 
-    def is_equivalent(
-        self, other: GaussianBayesianNetwork | nx.DiGraph, *, targets: Any = None
-    ) -> bool:
-        """Whether another network states the same independences, regardless of fixed edges.
-
-        Parameters
-        ----------
-        other : GaussianBayesianNetwork or networkx.DiGraph
-            On the same nodes, in any order.
-        targets : list of nodes or of tuples of nodes, optional
-            What was set together in each intervention, as `GaussianBNLearner.targets_` has it. The
-            edges that these direct must be the same then.
-
-        Returns
-        -------
-        is_equivalent : bool
-
-        Raises
-        ------
-        TypeError, ValueError
-            If `other` is not an acyclic graph on these nodes.
-
-        See Also
-        --------
-        cpdag : What both have in common.
-
-        Examples
-        --------
-        >>> import networkx as nx
-        >>> from skbn import GaussianBayesianNetwork
-        >>> network = GaussianBayesianNetwork(nx.DiGraph([("a", "b"), ("b", "c")]))
-        >>> network.is_equivalent(nx.DiGraph([("c", "b"), ("b", "a")]))
-        True
-        >>> network.is_equivalent(nx.DiGraph([("a", "b"), ("c", "b")]))
-        False
-        """
-        dag = self._structure()
-        return equivalence.is_equivalent(dag, _graph_on_same_nodes(other, dag), targets)
-
-    def structural_hamming_distance(
-        self,
-        other: GaussianBayesianNetwork | nx.DiGraph,
-        *,
-        cpdag: bool = False,
-        targets: Any = None,
-    ) -> int:
-        """Return the number of pairs of nodes that another network joins differently.
-
-        An edge that is missing, extra or reversed counts 1.
-
-        Parameters
-        ----------
-        other : GaussianBayesianNetwork or networkx.DiGraph
-            On the same nodes, in any order.
-        cpdag : bool, default=False
-            Whether to compare the equivalence classes instead, as ``cpdag(knowledge=False)``
-            gives them. An edge that is undirected in one and directed in the other counts 1.
-            Fixed edges are ignored: equivalent networks are at a distance of 0.
-        targets : list of nodes or of tuples of nodes, optional
-            As in `cpdag`, for the classes of both networks. They need ``cpdag=True``.
-
-        Returns
-        -------
-        distance : int
-
-        Raises
-        ------
-        TypeError, ValueError
-            If `other` is not an acyclic graph on these nodes; if `targets` are given without
-            ``cpdag=True``.
-
-        See Also
-        --------
-        compare : The edges themselves.
-
-        Notes
-        -----
-        The distance between equivalence classes is defined by Tsamardinos, Brown & Aliferis
-        (2006), "The max-min hill-climbing Bayesian network structure learning algorithm".
-
-        Examples
-        --------
-        >>> import networkx as nx
-        >>> from skbn import GaussianBayesianNetwork
-        >>> network = GaussianBayesianNetwork(nx.DiGraph([("a", "b"), ("b", "c")]))
-        >>> other = nx.DiGraph([("b", "a"), ("b", "c"), ("a", "c")])
-        >>> network.structural_hamming_distance(other)
-        2
-        >>> network.structural_hamming_distance(other, cpdag=True)
-        1
-        """
-        dag = self._structure()
-        other = _graph_on_same_nodes(other, dag)
-        if targets is not None and not cpdag:
-            raise ValueError("targets direct edges of CPDAGs. Set cpdag=True, or leave them out.")
-        found = NetworkComparison(dag, other, targets)
-        return found.cpdag_distance if cpdag else found.distance
-
     def compare(
         self, other: GaussianBayesianNetwork | nx.DiGraph, *, targets: Any = None
     ) -> NetworkComparison:
@@ -535,19 +436,23 @@ class GaussianBayesianNetwork(NetworkValue):
         comparison : NetworkComparison
             Its lists `missing` (edges of `other` that this network lacks), `extra` and `reversed`
             are those that `NetworkComparisonDisplay.from_networks(other, network)` draws;
-            `undirected` and `cpdag_reversed` say how the CPDAGs differ. ``print(comparison)``
-            writes all of it, and `plot` draws it. If both networks were fitted, to different
-            tables, the text warns that two best networks also differ by chance: whether groups
-            differ is a question for their evidence, as the guide's section "Two groups" shows.
+            `undirected` and `cpdag_reversed` say how the CPDAGs differ. `distance` and
+            `cpdag_distance` are structural Hamming distances, and `is_equivalent` says whether the
+            CPDAGs are the same. ``print(comparison)`` writes all of it, and `plot` draws it. If
+            both networks were fitted, to different tables, the text warns that two best networks
+            also differ by chance: whether groups differ is a question for their evidence, as the
+            guide's section "Two groups" shows.
 
         Raises
         ------
         TypeError, ValueError
             If `other` is not an acyclic graph on these nodes.
 
-        See Also
-        --------
-        structural_hamming_distance : Their number.
+        Notes
+        -----
+        CPDAGs are compared without knowledge, as ``cpdag(knowledge=False)`` gives them: fixed edges
+        are ignored. Their distance is defined by Tsamardinos, Brown & Aliferis (2006), "The max-min
+        hill-climbing Bayesian network structure learning algorithm".
 
         Examples
         --------
@@ -557,8 +462,8 @@ class GaussianBayesianNetwork(NetworkValue):
         >>> comparison = network.compare(nx.DiGraph([("b", "a"), ("b", "c"), ("a", "c")]))
         >>> comparison.missing, comparison.extra, comparison.reversed
         ([('a', 'c')], [], [('b', 'a')])
-        >>> comparison.distance, comparison.cpdag_distance
-        (2, 1)
+        >>> comparison.distance, comparison.cpdag_distance, comparison.is_equivalent
+        (2, 1, False)
         """
         dag = self._structure()
         graph = _graph_on_same_nodes(other, dag)
@@ -1944,62 +1849,6 @@ class GaussianBayesianNetwork(NetworkValue):
             json_format.check_columns(blocks, models[-1], name)
         before = models[1] if "before" in contents else None
         return cls._from_model(replace(models[0], before=before), blocks)
-
-    def to_modelstring(self) -> str:
-        """Return the graph as bnlearn's `modelstring` writes it, for `model2network` there.
-
-        Returns
-        -------
-        text : str
-            A bracket for each node, parents before their children. It has no parameters.
-
-        Raises
-        ------
-        ValueError
-            If two nodes have the same text, or a name has a bracket, ``|`` or ``:``.
-
-        See Also
-        --------
-        skbn.io.to_bnlearn : With all parameters.
-
-        Examples
-        --------
-        >>> import networkx as nx
-        >>> from skbn import GaussianBayesianNetwork
-        >>> GaussianBayesianNetwork(nx.DiGraph([("a", "c"), ("b", "c")])).to_modelstring()
-        '[a][b][c|a:b]'
-        """
-        return model_strings.text_of(self._structure())
-
-    @classmethod
-    def from_modelstring(cls, text: str) -> Self:
-        """Read a graph from what `to_modelstring`, or `modelstring` of bnlearn, returns.
-
-        Parameters
-        ----------
-        text : str
-            Such as ``"[a][b|a]"``. The nodes keep its order.
-
-        Returns
-        -------
-        network : GaussianBayesianNetwork
-            Without parameters: call `fit`.
-
-        Raises
-        ------
-        TypeError
-            If it is not a string.
-        ValueError
-            If it is not a model string, a node or an edge comes twice, a parent is not a node, or
-            the edges have a cycle.
-
-        Examples
-        --------
-        >>> from skbn import GaussianBayesianNetwork
-        >>> list(GaussianBayesianNetwork.from_modelstring("[a][b][c|a:b]").dag.edges)
-        [('a', 'c'), ('b', 'c')]
-        """
-        return cls._of(model_strings.dag_in(text))
 
 
 def _graph_on_same_nodes(other: Any, dag: nx.DiGraph) -> nx.DiGraph:

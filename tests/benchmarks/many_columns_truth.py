@@ -56,7 +56,7 @@ def main() -> None:
             )
             without, with_one = criterion.complexity(n, m)[:2]
             pairs = (m * (m - 1) / 2 - len(true)) * chi2.sf(2 * (with_one - without), 1)
-            distance = learner.network_.structural_hamming_distance(truth, cpdag=True)
+            distance = learner.network_.compare(truth).cpdag_distance
             counts = len(true), len(found), len(true & found), len(found - true), len(true - found)
             print(
                 f"| {m} | {degree} | {n} | {name} | {' | '.join(map(str, counts))} "

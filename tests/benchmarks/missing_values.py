@@ -172,7 +172,7 @@ def compared(rows, test, truth, holes):
             score = observed_bic(holes, network.dag)
         except ValueError:  # filled columns that others determine; an unbounded likelihood
             continue
-        distance = network.structural_hamming_distance(truth, cpdag=True)
+        distance = network.compare(truth).cpdag_distance
         filled = network.impute(holes) if imputer is None else imputer.transform(holes)
         error = np.sqrt(((filled - rows)[missing] ** 2).mean())
         found[name] = network, distance, score, network.score(test), error, seconds

@@ -167,7 +167,7 @@ def compared(edges, dag):
         arrows = {(a, b) for a, b, is_open in pattern.edges(data="undirected") if not is_open}
         sides.append(({frozenset(edge) for edge in pattern.edges}, arrows))
     scores = [f1(len(a & b), len(b), len(a)) for a, b in zip(*sides, strict=True)]
-    return (*scores, truth.structural_hamming_distance(found, cpdag=True))
+    return (*scores, truth.compare(found).cpdag_distance)
 
 
 def main() -> None:

@@ -84,8 +84,8 @@ def found_targets(n_tables, rows, rng):
                 probable = posterior.target_probabilities_ > 0.5
                 by_posterior = {e: {*np.flatnonzero(probable[e - 1]).tolist()} for e in truth}
                 of_learner = {e: {*own} for e, own in learner.targets_.items()}
-                how = {"cpdag": True, "targets": [tuple(own) for own in truth.values()]}
-                distance = learner.network_.structural_hamming_distance(network, **how)
+                targets = [tuple(own) for own in truth.values()]
+                distance = learner.network_.compare(network, targets=targets).cpdag_distance
                 counted[:] = [
                     *compared(truth, of_learner),
                     distance,

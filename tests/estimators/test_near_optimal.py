@@ -238,14 +238,14 @@ def test_the_frame_describes_each_network():
     frame = near.to_frame()
     for i, network in enumerate(near):
         assert frame["n_edges"][i] == network.dag.number_of_edges()
-        distance = network.structural_hamming_distance(near[0], cpdag=True)
+        distance = network.compare(near[0]).cpdag_distance
         assert frame["n_differences"][i] == distance
         assert frame["difference"][i] == near.scores[0] - near.scores[i]
         assert frame["bayes_factor"][i] == pytest.approx(np.exp(frame["difference"][i]))
     assert near.cpdags[0].number_of_edges() == frame["n_edges"][0]
     networks = GaussianBNLearner().fit(ROWS).near_optimal(20, equivalence_classes=False)
     assert "n_members" not in networks.to_frame()
-    distances = [network.structural_hamming_distance(networks[0]) for network in networks]
+    distances = [network.compare(networks[0]).distance for network in networks]
     assert list(networks.to_frame()["n_differences"]) == distances
 
 

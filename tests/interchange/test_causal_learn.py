@@ -85,7 +85,7 @@ def test_there_and_back(seed, cpdag):
     np.testing.assert_array_equal(graph.graph, own)
     back = from_causal_learn(graph, names=network.nodes)
     assert [*back] == network.nodes
-    assert GaussianBayesianNetwork.from_cpdag(back).is_equivalent(network)
+    assert GaussianBayesianNetwork.from_cpdag(back).compare(network).is_equivalent
     assert sum(is_open is True for *_, is_open in back.edges(data="undirected")) == is_open.sum()
     if not cpdag:
         assert {*back.edges} == {*network.dag.edges}
@@ -97,7 +97,7 @@ def test_a_learned_network(wine):
     for cpdag in (False, True):
         graph = SimpleNamespace(G=to_causal_learn(network, cpdag=cpdag))  # as PC returns it
         found = GaussianBayesianNetwork.from_cpdag(from_causal_learn(graph))
-        assert network.structural_hamming_distance(found) == 0
+        assert network.compare(found).distance == 0
 
 
 def test_arrows_to_the_left(module):

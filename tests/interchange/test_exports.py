@@ -243,7 +243,7 @@ def test_bnlearn_gets_all_parameters(learner):
     graph = json.loads(
         re.fullmatch(r"bnlearn::custom.fit\(bnlearn::model2network\((.*)\), list\(", call)[1]
     )
-    dag = GaussianBayesianNetwork.from_modelstring(graph).dag
+    dag = skbn.io.from_modelstring(graph).dag
     assert set(dag.edges) == set(network.dag.edges)
     assert end == "))"
     for node, row in zip(network.nodes, rows, strict=True):
@@ -308,16 +308,12 @@ def test_nodes_without_a_distribution(learner, wine):
     raises("'alcohol' is exogenous", to_bnlearn, given)
 
 
-def to_modelstring(network):
-    return network.to_modelstring()
-
-
 def to_dot(network):
     return skbn.io.to_dot(network)
 
 
 @pytest.mark.parametrize(
-    "export", [to_bnlearn, to_dagitty, to_dot, to_gml, to_graphml, to_modelstring]
+    "export", [to_bnlearn, to_dagitty, to_dot, to_gml, to_graphml, skbn.io.to_modelstring]
 )
 def test_two_nodes_of_the_same_text(export):
     dag = nx.DiGraph()

@@ -73,9 +73,9 @@ def test_equivalence_and_distances(targets):
         same = large[rng.integers(len(large))] if large else one
         for a, b in ((one, other), (same, same)):
             left, right = (network_of(each[rng.integers(len(each))]) for each in (a, b))
-            assert left.is_equivalent(right, targets=named) == (a is b)
-            found = left.structural_hamming_distance(right, cpdag=True, targets=named)
-            assert found == distance(a, b)
+            found = left.compare(right, targets=named)
+            assert found.is_equivalent == (a is b)
+            assert found.cpdag_distance == distance(a, b)
     # Networks that observations alone do not tell apart.
     for members in classes_of(4, [])[::20]:
         left, right = members[0], members[-1]
@@ -83,8 +83,8 @@ def test_equivalence_and_distances(targets):
             right, targets
         )
         nets = network_of(left), network_of(right)
-        assert nets[0].is_equivalent(nets[1])
-        assert nets[0].is_equivalent(nets[1], targets=named) == is_same
+        assert nets[0].compare(nets[1]).is_equivalent
+        assert nets[0].compare(nets[1], targets=named).is_equivalent == is_same
 
 
 @pytest.mark.parametrize("criterion", ["bic", "aic", "loglik"])
@@ -105,13 +105,12 @@ def test_targets_name_nodes():
     assert edges_of(network.cpdag(targets=[])) == edges_of(network.cpdag())
     assert edges_of(network.cpdag(targets=[["a", "b", "c"]])) == edges_of(network.cpdag())
     raises(r"targets.*'x'", network.cpdag, targets=["x"])
-    raises("targets", network.is_equivalent, network, targets=[("a", "x")])
+    raises("targets", network.compare, network, targets=[("a", "x")])
     # Observations are an intervention on nothing.
     assert edges_of(network.cpdag(targets=[(), "b", []])) == expected
     for wrong in ("a", 3, iter(["a"])):
         with pytest.raises(TypeError, match="targets must be a list"):
-            network.structural_hamming_distance(network, cpdag=True, targets=wrong)
-    raises("Set cpdag=True", network.structural_hamming_distance, network, targets=["a"])
+            network.compare(network, targets=wrong)
 
 
 # Numbers of networks in equivalence classes, against an enumeration
@@ -220,7 +219,7 @@ def test_there_and_back(seed, which):
     for knowledge in (True, False):
         pattern = network.cpdag(knowledge=knowledge)
         found = GaussianBayesianNetwork.from_cpdag(pattern)
-        assert found.is_equivalent(network)
+        assert found.compare(network).is_equivalent
         assert nx.utils.graphs_equal(found.cpdag(), pattern)
 
 
@@ -267,8 +266,6 @@ def test_differences_are_those_of_the_distances_and_of_the_picture(seed, other_s
     assert {*found.missing} == {e for e in others if not {e, e[::-1]} & own}
     assert {*found.extra} == {e for e in own if not {e, e[::-1]} & others}
     assert {*found.reversed} == {e for e in others if e[::-1] in own}
-    assert found.distance == network.structural_hamming_distance(other)
-    assert found.cpdag_distance == network.structural_hamming_distance(other, cpdag=True)
     assert found.cpdag_distance == back.cpdag_distance
     kinds = [
         {frozenset(pair): undirected for *pair, undirected in each.cpdag().edges(data="undirected")}
@@ -289,9 +286,7 @@ def test_interventions_direct_edges_of_the_classes():
     assert network.compare(other).cpdag_distance == 0
     found = network.compare(other, targets=["a"])
     assert (found.undirected, found.cpdag_reversed) == ([("b", "c")], [("b", "a")])
-    assert found.cpdag_distance == network.structural_hamming_distance(
-        other, cpdag=True, targets=["a"]
-    )
+    assert (found.cpdag_distance, found.is_equivalent) == (2, False)
 
 
 def test_text_and_table(monkeypatch):

@@ -18,6 +18,7 @@ from skbn import (
     GaussianBNPosterior,
 )
 from skbn._networks.effect_estimates import read_intervention
+from skbn.io import from_modelstring
 
 NAMES = list("abcde")
 
@@ -75,7 +76,7 @@ def test_errors_are_those_of_the_delta_method(network, table, outcome):
 
 
 def test_the_only_path_has_the_interval_of_its_edge(table):
-    network = GaussianBayesianNetwork.from_modelstring("[a][b|a][c][d][e]").fit(table)
+    network = from_modelstring("[a][b|a][c][d][e]").fit(table)
     row = network.to_frame(confidence=0.9).iloc[0]
     effect = network.effect("a", "b")
     np.testing.assert_allclose(effect.interval(0.9), [row["ci_low"], row["ci_high"]])

@@ -21,7 +21,6 @@ from skbn._networks.equivalence import (
     canonical_member,
     compelled_parents,
     cpdag,
-    is_equivalent,
 )
 from skbn.datasets import make_gaussian_network
 
@@ -81,9 +80,8 @@ def test_equivalence_is_that_of_the_classes(pair):
     one, other = pair
     own, others = (reference.equivalence_class(reference.parents_of(each)) for each in pair)
     same = own == others
-    assert is_equivalent(one, other) is same
     assert nx.utils.graphs_equal(cpdag(one), cpdag(other)) is same
-    assert (GaussianBayesianNetwork(one).compare(other).cpdag_distance == 0) is same
+    assert GaussianBayesianNetwork(one).compare(other).is_equivalent is same
 
 
 @hypothesis.given(dags(6))
@@ -91,7 +89,7 @@ def test_the_order_of_the_nodes_only_turns_undirected_edges(dag):
     turned = nx.DiGraph()
     turned.add_nodes_from(reversed(range(6)))
     turned.add_edges_from(dag.edges)
-    assert GaussianBayesianNetwork(dag).is_equivalent(turned)
+    assert GaussianBayesianNetwork(dag).compare(turned).is_equivalent
     one, other = cpdag(dag), cpdag(turned)
     for a, b, is_undirected in one.edges(data="undirected"):
         edge = (a, b) if other.has_edge(a, b) else (b, a)
@@ -105,13 +103,11 @@ def test_distance_counts_pairs(triple):
     a, b = (nx.to_numpy_array(network.dag, dtype=int) for network in (one, other))
     pairs = list(combinations(range(len(a)), 2))
     expected = sum((a[i, j], a[j, i]) != (b[i, j], b[j, i]) for i, j in pairs)
-    assert one.structural_hamming_distance(other) == expected
-    for is_cpdag in (False, True):
-        distance = one.structural_hamming_distance(other, cpdag=is_cpdag)
-        assert distance == other.structural_hamming_distance(one.dag, cpdag=is_cpdag)
-        detour = one.structural_hamming_distance(third, cpdag=is_cpdag)
-        detour += third.structural_hamming_distance(other, cpdag=is_cpdag)
-        assert distance <= detour
+    assert one.compare(other).distance == expected
+    for kind in ("distance", "cpdag_distance"):
+        distance = getattr(one.compare(other), kind)
+        assert distance == getattr(other.compare(one.dag), kind)
+        assert distance <= getattr(one.compare(third), kind) + getattr(third.compare(other), kind)
 
 
 @pytest.mark.parametrize(
@@ -127,8 +123,7 @@ def test_distance_counts_pairs(triple):
 )
 def test_other_networks_must_have_the_same_nodes(other, error, message):
     network = GaussianBayesianNetwork(nx.DiGraph([("a", "b")]))
-    for use in (network.is_equivalent, network.structural_hamming_distance):
-        raises(message, use, other, kind=error)
+    raises(message, network.compare, other, kind=error)
 
 
 def test_cpdags_are_not_taken_for_networks():
@@ -136,11 +131,10 @@ def test_cpdags_are_not_taken_for_networks():
     network = GaussianBayesianNetwork(nx.DiGraph([("a", "b"), ("b", "c")]))
     pattern = network.cpdag()
     message = r"{} must have directed edges only; \('a', 'b'\) is undirected.* network itself"
-    for use in (network.is_equivalent, network.structural_hamming_distance):
-        raises(message.format("other"), use, pattern)
+    raises(message.format("other"), network.compare, pattern)
     raises(message.format("dag"), GaussianBayesianNetwork, pattern)
     collider = GaussianBayesianNetwork(nx.DiGraph([("a", "b"), ("c", "b")]))
-    assert collider.is_equivalent(collider.cpdag())  # all of whose edges are directed
+    assert collider.compare(collider.cpdag()).is_equivalent  # all of whose edges are directed
 
 
 # What knowledge rules out
@@ -276,9 +270,9 @@ def test_a_mark_in_json_is_true_or_false():
 def test_equivalence_and_distances_of_classes_ask_for_independences_alone():
     network = tiered_network()[0].network_
     reversed_chain = nx.DiGraph([("c", "b"), ("b", "a")])
-    assert network.is_equivalent(reversed_chain)
-    assert network.structural_hamming_distance(reversed_chain, cpdag=True) == 0
-    assert network.structural_hamming_distance(reversed_chain) == 2
+    assert network.compare(reversed_chain).is_equivalent
+    assert network.compare(reversed_chain).cpdag_distance == 0
+    assert network.compare(reversed_chain).distance == 2
     # Pictures and texts show what cpdag returns.
     assert "dir=none" not in skbn.io.to_dot(network, cpdag=True)
     assert "---" not in skbn.io.to_mermaid(network, cpdag=True)
