@@ -5,7 +5,6 @@ from . import io as io
 from ._core.show_versions import show_versions as show_versions
 from ._data.covariance_tables import CovarianceTable as CovarianceTable
 from ._data.covariance_tables import from_covariance as from_covariance
-from ._displays.forest_display import ForestDisplay as ForestDisplay
 from ._displays.heat_maps import EdgeHeatMapDisplay as EdgeHeatMapDisplay
 from ._displays.network_display import NetworkComparisonDisplay as NetworkComparisonDisplay
 from ._displays.network_display import NetworkDisplay as NetworkDisplay
@@ -36,7 +35,6 @@ from ._networks.fit_indices import FitIndices as FitIndices
 from ._networks.inference import GaussianDistribution as GaussianDistribution
 from ._networks.network import GaussianBayesianNetwork as GaussianBayesianNetwork
 from ._networks.targets import Targets as Targets
-from ._posterior.effects import EffectPosterior as EffectPosterior
 from ._posterior.effects import TotalEffects as TotalEffects
 from ._scores.criteria import AIC as AIC
 from ._scores.criteria import BIC as BIC

@@ -17,44 +17,8 @@ class ForestDisplay(Display):
     The first stands at the top. The line at 0 stands for no effect; estimates that are not marked
     are grey.
 
-    The ``plot`` of effects and of a `GroupComparison` makes one. Needs matplotlib
-    (``pip install -e ".[plot]"``).
-
-    Parameters
-    ----------
-    labels : sequence of k str
-    estimates, low, high : array-like of shape (k,)
-        The dots, and where their intervals end.
-    marked : array-like of shape (k,) of bool, optional
-        Which ones are coloured; by default those whose interval leaves out 0.
-    xlabel : str
-        What the horizontal axis is called.
-
-    Attributes
-    ----------
-    labels : list of str
-    estimates, low, high : ndarray of shape (k,), float64
-    marked : ndarray of shape (k,), bool
-    xlabel : str
-    ax_ : matplotlib.axes.Axes
-    figure_ : matplotlib.figure.Figure
-
-    Raises
-    ------
-    ValueError
-        If there are none, or these differ in length.
-
-    See Also
-    --------
-    EffectEstimate : What it draws.
-
-    Examples
-    --------
-    >>> from skbn import ForestDisplay
-    >>> display = ForestDisplay(["dose", "age"], [0.5, 0.1], [0.2, -0.3], [0.8, 0.5])
-    >>> display.marked
-    array([ True, False])
-    >>> display = display.plot()
+    `estimates`, `low`, `high`: (k,), the dots, and where their intervals end
+    `marked`: which ones are coloured; by default those whose interval leaves out 0
     """
 
     def __init__(
@@ -83,25 +47,7 @@ class ForestDisplay(Display):
 
     @classmethod
     def from_effects(cls, effects: Any, level: float = 0.95, *, ax: Any = None) -> Self:
-        """Draw several effects, the largest first.
-
-        Parameters
-        ----------
-        effects : sequence of EffectPosterior and EffectEstimate
-        level : float, default=0.95
-            The probability of the intervals, from 0 to 1.
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; by default in a new figure.
-
-        Returns
-        -------
-        display : ForestDisplay
-
-        Raises
-        ------
-        ValueError, ImportError, TypeError
-            If there are no effects; as `plot`.
-        """
+        """Draw several effects, the largest first, with intervals of this probability."""
         ordered = sorted(effects, key=lambda effect: -abs(effect.mean))
         captions = [effect._caption() for effect in ordered]
         ends = [effect.interval(level) for effect in ordered]
@@ -115,23 +61,7 @@ class ForestDisplay(Display):
         return display.plot(ax=ax)
 
     def plot(self, *, ax: Any = None) -> Self:
-        """Draw the estimates.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; by default in a new figure.
-
-        Returns
-        -------
-        display : ForestDisplay
-            Itself.
-
-        Raises
-        ------
-        TypeError
-            If `ax` is something else.
-        """
+        """Draw the estimates on these axes, by default in a new figure."""
         k = len(self.labels)
         ax = self._own_axes(ax, (_WIDTH, _MARGIN + _HEIGHT_A_ROW * k))
         style = style_for(ax)

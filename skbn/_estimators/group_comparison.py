@@ -138,6 +138,7 @@ class GroupComparison(TableRepr):
         Returns
         -------
         display : ForestDisplay
+            A forest plot, with the attributes `ax_` and `figure_`.
 
         Raises
         ------

@@ -46,7 +46,6 @@ from skbn._posterior import answers
 from skbn._posterior.augmentation import AugmentedPosterior, augmented_posterior, scores_to_complete
 from skbn._posterior.effects import (
     Batches,
-    EffectPosterior,
     KnownPaths,
     TotalEffects,
     total_effects,
@@ -875,7 +874,7 @@ class GaussianBNPosterior(EnsembleMixin, SearchParameters, NetworkEstimator):
 
     def effect(
         self, cause: Any, outcome: Any, *, n_samples: int = 10_000, random_state: Any = None
-    ) -> EffectPosterior | effect_estimates.EffectEstimate:
+    ) -> effect_estimates.EffectEstimate:
         """Return the posterior of the total effect of do(cause) on an outcome.
 
         It averages over all networks and their parameters, by samples that are exact and
@@ -893,7 +892,7 @@ class GaussianBNPosterior(EnsembleMixin, SearchParameters, NetworkEstimator):
 
         Returns
         -------
-        effect : EffectPosterior, or EffectEstimate for several causes
+        effect : EffectEstimate
             Its mean, standard deviation and quantiles, and the probability that there is no effect.
             The latter is exact with the uniform prior. It comes from the samples with the order
             prior, and with more than 20 columns if knowledge decides which of the two may come
@@ -913,11 +912,12 @@ class GaussianBNPosterior(EnsembleMixin, SearchParameters, NetworkEstimator):
         >>> rows[:, 2] += rows[:, 0]
         >>> GaussianBNPosterior().fit(rows).effect(0, 2, random_state=0)
         Effect of do(0) on 2
-        probability of no effect       0.504
-        mean                           0.561
-        standard error of the mean     9e-06
-        standard deviation             0.571
-        95 % interval               0 to 1.3
+        given                       the posterior
+        no effect                           0.504
+        mean                                0.561
+        standard error of the mean          9e-06
+        standard deviation                  0.571
+        95 % interval                    0 to 1.3
         """
         check_is_fitted(self)
         if isinstance(cause, Mapping):

@@ -9,10 +9,10 @@ Several networks make a mixture: each counts with its weight, and says 0 if no p
 outcome.
 """
 
-from abc import abstractmethod
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -51,25 +51,82 @@ def ends_of(level: float) -> tuple[float, float]:
     return (1 - level) / 2, (1 + level) / 2
 
 
-class EffectSummary(TableRepr):
-    """The methods of all effects with an uncertainty. Derived classes have the distribution."""
+@dataclass(frozen=True, eq=False, repr=False)
+class EffectEstimate(TableRepr):
+    """An effect with its uncertainty, from one network or from several of them.
+
+    It is by how much the outcome's expectation changes by the intervention: if the cause is set to
+    a value larger by 1, in the outcome's units per unit of the cause. In a network it is the sum,
+    over the directed paths from the cause to the outcome, of the products of their coefficients,
+    and 0 without a path. ``effect`` of a `GaussianBayesianNetwork`, a `GaussianBNPosterior`, a
+    `BootstrapBNLearner` and of `NearOptimalNetworks` returns one.
+
+    Parameters
+    ----------
+    cause : str, int or dict
+        What is set, and by how much it is changed. The change of a category is named as "site:
+        north to west".
+    outcome : str or int
+        The level whose probability is the outcome is named as "site=west".
+    mean, std : float
+        Over the networks; with one network, `std` is the standard error. Of a posterior's single
+        cause the mean is that of the effect's expectations in the sampled networks, which spread
+        less than `values`. The mean is NaN, or `std` infinite, if that does not exist.
+    probability_zero : float
+        The probability, or share, of networks in which no path leads from the cause to the outcome.
+    values, errors, weights, freedom : ndarray of shape (k,)
+        The effect that each network has, its standard error given this network, how much the
+        network counts (the weights sum to 1), and the degrees of freedom of the error. Of a
+        posterior's single cause, the values are drawn with the parameters, without an error.
+    source : str
+        What the uncertainty is about. Only a posterior gives probabilities: one graph ignores that
+        it may be wrong, and resamples give shares.
+    standard_error : float or None, default=None
+        Of `mean`, if a posterior's networks were sampled: by the spread of the effect's expectation
+        among them, 0 if it is the same in all. If a path is improbable, give thousands of samples:
+        the error ignores networks too rare to be among them. After Markov chains, or for completed
+        tables, it follows from the spread of batches or tables.
+    probability_zero_error : float, default=0
+        The standard error of `probability_zero`: 0 if this is exact.
+
+    See Also
+    --------
+    GaussianBayesianNetwork.effect : In one network.
+    BootstrapBNLearner.effect : Over resamples.
+    GaussianBNPosterior.effect : Over all networks.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from skbn import GaussianBNLearner
+    >>> wine = load_wine(as_frame=True).data[["alcohol", "proline", "hue", "ash"]]
+    >>> network = GaussianBNLearner().fit(wine).network_
+    >>> effect = network.effect("alcohol", "proline")
+    >>> effect
+    Effect of do(alcohol) on proline
+    given               this graph
+    no effect                    0
+    mean                       258
+    standard deviation        20.9
+    95 % interval       216 to 299
+    >>> effect.to_frame(0.9)[["mean", "low", "high"]].round(1)
+        mean    low   high
+    0  257.6  223.0  292.2
+    """
 
     cause: Any
     outcome: Any
+    mean: float
+    std: float
     probability_zero: float
-    source = "the posterior"
+    values: Floats
+    errors: Floats
+    weights: Floats
+    freedom: Floats
+    source: str = "this graph"
+    standard_error: float | None = None
+    probability_zero_error: float = 0.0
     _alignments = "lr"
-
-    @property
-    @abstractmethod
-    def mean(self) -> float: ...
-    @property
-    @abstractmethod
-    def std(self) -> float: ...
-    @abstractmethod
-    def cdf(self, values: Any) -> Any: ...
-    @abstractmethod
-    def quantile(self, q: Any) -> Any: ...
 
     @property
     def probability_positive(self) -> float:
@@ -80,6 +137,67 @@ class EffectSummary(TableRepr):
     def probability_negative(self) -> float:
         """The probability, or share, of an effect below 0."""
         return max(0.0, 1 - self.probability_positive - self.probability_zero)
+
+    def cdf(self, values: Any) -> Any:
+        """Return the probability, or share, of effects no larger than each value.
+
+        Parameters
+        ----------
+        values : float or array-like
+
+        Returns
+        -------
+        probabilities : float or ndarray of the values' shape
+            NaN for NaN.
+        """
+        at = np.asarray(values, dtype=np.float64)
+        apart = at[..., np.newaxis] - self.values
+        known = self.errors == 0
+        below: Any = apart >= 0
+        if not known.all():
+            error = np.where(known, 1.0, self.errors)
+            below = np.where(known, below, stdtr(self.freedom, apart / error))
+        shares = np.where(np.isnan(at), np.nan, np.minimum(below @ self.weights, 1.0))
+        return shares if at.ndim else float(shares)
+
+    def quantile(self, q: Any) -> Any:
+        """Return the smallest value that the effect does not exceed with probability q.
+
+        Parameters
+        ----------
+        q : float or array-like
+            From 0 to 1.
+
+        Returns
+        -------
+        values : float or ndarray of the shape of q
+            0 for a range of q, if the effect may be 0.
+
+        Raises
+        ------
+        ValueError
+            If a q is not from 0 to 1.
+        """
+        q = as_probabilities(q)
+        if self.errors.any():
+            found = np.array([self._quantile(each) for each in q.ravel()]).reshape(q.shape)
+        else:
+            found = quantiles(self.values, self.weights, q)
+        return found if q.ndim else float(found)
+
+    def _quantile(self, q: float) -> float:
+        # The mixture's quantile lies between those of its parts.
+        known = self.errors == 0
+        unit = {0.0: -np.inf, 1.0: np.inf}.get(q, stdtrit(self.freedom, q))
+        apart = np.where(known, 0.0, unit * np.where(known, 1.0, self.errors))
+        low, high = (self.values + apart).min(), (self.values + apart).max()
+        if not np.isfinite(low + high):
+            return float(low if q < 0.5 else high)
+        reached = q * (1 - _EPS * (len(self.values) + 1))  # rounding of the weights' sum
+        low = np.nextafter(low, -np.inf)
+        while (middle := low + (high - low) / 2) not in (low, high):
+            low, high = (low, middle) if self.cdf(middle) >= reached else (middle, high)
+        return float(high)
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Return the interval that leaves out the same probability on both sides.
@@ -132,156 +250,27 @@ class EffectSummary(TableRepr):
             "source": self.source,
         }
 
-    def plot(self, level: float = 0.95, *, ax: Any = None) -> ForestDisplay:
-        """Draw the mean with its interval; `ForestDisplay.from_effects` draws several effects.
+    def plot(self, *others: Any, level: float = 0.95, ax: Any = None) -> ForestDisplay:
+        """Draw the mean with its interval, and those of other effects, the largest first.
 
         Parameters
         ----------
+        *others : EffectEstimate
+            Further effects, such as those on other outcomes.
         level : float, default=0.95
-            The probability of the interval, from 0 to 1.
+            The probability of the intervals, from 0 to 1.
         ax : matplotlib.axes.Axes, optional
             Where to draw; by default in a new figure.
 
         Returns
         -------
         display : ForestDisplay
+            A forest plot, with the attributes `ax_` and `figure_`.
         """
-        return ForestDisplay.from_effects([self], level, ax=ax)
+        return ForestDisplay.from_effects([self, *others], level, ax=ax)
 
     def _caption(self) -> str:
         return f"Effect of do({readable_cause(self.cause)}) on {readable_cause(self.outcome)}"
-
-
-def effects_frame(effects: Iterable[EffectSummary], level: float) -> Any:
-    """Return a table with a row for each effect."""
-    rows = [effect._row(level) for effect in effects]
-    return frame_of({name: [row[name] for row in rows] for name in (rows[0] if rows else ())})
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class EffectEstimate(EffectSummary):
-    """An effect with its uncertainty, from one network or from several of them.
-
-    It is by how much the outcome's expectation changes by the intervention. ``effect`` of a
-    `GaussianBayesianNetwork`, a `BootstrapBNLearner`, of `NearOptimalNetworks` and, for
-    interventions on several columns, of a `GaussianBNPosterior` returns one. That of a
-    posterior for a single cause is an `EffectPosterior`, which has the same methods.
-
-    Parameters
-    ----------
-    cause : str, int or dict
-        What is set, and by how much it is changed.
-    outcome : str or int
-    values, errors, weights, freedom : ndarray of shape (k,)
-        The effect that each network has, its standard error given this network, how much the
-        network counts (the weights sum to 1), and the degrees of freedom of the error.
-    source : str
-        What the uncertainty is about. Only a posterior gives probabilities: one graph ignores that
-        it may be wrong, and resamples give shares.
-
-    See Also
-    --------
-    GaussianBayesianNetwork.effect : In one network.
-    BootstrapBNLearner.effect : Over resamples.
-    EffectPosterior : Over all networks.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_wine
-    >>> from skbn import GaussianBNLearner
-    >>> wine = load_wine(as_frame=True).data[["alcohol", "proline", "hue", "ash"]]
-    >>> network = GaussianBNLearner().fit(wine).network_
-    >>> effect = network.effect("alcohol", "proline")
-    >>> effect
-    Effect of do(alcohol) on proline
-    given               this graph
-    no effect                    0
-    mean                       258
-    standard deviation        20.9
-    95 % interval       216 to 299
-    >>> effect.to_frame(0.9)[["mean", "low", "high"]].round(1)
-        mean    low   high
-    0  257.6  223.0  292.2
-    """
-
-    cause: Any
-    outcome: Any
-    values: Floats
-    errors: Floats
-    weights: Floats
-    freedom: Floats
-    source: str = "this graph"
-
-    @cached_property
-    def mean(self) -> float:
-        """The mean over the networks."""
-        return float(self.weights @ self.values)
-
-    @cached_property
-    def std(self) -> float:
-        """The standard deviation; with one network, the standard error."""
-        apart = self.values - self.mean
-        return float(np.sqrt(self.weights @ (apart**2 + self.errors**2)))
-
-    @cached_property
-    def probability_zero(self) -> float:  # type: ignore[override]
-        """The weight of the networks in which no path leads from the cause to the outcome."""
-        return float(self.weights[(self.values == 0) & (self.errors == 0)].sum())
-
-    def cdf(self, values: Any) -> Any:
-        """Return the probability, or share, of effects no larger than each value.
-
-        Parameters
-        ----------
-        values : float or array-like
-
-        Returns
-        -------
-        probabilities : float or ndarray of the values' shape
-        """
-        at = np.asarray(values, dtype=np.float64)
-        apart = at[..., np.newaxis] - self.values
-        known = self.errors == 0
-        below = np.where(
-            known, apart >= 0, stdtr(self.freedom, apart / np.where(known, 1.0, self.errors))
-        )
-        shares = np.minimum(below @ self.weights, 1.0)
-        return shares if at.ndim else float(shares)
-
-    def quantile(self, q: Any) -> Any:
-        """Return the smallest value that the effect does not exceed with probability q.
-
-        Parameters
-        ----------
-        q : float or array-like
-            From 0 to 1.
-
-        Returns
-        -------
-        values : float or ndarray of the shape of q
-
-        Raises
-        ------
-        ValueError
-            If a q is not from 0 to 1.
-        """
-        q = as_probabilities(q)
-        found = np.array([self._quantile(each) for each in q.ravel()]).reshape(q.shape)
-        return found if q.ndim else float(found)
-
-    def _quantile(self, q: float) -> float:
-        # The mixture's quantile lies between those of its parts.
-        known = self.errors == 0
-        unit = {0.0: -np.inf, 1.0: np.inf}.get(q, stdtrit(self.freedom, q))
-        apart = np.where(known, 0.0, unit * np.where(known, 1.0, self.errors))
-        low, high = (self.values + apart).min(), (self.values + apart).max()
-        if not np.isfinite(low + high):
-            return float(low if q < 0.5 else high)
-        reached = q * (1 - _EPS * (len(self.values) + 1))  # rounding of the weights' sum
-        low = np.nextafter(low, -np.inf)
-        while (middle := low + (high - low) / 2) not in (low, high):
-            low, high = (low, middle) if self.cdf(middle) >= reached else (middle, high)
-        return float(high)
 
     def _rows(self) -> list[tuple[str, str]]:
         low, high = self.interval()
@@ -289,16 +278,33 @@ class EffectEstimate(EffectSummary):
         if np.isnan(self.std):
             spread = "unknown without least squares of observed rows"
             interval = "see effect of a bootstrap or a posterior"
+        sampled = [("standard error of the mean", self.standard_error)]
         return [
             ("given", self.source),
             ("no effect", f"{self.probability_zero:.3g}"),
             ("mean", f"{self.mean:.3g}"),
+            *((name, f"{error:.1g}") for name, error in sampled if error is not None),
             ("standard deviation", spread),
             ("95 % interval", interval),
         ]
 
 
+def effects_frame(effects: Iterable[EffectEstimate], level: float) -> Any:
+    """Return a table with a row for each effect."""
+    rows = [effect._row(level) for effect in effects]
+    return frame_of({name: [row[name] for row in rows] for name in (rows[0] if rows else ())})
+
+
 _EPS = float(np.finfo(np.float64).eps)
+
+
+def quantiles(values: Floats, weights: Floats, q: Floats) -> Floats:
+    """Return the smallest values up to which the weights sum to q."""
+    order = np.argsort(values, kind="stable")
+    # Rounding of the sums must not move a quantile to the next value.
+    below_one = 1 - _EPS * (len(values) + 1)
+    reached = np.searchsorted(np.cumsum(weights[order]), q * below_one)
+    return np.asarray(values[order[np.minimum(reached, len(values) - 1)]])
 
 
 def readable_cause(cause: Any) -> str:
@@ -365,10 +371,21 @@ def read_intervention(nodes: Nodes, cause: Any, outcome: Any) -> Intervention:
 # What networks say
 
 
-def of_values(cause: Any, outcome: Any, values: Floats, weights: Floats, source: str) -> Any:
+def of_values(
+    cause: Any, outcome: Any, values: Floats, weights: Floats, source: str
+) -> EffectEstimate:
     """Return an effect that each network has without an error."""
-    none, free = np.zeros(len(values)), np.full(len(values), np.inf)
-    return EffectEstimate(cause, outcome, values, none, weights, free, source)
+    parts = EffectParts(values, np.zeros(len(values)), weights, np.full(len(values), np.inf))
+    return of_parts(cause, outcome, parts, source)
+
+
+def of_parts(cause: Any, outcome: Any, parts: EffectParts, source: str) -> EffectEstimate:
+    """Return an effect over networks."""
+    values, errors, weights, _ = parts
+    mean = float(weights @ values)
+    std = float(np.sqrt(weights @ ((values - mean) ** 2 + errors**2)))
+    no_path = float(weights[(values == 0) & (errors == 0)].sum())
+    return EffectEstimate(cause, outcome, mean, std, no_path, *parts, source)
 
 
 def _error(
@@ -474,7 +491,7 @@ def _together(parts: Sequence[EffectParts]) -> EffectParts:
 
 def mixture(asked: Intervention, parts: Sequence[EffectParts], source: str) -> EffectEstimate:
     """Return an effect over networks."""
-    return EffectEstimate(*asked.shown, *_together(parts), source)
+    return of_parts(*asked.shown, _together(parts), source)
 
 
 _MOST_SHOWN = 10
@@ -615,6 +632,7 @@ class PathEffects(TableRepr):
         Returns
         -------
         display : ForestDisplay
+            A forest plot, with the attributes `ax_` and `figure_`.
 
         Raises
         ------

@@ -20,13 +20,12 @@ tables' means along the chain gives the errors.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, NamedTuple, Self, overload
+from typing import Any, NamedTuple, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from skbn._chains.convergence import batches_of_states, errors_of_batches
 from skbn._core.arrays import F2, I1, Booleans, Floats, Integers, Random
@@ -38,174 +37,10 @@ from skbn._core.text import readable_count, readable_name, readable_value
 from skbn._data.nodes import Nodes
 from skbn._displays.forest_display import ForestDisplay
 from skbn._displays.notebook import TableRepr, frame_of
-from skbn._networks.effect_estimates import EffectSummary, as_probabilities, ends_of
+from skbn._networks.effect_estimates import EffectEstimate, as_probabilities, ends_of, quantiles
 from skbn._networks.effects import Combination, change_and_reading, matrix_of
 from skbn._posterior.effect_kernels import sum_paths
 from skbn._posterior.parameter_draws import NETWORKS_AT_A_TIME, SampledNetworks, draw_coefficients
-
-_EPS = np.finfo(np.float64).eps
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class EffectPosterior(EffectSummary):
-    """The posterior of the total effect of do(cause) on an outcome, from sampled networks.
-
-    The effect is by how much the outcome's expectation changes when the cause is set to a
-    value larger by 1, in the outcome's units per unit of the cause. In a network it is the sum,
-    over the directed paths from the cause to the outcome, of the products of their coefficients,
-    and 0 without a path. Its posterior averages over the networks and their parameters.
-
-    Parameters
-    ----------
-    cause, outcome : str or int
-        The columns' names or numbers. The change of a category is named as "site: north to west",
-        and the level whose probability is the outcome as "site=west".
-    probability_zero : float
-        The probability that there is no path, and so no effect.
-    values : ndarray of shape (k,)
-        The effects in the sampled networks that have a path, with parameters drawn from theirs.
-    given_path : float
-        The expected effect if there is a path: the mean, over these networks, of the effect's
-        expectation in each of them. NaN if no sampled network has a path, or if the expectation
-        does not exist.
-    standard_error : float
-        The standard error of ``mean``, by the spread of the effect's expectation among the sampled
-        networks: 0 if it is the same in all of them. If a path is improbable, give thousands of
-        samples: the error ignores networks too rare to be among them. After Markov chains, or for
-        completed tables, it follows from the spread of batches or tables.
-    probability_zero_error : float, default=0
-        The standard error of `probability_zero`: 0 if this is exact.
-    freedom : float, default=inf
-        The fewest degrees of freedom with which a sampled network's coefficients are known.
-
-    See Also
-    --------
-    TotalEffects : The effects of all columns on all others, from the same samples.
-    GaussianBayesianNetwork.do : What an intervention does in one network.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skbn import EffectPosterior
-    >>> effect = EffectPosterior(
-    ...     "dose",
-    ...     "response",
-    ...     probability_zero=0.25,
-    ...     values=np.array([1.1, 0.8, 1.4, 0.9]),
-    ...     given_path=1.0,
-    ...     standard_error=0.02,
-    ... )
-    >>> effect
-    Effect of do(dose) on response
-    probability of no effect        0.25
-    mean                            0.75
-    standard error of the mean      0.02
-    standard deviation             0.478
-    95 % interval               0 to 1.4
-    >>> effect.quantile([0.1, 0.75])
-    array([0. , 1.1])
-    >>> effect.cdf(1.0)
-    0.625
-    """
-
-    cause: Hashable
-    outcome: Hashable
-    probability_zero: float
-    values: Floats
-    given_path: float
-    standard_error: float
-    probability_zero_error: float = 0.0
-    freedom: float = np.inf
-
-    @cached_property
-    def mean(self) -> float:
-        """The expected effect; NaN if `freedom` is 1 or less."""
-        return (1 - self.probability_zero) * self.given_path if len(self.values) else 0.0
-
-    @cached_property
-    def std(self) -> float:
-        """The standard deviation; infinite if `freedom` is 2 or less."""
-        given_path = np.array(self.given_path)
-        probability = np.array(1 - self.probability_zero)
-        return float(standard_deviations(self.values, given_path, probability, self.freedom))
-
-    @cached_property
-    def _ascending(self) -> Floats:
-        return np.sort(self.values)
-
-    @property
-    def _at_zero(self) -> float:
-        return self.probability_zero if len(self.values) else 1.0
-
-    @overload
-    def cdf(self, values: float) -> float: ...
-    @overload
-    def cdf(self, values: Sequence[float] | npt.NDArray[Any]) -> Floats: ...
-    def cdf(self, values: Any) -> Any:
-        """Return the probability that the effect is no larger than each value.
-
-        Parameters
-        ----------
-        values : float or array-like
-
-        Returns
-        -------
-        probabilities : float or ndarray of the values' shape
-            NaN for NaN.
-        """
-        values = np.asarray(values, dtype=np.float64)
-        share = np.searchsorted(self._ascending, values, side="right") / max(1, len(self.values))
-        probabilities = (1 - self._at_zero) * share + self._at_zero * (values >= 0)
-        probabilities = np.where(np.isnan(values), np.nan, np.minimum(probabilities, 1.0))
-        return probabilities if values.ndim else float(probabilities)
-
-    @overload
-    def quantile(self, q: float) -> float: ...
-    @overload
-    def quantile(self, q: Sequence[float] | npt.NDArray[Any]) -> Floats: ...
-    def quantile(self, q: Any) -> Any:
-        """Return the smallest value that the effect does not exceed with probability q.
-
-        Parameters
-        ----------
-        q : float or array-like
-            From 0 to 1.
-
-        Returns
-        -------
-        values : float or ndarray of the shape of q
-            0 for a range of q, if the effect may be 0.
-
-        Raises
-        ------
-        ValueError
-            If a q is not from 0 to 1.
-        """
-        q = as_probabilities(q)
-        values = quantiles(self._ascending, self._at_zero, q)
-        return values if q.ndim else float(values)
-
-    def _rows(self) -> list[tuple[str, str]]:
-        low, high = self.interval()
-        return [
-            ("probability of no effect", f"{self.probability_zero:.3g}"),
-            ("mean", f"{self.mean:.3g}"),
-            ("standard error of the mean", f"{self.standard_error:.1g}"),
-            ("standard deviation", f"{self.std:.3g}"),
-            ("95 % interval", f"{low:.3g} to {high:.3g}"),
-        ]
-
-
-def quantiles(ascending: Floats, at_zero: float, q: Floats) -> Floats:
-    """Return quantiles of 0, with a probability, and of values that share the rest equally."""
-    k = len(ascending)
-    shares = np.full(k, (1 - at_zero) / max(1, k))
-    if at_zero > 0:
-        place = int(np.searchsorted(ascending, 0.0))
-        ascending, shares = np.insert(ascending, place, 0.0), np.insert(shares, place, at_zero)
-    # Rounding of the sums must not move a quantile to the next value.
-    reached = np.searchsorted(np.cumsum(shares), q * (1 - _EPS * (k + 1)))
-    return np.asarray(ascending[np.minimum(reached, len(ascending) - 1)])
 
 
 def standard_deviations(
@@ -235,7 +70,7 @@ _MOST_SHOWN = 10
 class TotalEffects(TableRepr):
     """The posterior of the total effects of columns on others, all from the same samples.
 
-    ``effects[cause, outcome]`` is the posterior of one of them, an `EffectPosterior`, which says
+    ``effects[cause, outcome]`` is the posterior of one of them, an `EffectEstimate`, which says
     what an effect is. In arrays, [i, j] stands for the effect of cause i on outcome j; they are the
     columns, unless a single effect was asked for.
 
@@ -259,7 +94,7 @@ class TotalEffects(TableRepr):
     given_path : ndarray of shape (k, m)
         The expected effects if there is a path.
     standard_error : ndarray of shape (k, m)
-        The standard errors of ``mean``, as those of an `EffectPosterior`.
+        The standard errors of ``mean``, as that of an `EffectEstimate`.
     freedom : float
         The fewest degrees of freedom with which a sampled network's coefficients are known. With
         1 or less there are no means, and with 2 or less no standard deviations.
@@ -336,13 +171,10 @@ class TotalEffects(TableRepr):
         q = as_probabilities(q)
         values = np.zeros((q.size, *self.path_probabilities.shape))
         for i, j in np.argwhere(self.path_probabilities > 0):
-            effects = self._values(i, j)
-            if len(effects):
-                at_zero = 1 - self.path_probabilities[i, j]
-                values[:, i, j] = quantiles(np.sort(effects), at_zero, q.ravel())
+            values[:, i, j] = quantiles(*self._mixture(i, j), q.ravel())
         return values.reshape(q.shape + values.shape[1:])
 
-    def __getitem__(self, pair: tuple[str | int, str | int]) -> EffectPosterior:
+    def __getitem__(self, pair: tuple[str | int, str | int]) -> EffectEstimate:
         if not (isinstance(pair, tuple) and len(pair) == 2):
             raise TypeError(
                 "Give a cause and an outcome, as in effects[cause, outcome]; got "
@@ -357,21 +189,32 @@ class TotalEffects(TableRepr):
             )
         return self._effect(self.causes.index(change), self.outcomes.index(reading))
 
-    def _effect(self, i: int, j: int) -> EffectPosterior:
-        return EffectPosterior(
+    def _effect(self, i: int, j: int) -> EffectEstimate:
+        values, weights = self._mixture(i, j)
+        given, probability = self.given_path[i, j], self.path_probabilities[i, j]
+        return EffectEstimate(
             self.causes[i].label,
             self.outcomes[j].label,
-            1 - float(self.path_probabilities[i, j]),
-            self._values(i, j),
-            float(self.given_path[i, j]),
+            float(self.mean[i, j]),
+            float(standard_deviations(self.draws[i, j], given, probability, self.freedom)),
+            1 - float(probability),
+            values,
+            np.zeros(len(values)),
+            weights,
+            np.full(len(values), np.inf),
+            "the posterior",
             float(self.standard_error[i, j]),
             float(self.path_errors[i, j]),
-            self.freedom,
         )
 
-    def _values(self, i: int, y: int) -> Floats:
-        draws = self.draws[i, y]
-        return draws[~np.isnan(draws)]
+    def _mixture(self, i: int, j: int) -> tuple[Floats, Floats]:
+        """Return the values of an effect, 0 among them if there may be no path, and weights."""
+        draws = self.draws[i, j]
+        drawn = draws[~np.isnan(draws)]
+        probability = self.path_probabilities[i, j] if len(drawn) else 0.0
+        weights = np.append(1 - probability, np.full(len(drawn), probability / max(1, len(drawn))))
+        is_possible = weights > 0
+        return np.append(0.0, drawn)[is_possible], weights[is_possible]
 
     def plot(
         self,
@@ -398,6 +241,7 @@ class TotalEffects(TableRepr):
         Returns
         -------
         display : ForestDisplay
+            A forest plot, with the attributes `ax_` and `figure_`.
 
         Raises
         ------

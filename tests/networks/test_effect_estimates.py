@@ -11,13 +11,16 @@ from scipy.stats import t
 
 from skbn import (
     BootstrapBNLearner,
-    EffectEstimate,
-    ForestDisplay,
     GaussianBayesianNetwork,
     GaussianBNLearner,
     GaussianBNPosterior,
 )
-from skbn._networks.effect_estimates import read_intervention
+from skbn._networks.effect_estimates import (
+    EffectParts,
+    of_parts,
+    of_values,
+    read_intervention,
+)
 from skbn.io import from_modelstring
 
 NAMES = list("abcde")
@@ -232,14 +235,13 @@ def test_posterior_of_several_causes(table):
 
 
 def test_mixture():
-    effect = EffectEstimate(
-        "x",
-        "y",
+    parts = EffectParts(
         np.array([0.0, 1.0, 2.0]),
         np.array([0.0, 0.0, 0.5]),
         np.array([0.25, 0.25, 0.5]),
         np.array([np.inf, np.inf, 10.0]),
     )
+    effect = of_parts("x", "y", parts, "these networks")
     assert effect.probability_zero == 0.25
     assert effect.mean == 1.25
     assert effect.quantile(0.25) == pytest.approx(0.0, abs=1e-3)
@@ -248,7 +250,7 @@ def test_mixture():
     assert (effect.cdf(at) >= grid - 1e-12).all()
     assert (effect.cdf(np.nextafter(at, -np.inf)) <= grid + 1e-12).all()
     assert effect.probability_negative == pytest.approx(0.5 * t.cdf(-4, 10))
-    display = ForestDisplay.from_effects([effect, effect], 0.5)
+    display = effect.plot(effect, level=0.5)
     assert display.labels == ["do(x) on y"] * 2
     raises("from 0 to 1", effect.interval, 90)
     assert effect.interval(1) == (-np.inf, np.inf)
@@ -259,7 +261,7 @@ def test_mixture():
 
 
 def test_an_effect_that_is_known_has_no_tails():
-    known = EffectEstimate("x", "y", np.array([2.0]), np.zeros(1), np.ones(1), np.array([np.inf]))
+    known = of_values("x", "y", np.array([2.0]), np.ones(1), "this graph")
     assert known.interval(1) == (2.0, 2.0)
 
 

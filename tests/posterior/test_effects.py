@@ -1,4 +1,4 @@
-"""EffectPosterior and TotalEffects, as made of numbers."""
+"""TotalEffects, as made of numbers, and the effects in them."""
 
 import pickle
 
@@ -9,7 +9,7 @@ from agreement import raises
 from scipy import stats
 from sklearn import config_context
 
-from skbn import BGe, Criterion, EffectPosterior, LocalScoreTransformer, TotalEffects
+from skbn import BGe, Criterion, LocalScoreTransformer, TotalEffects
 from skbn._core.compile import compile_kernels
 from skbn._core.subsets import members_of
 from skbn._data.nodes import Nodes
@@ -19,10 +19,22 @@ from skbn._posterior.effect_kernels import sum_paths
 from skbn._posterior.parameter_draws import SampledNetworks, draw_parameters, family_posteriors
 
 VALUES = np.array([1.5, -0.5, 2.0, 0.5])
-MIXED = EffectPosterior("a", "b", 0.2, VALUES, 0.9, 0.01, 0.004)
-ALWAYS = EffectPosterior("a", "b", 0.0, VALUES, 0.9, 0.01)
-NEVER = EffectPosterior("a", "b", 1.0, np.empty(0), np.nan, 0.0)
-UNSEEN = EffectPosterior("a", "b", 0.999, np.empty(0), np.nan, 0.0)
+
+
+def effects_of(path, values, given_path=np.nan, error=0.0, freedom=np.inf):
+    """The effects of two columns, of which the first has these values among five networks."""
+    draws = np.full((2, 2, 5), np.nan)
+    draws[0, 1, : len(values)] = values
+    of_first = np.array([[0.0, 1.0], [0.0, 0.0]])
+    arrays = path * of_first, 0.4 * error * of_first, np.where(of_first, given_path, np.nan)
+    nodes = Nodes.of_single_columns(["a", "b"])
+    both = all_changes(nodes)
+    return TotalEffects(nodes, both, both, draws, *arrays, error * of_first, freedom)
+
+
+MIXED = effects_of(0.8, VALUES, 0.9, 0.01)["a", "b"]
+ALWAYS = effects_of(1.0, VALUES, 0.9, 0.01)["a", "b"]
+NEVER, UNSEEN = effects_of(0.0, [])["a", "b"], effects_of(0.001, [])["a", "b"]
 
 
 def random_networks(n, m, rng):
@@ -83,9 +95,9 @@ def test_moments():
     assert ALWAYS.std == pytest.approx(np.sqrt(within))
     assert (NEVER.mean, NEVER.std, UNSEEN.mean, UNSEEN.std) == (0, 0, 0, 0)
     for unit in (1e-250, 1e250):
-        large = EffectPosterior("a", "b", 0.2, VALUES * unit, 0.9 * unit, 0.01 * unit)
+        large = effects_of(0.8, VALUES * unit, 0.9 * unit, 0.01 * unit)["a", "b"]
         assert large.std == pytest.approx(MIXED.std * unit)
-    assert EffectPosterior("a", "b", 0.2, VALUES, 0.9, 0.01, freedom=2).std == np.inf
+    assert effects_of(0.8, VALUES, 0.9, 0.01, freedom=2)["a", "b"].std == np.inf
 
 
 def test_distribution_function_and_quantiles():
@@ -108,8 +120,8 @@ def test_distribution_function_and_quantiles():
 def test_how_an_effect_is_shown():
     lines = repr(MIXED).splitlines()
     assert lines[0] == "Effect of do(a) on b"
-    assert lines[3].split() == ["standard", "error", "of", "the", "mean", "0.01"]
-    assert len(lines) == 6
+    assert lines[4].split() == ["standard", "error", "of", "the", "mean", "0.01"]
+    assert len(lines) == 7
     assert "<caption" in MIXED._repr_html_()
     assert repr(pickle.loads(pickle.dumps(MIXED))) == repr(MIXED)
 
@@ -119,13 +131,7 @@ def test_how_an_effect_is_shown():
 
 @pytest.fixture
 def effects():
-    draws = np.full((2, 2, 5), np.nan)
-    draws[0, 1, :4] = VALUES
-    path, given = np.array([[0, 0.8], [0, 0]]), np.array([[np.nan, 0.9], [np.nan, np.nan]])
-    errors = np.array([[0, 0.01], [0, 0]])
-    nodes = Nodes.of_single_columns(["a", "b"])
-    both = all_changes(nodes)
-    return TotalEffects(nodes, both, both, draws, path, errors * 0.4, given, errors, np.inf)
+    return effects_of(0.8, VALUES, 0.9, 0.01)
 
 
 def test_pairs_are_those_of_the_arrays(effects):
