@@ -2,6 +2,7 @@
 
 import inspect
 import os
+import re
 import shutil
 import sys
 from importlib.util import find_spec
@@ -16,6 +17,21 @@ sys.path.insert(0, str(DOCS))  # gallery.py too
 from dependencies_figure import draw_dependencies  # noqa: E402
 
 draw_dependencies(DOCS / "_build" / "figures" / "dependencies.svg")
+
+
+def reference(entry):
+    """Return an item of a Markdown list from an entry in BibTeX, a field a line."""
+    of = dict(re.findall(r"^  (\w+) = \{(.*?)\},?$", entry, re.MULTILINE))
+    *others, last = re.sub("[{}]", "", of["author"]).split(" and ")
+    authors = " & ".join([", ".join(others), last]) if others else last
+    place = {"journal": "*{}*", "booktitle": "In *{}*", "edition": "{} edition", "note": "{}"}
+    where = "".join(f" {text.format(of[name])}." for name, text in place.items() if name in of)
+    return f"- {authors} ({of['year']}). {of['title']}.{where}"
+
+
+entries = (DOCS / "theory/references.bib").read_text(encoding="utf-8").split("\n\n")
+written = "\n".join(map(reference, entries)) + "\n"
+(DOCS / "_build/references.md").write_text(written, encoding="utf-8")
 
 project = "skbn"
 author = "the skbn developers"
