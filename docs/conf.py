@@ -31,7 +31,7 @@ def reference(entry):
 
 entries = (DOCS / "theory/references.bib").read_text(encoding="utf-8").split("\n\n")
 written = "\n".join(map(reference, entries)) + "\n"
-(DOCS / "_build/references.md").write_text(written, encoding="utf-8")
+(DOCS / "_build/references.txt").write_text(written, encoding="utf-8")
 
 project = "skbn"
 author = "the skbn developers"

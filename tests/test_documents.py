@@ -161,10 +161,9 @@ def check_how_sure(names):
 
 
 def check_past_thirty(names):
-    learner, known = names["learner"], names["known"]
+    learner = names["learner"]
     assert not learner.is_optimal_
     assert learner.optimality_gap_ == math.inf
-    assert not set(known.dag_.predecessors(0)) - {1, 2}
     proven, from_file = names["proven"], names["from_file"]
     assert from_file.is_optimal_
     assert proven.n_nodes_ >= 1

@@ -26,7 +26,7 @@ def table_rows(page, heading):
     return [[cell.strip().strip("*") for cell in row.strip("|").split("|")] for row in rows]
 
 
-PAGES = ["index", "algorithm", "regressions", "families", "search", "near-optimal", "order-search"]
+PAGES = ["algorithm", "regressions", "families", "search", "near-optimal", "order-search"]
 PAGES += ["proof", "posterior", "missing", "experiments", "accuracy"]
 
 
@@ -34,11 +34,6 @@ PAGES += ["proof", "posterior", "missing", "experiments", "accuracy"]
 @pytest.mark.parametrize("page", PAGES)
 def test_pages(page):
     names = run_blocks(THEORY / f"{page}.md")
-    if page == "index":
-        graphs = [len(reference.all_dags(m)) for m in range(1, 5)]
-        assert names["acyclic_graphs"][:6] == [1, *graphs, 29281]
-        assert 2.335e72 < names["acyclic_graphs"][20] < 2.345e72
-        assert names["n_families"][30] == 30 * 2**29
     if page == "algorithm":
         assert sorted(names["edges"]) == sorted(names["learner"].dag_.edges)
     if page == "search":
