@@ -49,10 +49,12 @@ class ForestDisplay(Display):
     def from_effects(cls, effects: Any, level: float = 0.95, *, ax: Any = None) -> Self:
         """Draw several effects, the largest first, with intervals of this probability."""
         ordered = sorted(effects, key=lambda effect: -abs(effect.mean))
-        captions = [effect._caption() for effect in ordered]
+        labels = [effect._caption().removeprefix("Effect of ") for effect in ordered]
+        if len({effect.source for effect in ordered}) > 1:
+            labels = [f"{label}: {x.source}" for label, x in zip(labels, ordered, strict=True)]
         ends = [effect.interval(level) for effect in ordered]
         display = cls(
-            [caption.removeprefix("Effect of ") for caption in captions],
+            labels,
             [effect.mean for effect in ordered],
             [low for low, _ in ends],
             [high for _, high in ends],

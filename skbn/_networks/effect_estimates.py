@@ -256,7 +256,8 @@ class EffectEstimate(TableRepr):
         Parameters
         ----------
         *others : EffectEstimate
-            Further effects, such as those on other outcomes.
+            Further effects, such as those on other outcomes, or by another estimator: labels then
+            have their `source`.
         level : float, default=0.95
             The probability of the intervals, from 0 to 1.
         ax : matplotlib.axes.Axes, optional
@@ -266,7 +267,16 @@ class EffectEstimate(TableRepr):
         -------
         display : ForestDisplay
             A forest plot, with the attributes `ax_` and `figure_`.
+
+        Raises
+        ------
+        TypeError, ValueError, ImportError
+            If one is no effect, the level is not from 0 to 1, or matplotlib is not installed.
         """
+        for other in others:
+            if not isinstance(other, EffectEstimate):
+                what = "effects; name the level, as in plot(level=0.9)"
+                raise TypeError(must_be("others", what, other))
         return ForestDisplay.from_effects([self, *others], level, ax=ax)
 
     def _caption(self) -> str:

@@ -252,6 +252,9 @@ def test_mixture():
     assert effect.probability_negative == pytest.approx(0.5 * t.cdf(-4, 10))
     display = effect.plot(effect, level=0.5)
     assert display.labels == ["do(x) on y"] * 2
+    other = of_values("x", "y", np.array([2.0]), np.ones(1), "this graph")
+    assert effect.plot(other).labels == ["do(x) on y: this graph", "do(x) on y: these networks"]
+    raises(r"others must be effects; .* got 0\.9", effect.plot, 0.9, kind=TypeError)
     raises("from 0 to 1", effect.interval, 90)
     assert effect.interval(1) == (-np.inf, np.inf)
     np.testing.assert_array_equal(effect.quantile([0, 1]), [-np.inf, np.inf])
