@@ -77,7 +77,8 @@ class EffectEstimate(TableRepr):
     values, errors, weights, freedom : ndarray of shape (k,)
         The effect that each network has, its standard error given this network, how much the
         network counts (the weights sum to 1), and the degrees of freedom of the error. Of a
-        posterior's single cause, the values are drawn with the parameters, without an error.
+        posterior's single cause, the values are 0, with the probability of no path as its weight,
+        and the effects in sampled networks with a path, with drawn parameters and no error.
     source : str
         What the uncertainty is about. Only a posterior gives probabilities: one graph ignores that
         it may be wrong, and resamples give shares.
