@@ -26,7 +26,8 @@ def without_dynamic_programs(monkeypatch):
 def result(families, chosen, gap, n_nodes=1, is_finished=False):
     """A result of branch and cut whose bound is below its cost by a gap."""
     cost = float(families.cost[chosen].sum())
-    return Result(chosen, cost, cost - gap, Proof([], None, cost, cost - gap), n_nodes, is_finished)
+    proof = Proof([], None, cost, cost - gap)
+    return Result(chosen, cost, cost - gap, proof, n_nodes, is_finished)
 
 
 def unfinished(families, incumbent, **_):

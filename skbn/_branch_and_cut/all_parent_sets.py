@@ -11,7 +11,13 @@ from typing import NamedTuple
 
 from skbn._branch_and_cut.branch_and_cut import BRANCH_AND_CUT_KERNELS, branch_and_cut
 from skbn._branch_and_cut.checker_kernels import CHECKER_KERNELS
-from skbn._branch_and_cut.column_generation import ColumnGeneration, Generated, Parents, margin_of
+from skbn._branch_and_cut.column_generation import (
+    ENDED_BY_MEMORY,
+    ColumnGeneration,
+    Generated,
+    Parents,
+    margin_of,
+)
 from skbn._branch_and_cut.descent_kernels import DESCENT_KERNELS
 from skbn._branch_and_cut.determinant_bound import DeterminantBound
 from skbn._branch_and_cut.pricing_checker import (
@@ -22,7 +28,7 @@ from skbn._branch_and_cut.pricing_kernels import PRICING_KERNELS
 from skbn._branch_and_cut.pricing_problem import Child
 from skbn._core.arrays import Floats
 from skbn._core.exact_sums import lower_sum
-from skbn._core.resources import Threads
+from skbn._core.resources import ENDED_BY_TIME, Threads
 
 KERNELS_OF_ALL_PARENT_SETS = (
     *BRANCH_AND_CUT_KERNELS,
@@ -50,8 +56,8 @@ class Proven(NamedTuple):
         How many nodes the tree of branch and cut has.
     is_finished : bool
         Whether the search ended by itself.
-    is_full : bool
-        Whether it ended because families and cuts took all memory that they may take.
+    why_ended : str
+        If it did not: why, in a sentence.
     """
 
     network: list[Parents]
@@ -59,7 +65,7 @@ class Proven(NamedTuple):
     bound: float
     n_nodes: int
     is_finished: bool
-    is_full: bool = False
+    why_ended: str = ENDED_BY_TIME
 
 
 def best_of_all_parent_sets(
@@ -107,8 +113,8 @@ def best_of_all_parent_sets(
         generated = search.run(ends_on_interrupt=ends_on_interrupt)
         late = end + _SHARE_OF_GRACE * (end - began)
         bound, bound_of_others = checked(children, generated, rounding, threads, late)
-        lists = generated.lists
-        if lists is None and products is not None and has_others and not generated.is_full:
+        lists, why_ended = generated.lists, generated.why_ended
+        if lists is None and products is not None and has_others and why_ended != ENDED_BY_MEMORY:
             of_dense = DeterminantBound(
                 children,
                 generated.network,
@@ -128,8 +134,7 @@ def best_of_all_parent_sets(
             bound = of_dense.bound
     if lists is None:
         is_finished = generated.cost - bound <= tolerance
-        cost, is_full = generated.cost, generated.is_full
-        return Proven(generated.network, cost, bound, 0, is_finished, is_full)
+        return Proven(generated.network, generated.cost, bound, 0, is_finished, why_ended)
 
     def tell_of_tree(cost: float, of_tree: float, n_nodes: int) -> None:
         if tell is not None:
@@ -150,12 +155,15 @@ def best_of_all_parent_sets(
         cuts=generated.bound.cuts,
     )
     of_lists = lower_sum([found.bound, -off])
+    # Of lists that were checked in time, no rounding puts a better network outside.
+    is_checked = bound_of_others >= found.cost - tolerance
     return Proven(
         [lists.parents[f] for f in found.chosen],
         found.cost,
         max(bound, min(of_lists, bound_of_others)),
         found.n_nodes,
-        found.is_finished,
+        found.is_finished and is_checked,
+        found.why_ended,
     )
 
 

@@ -30,7 +30,7 @@ from skbn._branch_and_cut.separation import (
 )
 from skbn._branch_and_cut.walk_kernels import DONE, N_FOUND, N_NODES
 from skbn._core.arrays import I1, Booleans, Integers
-from skbn._core.resources import Threads
+from skbn._core.resources import ENDED_BY_TIME, ENDED_BY_USER, Threads
 
 BRANCH_AND_CUT_KERNELS = (
     price,
@@ -90,9 +90,7 @@ class Result(NamedTuple):
     # whether the search ended by itself: `bound` is below `cost` by the tolerance at most, unless
     # rounding hides that
     is_finished: bool
-    # whether it ended because its lists took all memory that they may take: never, as they do not
-    # grow
-    is_full: bool = False
+    why_ended: str = ENDED_BY_TIME  # if it did not: why, in a sentence
 
 
 def branch_and_cut(
@@ -128,6 +126,7 @@ def branch_and_cut(
     cuts : sequence of Cut, optional
         Cuts to begin with.
     """
+    why_ended = ENDED_BY_TIME
     with Threads(n_jobs) as threads:
         search = _Search(families, network, tolerance, deadline, seed, threads, tell, cuts)
         try:
@@ -135,7 +134,8 @@ def branch_and_cut(
         except KeyboardInterrupt:
             if not ends_on_interrupt:
                 raise
-    return search.result()
+            why_ended = ENDED_BY_USER
+    return search.result()._replace(why_ended=why_ended)
 
 
 class _Search:

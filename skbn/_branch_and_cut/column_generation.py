@@ -36,7 +36,7 @@ from skbn._branch_and_cut.separation import (
 )
 from skbn._core.arrays import F1, Floats, Integers
 from skbn._core.exact_sums import lower_sum, upper_sum
-from skbn._core.resources import Threads
+from skbn._core.resources import ENDED_BY_TIME, ENDED_BY_USER, Threads
 
 Parents = tuple[int, ...]
 
@@ -84,6 +84,11 @@ _MOST_LISTED, _SHRINKAGE, _MOST_TIMES_NODES = 20_000, 0.6, 20
 _MARGIN, _TIMES_OF_ROUNDING = 1e-5, (40, 4)
 # More rounds than this without any cut end in a search.
 _ROUNDS_WITHOUT_CUTS = 2
+
+ENDED_BY_MEMORY = (
+    "Families and cuts took all memory that they may take: raise max_memory if there is more."
+)
+ENDED_BY_BOUND = "Nothing more raised the bound of the search."
 
 
 class Bound(NamedTuple):
@@ -138,15 +143,15 @@ class Generated(NamedTuple):
     lists : Lists or None
         All families that a cheaper network may have, dominated ones left out, and those of the
         network; None if there are too many, or there was no time to list them.
-    is_full : bool
-        Whether it ended because families and cuts took all memory that they may take.
+    why_ended : str
+        Why it ended without lists, in a sentence; empty with lists.
     """
 
     bound: Bound
     network: list[Parents]
     cost: float
     lists: Lists | None
-    is_full: bool
+    why_ended: str
 
 
 def margin_of(rounding: float, m: int) -> float:
@@ -275,18 +280,23 @@ class ColumnGeneration:
         ends_on_interrupt : bool
             Whether Ctrl-C ends the search as the deadline does.
         """
-        lists = None
+        lists, why_ended = None, ENDED_BY_TIME
         try:
             self._begin()
             if self._gives_up and not self._is_complete:
                 raise OutOfTimeError
             lists = self._generate()
+            if self._is_full:
+                why_ended = ENDED_BY_MEMORY
+            elif not self.is_over():
+                why_ended = "" if lists else ENDED_BY_BOUND
         except OutOfTimeError:
             pass
         except KeyboardInterrupt:
             if not ends_on_interrupt:
                 raise
-        return Generated(self._best, self._network, self._cost, lists, self._is_full)
+            why_ended = ENDED_BY_USER
+        return Generated(self._best, self._network, self._cost, lists, why_ended)
 
     # The first families
 

@@ -37,6 +37,11 @@ _GROWTH_OF_PAUSES, _LONGEST_PAUSE = 1.25, 600.0
 Listener = Callable[[int, float, str], None]
 
 
+# Why a search has no proof.
+ENDED_BY_TIME = "The time limit ended the search."
+ENDED_BY_USER = "Ctrl-C ended the search."
+
+
 class StoppedError(Exception):
     """Another thread failed, and its error is `Progress.error`; or the deadline has passed."""
 

@@ -449,8 +449,7 @@ def keep_found(learner: BaseEstimator, found: Found, problem: Problem, **learned
         criterion_=getattr(problem.scores, "criterion", None),
         targets_=targets_of(problem) if found.targets is None else found.targets,
         _searched_=problem.without_rows(),
-        _is_finished_=found.is_finished,
-        _is_full_=found.is_full,
+        _why_ended_=found.why_ended,
         _search_=vars(learner).get("search", "exact"),
     )
 
@@ -472,7 +471,7 @@ def keep_search(
     keep_found(learner, found, found.em.expected, **learned)
     for remark in found.em.remarks:
         warn(remark, MissingValuesWarning)
-    if not found.is_finished:
+    if found.why_ended:
         warn(
             "time_limit ended structural EM before it had scored all candidates, or while the "
             "score still rose. Raise it, or lower n_candidates. Until then, score_loss is only "
@@ -525,7 +524,7 @@ def warn_about_proof(learner: BaseEstimator, n_unproven: int = 0) -> None:
             ConvergenceWarning,
         )
     gap = learner.optimality_gap_
-    if not learner.is_optimal_ and learner._is_finished_:
+    if not learner.is_optimal_ and not learner._why_ended_:
         warn(
             f"Rounding hides differences between scores of up to {gap:.3g} nats: another network "
             "may score so much higher. Raise tol to more than that, or leave out families whose "
@@ -533,18 +532,14 @@ def warn_about_proof(learner: BaseEstimator, n_unproven: int = 0) -> None:
             ConvergenceWarning,
         )
     elif not learner.is_optimal_:
-        ended, remedy = "", _LESS_TO_PROVE
-        if learner._is_full_:
-            ended = ", when families and cuts took all memory that they may take,"
-            remedy = f"Raise max_memory if there is more. {remedy}"
         expected = what_to_expect(learner._searched_)
         why = f" {expected[:1].upper()}{expected[1:]}." if expected else ""
         known = f"another one may score up to {gap:.3g} nats higher"
         if gap == math.inf:
             known = "how much higher another one may score is not known"
         warn(
-            f"The search ended{ended} before it proved that its network is the best "
-            f"{learner._searched_.scope}: {known}. {remedy}{why}",
+            f"The search ended before it proved that its network is the best "
+            f"{learner._searched_.scope}: {known}. {learner._why_ended_} {_LESS_TO_PROVE}{why}",
             ConvergenceWarning,
         )
 

@@ -293,6 +293,7 @@ class SearchingEstimator(OneNetworkEstimator):
 
     _searched_: Problem
     _search_: str
+    _why_ended_: str
 
     def _shown_note(self) -> str:
         if vars(self).get("is_optimal_", True):
@@ -303,7 +304,8 @@ class SearchingEstimator(OneNetworkEstimator):
             return 'Not proven optimal: found by search="order".'
         known = self.optimality_gap_ < np.inf
         gap = f"at most {self.optimality_gap_:.3g} nats below" if known else "no bound for"
-        return f"Not proven optimal: {gap} the best {self._searched_.scope}."
+        why = f" {self._why_ended_}" if self._why_ended_ else ""
+        return f"Not proven optimal: {gap} the best {self._searched_.scope}.{why}"
 
     def summary(self, max_rows: int | None = None) -> str:
         """Return what the fit found, on one screen of text.
@@ -490,6 +492,7 @@ class NetworkLearner(SearchParameters, SearchingEstimator):
     criterion_: Criterion | None = field(init=False)
     _searched_: Problem = field(init=False)
     _search_: str = field(init=False)
+    _why_ended_: str = field(init=False)
     _listed_: tuple[list[Candidate], Expectation] = field(init=False)
 
 

@@ -20,7 +20,7 @@ from skbn._branch_and_cut.checker_kernels import CHECKER_KERNELS
 from skbn._branch_and_cut.proof import FamilyCosts
 from skbn._core.arrays import S2, Floats, Integers, Names, ShortIntegers
 from skbn._core.exact_sums import lower_sum, two_sum, upper_sum
-from skbn._core.resources import IsOver, Progress, Resources, count_threads
+from skbn._core.resources import ENDED_BY_USER, IsOver, Progress, Resources, count_threads
 from skbn._core.subsets import SmallSubsets, bits_of_rows, mask_of, members_of
 from skbn._core.text import readable_size, readable_value
 from skbn._exact.k_best import NearOptimalNetwork
@@ -388,9 +388,10 @@ class ProofSearch(GroupSearch):
         gap = max(0.0, upper_sum([found.cost, -found.bound]))
         is_late = settling(lambda: resources.is_over)
         optimum = self._climbed(problem, start.parents_of(found), gap, is_late)
-        return optimum._replace(
-            n_nodes=found.n_nodes, is_finished=found.is_finished, is_full=found.is_full
-        )
+        why_ended = "" if found.is_finished else found.why_ended
+        if why_ended and self._orders.is_interrupted:
+            why_ended = ENDED_BY_USER
+        return optimum._replace(n_nodes=found.n_nodes, why_ended=why_ended)
 
     def _prepared(
         self, problem: Problem, resources: Resources

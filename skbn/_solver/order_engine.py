@@ -150,7 +150,7 @@ class OrderGroupSearch(GroupSearch):
             score,
             gap=math.inf,
             n_iter=found.n_iter,
-            is_finished=False,
+            why_ended="An order search has no proof.",
             is_settled=is_settled,
             # By how much each start scores lower than the network that the best one led to.
             start_losses=(0.0, *(max(0.0, score - each) for each in others)),

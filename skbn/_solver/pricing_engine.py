@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from skbn._core.arrays import Floats, Integers
-from skbn._core.resources import Resources, count_threads, one_blas_thread
+from skbn._core.resources import Resources, count_threads, duration, one_blas_thread
 from skbn._core.subsets import mask_of, members_of
 from skbn._exact.k_best import (
     EquivalenceFilter,
@@ -125,14 +125,26 @@ class _PricingSearch(ProofSearch):
         except OutOfTimeError:
             assert self._by_orders is not None
             resources.progress.advance(self.cost())
-            return self._by_orders._replace(n_iter=0, start_losses=None)
+            why_ended = self._time_of_bound(problem, resources)[1]
+            return self._by_orders._replace(n_iter=0, start_losses=None, why_ended=why_ended)
+
+    def begin(self, problem: Problem, resources: Resources) -> None:
+        seconds, told = self._time_of_bound(problem, resources)
+        if resources.announce is not None and time.monotonic() + seconds > resources.deadline:
+            resources.announce(told)
+        super().begin(problem, resources)
+
+    def _time_of_bound(self, problem: Problem, resources: Resources) -> tuple[float, str]:
+        """Return about how long a first bound takes, also in words."""
+        m, n = len(self.columns), len(problem.scorer.of_child(self.columns[0]).statistics.scale)
+        seconds = n**3 * (_SECONDS_OF_PRODUCTS + _SECONDS_OF_CHILD * m / resources.n_threads)
+        return seconds, f"A first bound over {m:,} columns takes about {duration(seconds)}."
 
     def _start(self, problem: Problem, resources: Resources) -> Start:
         from skbn._branch_and_cut.all_parent_sets import Proven, best_of_all_parent_sets
         from skbn._branch_and_cut.pricing import OutOfTimeError
 
-        m, n = len(self.columns), len(problem.scorer.of_child(self.columns[0]).statistics.scale)
-        seconds = n**3 * (_SECONDS_OF_PRODUCTS + _SECONDS_OF_CHILD * m / resources.n_threads)
+        seconds, _ = self._time_of_bound(problem, resources)
         if time.monotonic() + seconds > resources.deadline + _GRACE:
             raise OutOfTimeError
         assert self._by_orders is not None

@@ -52,10 +52,9 @@ class Found(NamedTuple):
     # how many perturbed orders an order search started from again; 0 for an exact search
     n_iter: int = 0
     n_nodes: int = 0  # how many nodes the trees of branch and cut have
-    # whether a search that proves its network ended by itself, and not by time or Ctrl-C: if its
-    # network is not optimal then, rounding hides more than the tolerance
-    is_finished: bool = True
-    is_full: bool = False  # whether it ended because it took all memory that it may take
+    # why a search ended without a proof, in a sentence. Empty if it ended by itself: if its network
+    # is not optimal then, rounding hides more than the tolerance
+    why_ended: str = ""
     # whether no change of a single edge is known to better the network: there was time to look
     is_settled: bool = True
     # for each start of an order search, how many nats its network scores below the best one,

@@ -129,7 +129,7 @@ def _best_networks(path: Sequence[Problem], plan: Plan, resources: Resources) ->
             optimum = search.optimum(problem, own)
             if optimum.score == -np.inf:
                 names = [first.names[x] for x in search.columns]
-                if optimum.is_finished:
+                if not optimum.why_ended:
                     what, may = f"No acyclic network of the columns {names} has a finite score", ""
                 else:
                     what = f"Found no acyclic network of the columns {names} with a finite score"
@@ -178,8 +178,7 @@ def _joined(one: Found, other: Found) -> Found:
         upper_sum([one.rounding, other.rounding]),
         one.n_iter + other.n_iter,
         one.n_nodes + other.n_nodes,
-        one.is_finished and other.is_finished,
-        one.is_full or other.is_full,
+        one.why_ended or other.why_ended,
         one.is_settled and other.is_settled,
         _sum_of_losses(one.start_losses, other.start_losses),
     )

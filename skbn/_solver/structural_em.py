@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skbn._core.graphs import Dag
-from skbn._core.resources import Progress, Resources, one_blas_thread, run_all
+from skbn._core.resources import ENDED_BY_TIME, Progress, Resources, one_blas_thread, run_all
 from skbn._core.subsets import members_of
 from skbn._missing.em import Estimate
 from skbn._networks.descriptions import score_losses
@@ -279,7 +279,7 @@ class _StructuralEM:
             score,
             gap=np.inf,
             n_iter=len(scores) - 1,
-            is_finished=is_finished,
+            why_ended="" if is_finished else ENDED_BY_TIME,
             network=expected.network(parents, is_observed=False, losses=losses, model=model),
             model=model,
             em=EMRecord(

@@ -23,7 +23,12 @@ from skbn._branch_and_cut import (
     pricing,
     pricing_checker,
 )
-from skbn._branch_and_cut.column_generation import ColumnGeneration, Generated
+from skbn._branch_and_cut.column_generation import (
+    ENDED_BY_BOUND,
+    ENDED_BY_MEMORY,
+    ColumnGeneration,
+    Generated,
+)
 from skbn._branch_and_cut.pricing import (
     ChildSearch,
     OutOfTimeError,
@@ -49,7 +54,7 @@ from skbn._branch_and_cut.proof_checker import ProofError
 from skbn._branch_and_cut.rounding_kernels import bounds_of_inverse, most_of_inverse
 from skbn._branch_and_cut.separation import arrays_of
 from skbn._branch_and_cut.walk_kernels import leave_out, new_walk
-from skbn._core.resources import Threads
+from skbn._core.resources import ENDED_BY_TIME, ENDED_BY_USER, Threads
 from skbn._solver import planner
 from skbn.datasets import make_gaussian_network
 from skbn.exceptions import DataWarning
@@ -781,9 +786,42 @@ def test_families_and_cuts_take_no_more_memory_than_they_may():
         settings = [()] * 9, 1e-6, math.inf, 0, threads, None
         free = ColumnGeneration(children, *settings).run()
         full = ColumnGeneration(children, *settings, 1 << 16).run()
-    assert (free.is_full, full.is_full) == (False, True)
+    assert (free.why_ended, full.why_ended) == ("", ENDED_BY_MEMORY)
     assert full.lists is None
     assert -math.inf < full.bound.bound <= free.bound.bound
+
+
+def test_a_search_says_why_it_ended_without_lists(monkeypatch):
+    rows = random_rows(np.random.default_rng(1), 7, 80)
+    children = [child._replace(offset=child.cost_of(())) for child in children_of(rows, 2.0)]
+
+    def why_ended(deadline=math.inf):
+        with Threads(1) as threads:
+            search = ColumnGeneration(children, [()] * 7, 1e-6, deadline, 0, threads)
+            return search.run(ends_on_interrupt=True).why_ended
+
+    assert why_ended(0.0) == ENDED_BY_TIME
+    monkeypatch.setattr(ColumnGeneration, "families_within", lambda _: None)
+    monkeypatch.setattr(ColumnGeneration, "_violated", lambda _: [])
+    assert why_ended() == ENDED_BY_BOUND
+
+    def interrupt(_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ColumnGeneration, "_violated", interrupt)
+    assert why_ended() == ENDED_BY_USER
+
+
+@pytest.mark.parametrize("is_late", [False, True])
+def test_lists_that_were_not_checked_in_time_prove_nothing(monkeypatch, is_late):
+    rows = random_rows(np.random.default_rng(1), 6, 80)
+    children = [child._replace(offset=child.cost_of(())) for child in children_of(rows, 2.0)]
+    if is_late:
+        monkeypatch.setattr(all_parent_sets, "checked", lambda *_: (-5000.0, -4000.0))
+    rest = {"rounding": 1e-12, "tolerance": 1e-6, "deadline": math.inf}
+    found = all_parent_sets.best_of_all_parent_sets(children, [()] * 6, **rest)
+    assert found.is_finished is not is_late
+    assert found.bound == -4000.0 if is_late else found.bound >= found.cost - 1e-6
 
 
 def test_a_proof_begins_with_the_network_where_first_searches_find_nothing(monkeypatch):
