@@ -531,7 +531,7 @@ def test_a_posterior_is_about_nodes():
     assert {"site=west", "x2"} <= {*frame["outcome"]}
     west = effects[("site", "north", "west"), "y"]
     means = [net.total_effect(("site", "north", "west"), "y") for net in draws]
-    assert_allclose(west.values, [mean for mean in means if mean], rtol=1e-9)
+    assert_allclose(west.values[1:], [mean for mean in means if mean], rtol=1e-9)
     with pytest.raises(ValueError, match=r"Ask posterior.effect\(\('site', 'south', 'west'\)"):
         effects[("site", "south", "west"), "y"]
     new, draws = X.head(4), posterior.sample_networks(200, random_state=1)
