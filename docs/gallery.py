@@ -12,6 +12,7 @@ ORDER = (
     "scores",
     "how_sure",
     "missing_values",
+    "sensors",
     "intervention",
     "experiment",
     "environments",

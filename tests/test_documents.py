@@ -113,7 +113,6 @@ def check_networks(names):
 def check_quick_start(names):
     assert names["learner"].network_score_ == pytest.approx(-3490.95528398)
     assert names["ordered"].network_score_ < names["learner"].network_score_
-    assert names["chosen"].penalty_ == 2.0
     assert Path("network.png").exists()
 
 

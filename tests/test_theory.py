@@ -26,7 +26,7 @@ def table_rows(page, heading):
     return [[cell.strip().strip("*") for cell in row.strip("|").split("|")] for row in rows]
 
 
-PAGES = ["algorithm", "regressions", "families", "search", "near-optimal", "order-search"]
+PAGES = ["algorithm", "regressions", "families", "search", "near-optimal"]
 PAGES += ["proof", "posterior", "missing", "experiments", "accuracy"]
 
 
