@@ -13,7 +13,6 @@ import numba
 from numba import types
 from numba.core import event
 
-from skbn._core.code_libraries import KernelCompiler
 from skbn._core.references import Reference, pass_by_reference
 from skbn._core.resources import say
 
@@ -23,13 +22,7 @@ _SECONDS = 0.4
 
 # The GIL is released, so that kernels run side by side in threads. There is no
 # `fastmath`: scores may be infinite, and two runs must agree in every bit.
-_njit = partial(
-    numba.njit,
-    nogil=True,
-    error_model="numpy",
-    no_cfunc_wrapper=True,
-    pipeline_class=KernelCompiler,
-)
+_njit = partial(numba.njit, nogil=True, error_model="numpy", no_cfunc_wrapper=True)
 # The argument types of each kernel, and about how long it takes to compile.
 _signatures: dict[Any, tuple[Any, ...]] = {}
 _seconds: dict[Any, float] = {}
