@@ -319,8 +319,7 @@ def test_small_multiples_have_nodes_at_the_same_places(near):
 
 def test_lists_that_are_shorter_are_drawn_whole(near):
     assert len(near.plot(n=10**6).axes_) == len(near)
-    with pytest.raises(ValueError, match="'n' parameter of plot must be"):
-        near.plot(n=0)
+    raises("'n' parameter of plot must be", near.plot, n=0)
 
 
 def test_grids_take_graphs_and_axes_and_refuse_others():

@@ -331,8 +331,7 @@ def test_groups_of_several_columns_or_levels(diary):
         found = lagged(X, groups=groups)
         assert found.groups == expected.groups
         np.testing.assert_array_equal(found.table, expected.table)
-    with pytest.raises(ValueError, match=r"\['id', 'day', 'beep'\].*that is time, 'beep' perhaps"):
-        lagged(diary)
+    raises(r"\['id', 'day', 'beep'\].*that is time, 'beep' perhaps", lagged, diary)
     holes = plain[["id", "day"]].assign(day=[np.nan] + [1.0] * 19)
     raises("missing value for row 0", lagged, plain[["mood"]], groups=holes)
     raises(r"If these are columns, pass their values", lagged, plain, groups=["id", "dy"])

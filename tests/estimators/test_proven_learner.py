@@ -312,8 +312,7 @@ def test_no_time_for_a_bound_is_told(monkeypatch):
     assert (learner.is_optimal_, learner.optimality_gap_) == (False, np.inf)
     assert (learner.start_scores_, learner.n_iter_) == (None, 0)
     assert "no bound for the best over all networks. A first bound over 12 " in learner.summary()
-    with pytest.raises(ValueError, match="not known after time_limit=5 seconds"):
-        learner.near_optimal(2)
+    raises("not known after time_limit=5 seconds", learner.near_optimal, 2)
 
 
 @pytest.mark.usefixtures("ended")

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import reference
+from agreement import raises
 from enumerated_networks import parents_of, ranking
 from numpy.testing import assert_allclose
 from random_constraints import is_allowed
@@ -159,8 +160,7 @@ def test_local_scores_and_near_optimal_networks(kind, criterion, has_reference):
                 assert_allclose(array[scores.family_index(x, parents)], score, rtol=1e-10)
     near = learner.near_optimal(30, equivalence_classes=False)
     assert_allclose(near.scores, [score for score, _ in ranking(best, 4)[:30]], rtol=1e-10)
-    with pytest.raises(ValueError, match="equivalence_classes=False"):
-        learner.near_optimal(3)
+    raises("equivalence_classes=False", learner.near_optimal, 3)
 
 
 @pytest.mark.parametrize("kind", ["hard", "soft"])
@@ -251,8 +251,7 @@ def test_targets_tell_of_themselves(kind):
     assert "targets" in text
     assert "environments" in text
     assert repr(targets).startswith("Targets of 2 environments beside 0")
-    with pytest.raises(KeyError, match="no environment 7"):
-        targets.network(7)
+    raises("no environment 7", targets.network, 7, kind=KeyError)
     class_ = learner.network_.cpdag(targets=targets)
     for a, b, undirected in class_.edges(data="undirected"):
         if any((a in own) != (b in own) for own in targets.values()):
@@ -342,10 +341,8 @@ def test_posterior_tells_of_itself():
         lambda: posterior.effects(),
         lambda: posterior.score(rows),
     ):
-        with pytest.raises(ValueError, match="unknown targets"):
-            question()
-    with pytest.raises(ValueError, match="without environments"):
-        GaussianBNPosterior().fit(rows).targets_to_frame()
+        raises("unknown targets", question)
+    raises("without environments", GaussianBNPosterior().fit(rows).targets_to_frame)
     with pytest.raises(ValueError, match="method='sampling' does not work with environments"):
         GaussianBNPosterior(targets="hard", method="sampling").fit(rows, environments=labels)
 
@@ -552,8 +549,7 @@ def test_environments_called_false_or_zero():
     rows, labels = stacked(environments(0, n=(30, 25)))
     learner = GaussianBNLearner(targets="soft", reference=False)
     assert [*learner.fit(rows, environments=labels).targets_] == [0, 1]
-    with pytest.raises(ValueError, match="one of them is called False"):
-        learner.fit(rows, environments=labels == 1)
+    raises("one of them is called False", learner.fit, rows, environments=labels == 1)
     names = [str(each) for each in labels == 1]
     assert [*learner.fit(rows, environments=names).targets_] == ["False", "True"]
     of_zero = GaussianBNLearner(targets="soft", reference=0).fit(rows, environments=labels)
@@ -584,8 +580,6 @@ def test_what_does_not_take_environments_refuses_targets():
         lambda own: GaussianBNImputer(own).fit(rows),
         lambda own: compare_groups(rows, labels, own),
     ):
-        with pytest.raises(ValueError, match=r"does not take environments.* Set targets to None"):
-            fitted(learner)
+        raises(r"does not take environments.* Set targets to None", fitted, learner)
         fitted(GaussianBNLearner())
-    with pytest.raises(ValueError, match="BootstrapBNLearner does not take environments"):
-        BootstrapBNLearner(piped).fit(rows)
+    raises("BootstrapBNLearner does not take environments", BootstrapBNLearner(piped).fit, rows)

@@ -109,8 +109,7 @@ def test_targets_name_nodes():
     # Observations are an intervention on nothing.
     assert edges_of(network.cpdag(targets=[(), "b", []])) == expected
     for wrong in ("a", 3, iter(["a"])):
-        with pytest.raises(TypeError, match="targets must be a list"):
-            network.compare(network, targets=wrong)
+        raises("targets must be a list", network.compare, network, kind=TypeError, targets=wrong)
 
 
 # Numbers of networks in equivalence classes, against an enumeration

@@ -446,8 +446,7 @@ def test_samples_come_in_the_container_that_is_asked_for():
     held = network.do({"b": 2.0}).sample(4, random_state=0)
     assert held["b"].to_list() == [2.0] * 4
     assert network.fit(frame).score(frame) == pytest.approx(chain().fit(rows).score(rows))
-    with pytest.raises(ValueError, match=r"'polars'\} or None. Got 'arrow'"):
-        network.set_output(transform="arrow")
+    raises(r"'polars'\} or None. Got 'arrow'", network.set_output, transform="arrow")
 
 
 def test_samples_of_nodes_without_names_are_arrays():

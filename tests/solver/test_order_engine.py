@@ -6,6 +6,7 @@ from itertools import pairwise
 import networkx as nx
 import numpy as np
 import pytest
+from agreement import raises
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from problems import problem, resources
@@ -413,5 +414,4 @@ def test_progress_ends_at_the_work_that_was_planned():
 def test_a_search_that_does_not_fit_is_refused():
     shape = problem(LocalScoreTransformer().fit_transform(drawn_rows(30))).read()
     message = r"over 30 columns needs .* Raise max_memory .*, or leave out columns\.$"
-    with pytest.raises(ValueError, match=message):
-        plan_searches(shape, resources(1 << 30, 1_000_000), by_orders())
+    raises(message, plan_searches, shape, resources(1 << 30, 1_000_000), by_orders())
