@@ -425,6 +425,7 @@ NO_LAGS = "'n_lags' parameter of lagged must be an int"
         (pd.DataFrame({"x.L1": range(5), "x": range(5)}), {}, ValueError, "Lag 1 of column 'x'"),
         (pd.DataFrame(SIX, columns=["x", "x"]), {}, ValueError, "given more than once"),
         (pd.DataFrame(SIX, columns=[0, "x"]), {}, TypeError, "must be strings"),
+        (pd.DataFrame(SIX), {}, TypeError, r"lag is added; got 0.*by X.columns = \[str\("),
         (pd.Series(range(5)), {}, ValueError, "two dimensions"),
         (np.zeros(5), {}, ValueError, "two dimensions"),
         (SCORES, {}, TypeError, "LocalScores have no rows"),

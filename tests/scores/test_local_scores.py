@@ -41,16 +41,6 @@ def test_every_family_equals_least_squares(m):
     np.testing.assert_allclose(rss, expected, rtol=1e-9)
 
 
-@pytest.mark.parametrize("criterion", ["bic", "aic", "loglik"])
-@pytest.mark.parametrize("penalty", [0.0, 1.0, 2.5])
-def test_criteria(rows, criterion, penalty):
-    scores = LocalScoreTransformer(criterion, penalty=penalty).fit_transform(rows)
-    array = scores.to_array()
-    for (x, parents), expected in reference.all_local_scores(rows, criterion, penalty).items():
-        assert scores.local_score(x, parents) == pytest.approx(expected, abs=1e-9)
-        assert array[scores.family_index(x, parents)] == pytest.approx(expected, abs=1e-9)
-
-
 def test_coef_equals_least_squares_in_the_given_order(rows, scores):
     for parents in [[], [0], [3, 1], [5, 0, 2, 4]]:
         child = 1 if 1 not in parents else 2
