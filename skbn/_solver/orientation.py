@@ -81,7 +81,7 @@ class _Scores:
     def of_subsets(self, x: int, free: list[int], fixed: int) -> Floats:
         """Return the scores with each subset of some neighbours, beside fixed ones, as parents."""
         sets = np.arange(1 << len(free))
-        if self.joined[x].bit_count() > max(len(free), _MOST_NEIGHBOURS):
+        if not 1 < self.joined[x].bit_count() <= max(len(free), _MOST_NEIGHBOURS):
             chosen = [mask_of(free[i] for i in members_of(k)) for k in range(len(sets))]
             return np.array([self._one(x, fixed | mask) for mask in chosen])
         place = {z: i for i, z in enumerate(members_of(self.joined[x]))}
