@@ -12,21 +12,19 @@ from typing import NamedTuple
 from skbn._branch_and_cut.branch_and_cut import BRANCH_AND_CUT_KERNELS, branch_and_cut
 from skbn._branch_and_cut.checker_kernels import CHECKER_KERNELS
 from skbn._branch_and_cut.column_generation import (
-    ENDED_BY_MEMORY,
     ColumnGeneration,
     Generated,
     Parents,
     margin_of,
 )
 from skbn._branch_and_cut.descent_kernels import DESCENT_KERNELS
-from skbn._branch_and_cut.determinant_bound import DeterminantBound
+from skbn._branch_and_cut.determinant_cuts import Correlations
 from skbn._branch_and_cut.pricing_checker import (
     ROUNDING,
     certified_bound_of_others,
 )
 from skbn._branch_and_cut.pricing_kernels import PRICING_KERNELS
 from skbn._branch_and_cut.pricing_problem import Child
-from skbn._core.arrays import Floats
 from skbn._core.exact_sums import lower_sum
 from skbn._core.resources import ENDED_BY_TIME, Threads
 
@@ -39,8 +37,6 @@ KERNELS_OF_ALL_PARENT_SETS = (
 
 # The check of a bound may take this share of the time more: else its work would be lost.
 _SHARE_OF_GRACE = 0.05
-# The share of the time that is left for a bound by the determinant.
-_SHARE_OF_DETERMINANT = 0.1
 
 
 class Proven(NamedTuple):
@@ -80,7 +76,7 @@ def best_of_all_parent_sets(
     tell: Callable[[float, float, str], None] | None = None,
     ends_on_interrupt: bool = False,
     most_bytes: int = 1 << 62,
-    products: Floats | None = None,
+    correlations: Correlations | None = None,
 ) -> Proven:
     """Return the best network found, with a bound over all parent sets that was checked.
 
@@ -97,44 +93,22 @@ def best_of_all_parent_sets(
         Called with the cost of the best network, the bound, and a note.
     most_bytes : int
         The most memory of families and cuts.
-    products : ndarray of shape (n, n), float64, optional
-        Those of the children, then of columns that are none, if all children share them.
+    correlations : Correlations, optional
+        As for `ColumnGeneration`.
     """
     began = time.monotonic()
     with Threads(n_jobs) as threads:
-        end = deadline
-        if products is not None and math.isfinite(end):
-            deadline = end - _SHARE_OF_DETERMINANT * (end - began)
         settings = tolerance, deadline, seed, threads, tell, most_bytes
-        has_others = products is not None and math.isfinite(deadline)
         search = ColumnGeneration(
-            children, network, *settings, rounding=rounding, gives_up=has_others
+            children, network, *settings, rounding=rounding, correlations=correlations
         )
         generated = search.run(ends_on_interrupt=ends_on_interrupt)
-        late = end + _SHARE_OF_GRACE * (end - began)
+        late = deadline + _SHARE_OF_GRACE * (deadline - began)
         bound, bound_of_others = checked(children, generated, rounding, threads, late)
-        lists, why_ended = generated.lists, generated.why_ended
-        if lists is None and products is not None and has_others and why_ended != ENDED_BY_MEMORY:
-            of_dense = DeterminantBound(
-                children,
-                generated.network,
-                products,
-                bound,
-                generated.bound.cuts,
-                rounding,
-                tolerance=tolerance,
-                deadline=end,
-                seed=seed,
-                threads=threads,
-                tell=tell,
-                most_bytes=most_bytes,
-                late=late,
-            )
-            of_dense.run()
-            bound = of_dense.bound
+        lists = generated.lists
     if lists is None:
         is_finished = generated.cost - bound <= tolerance
-        return Proven(generated.network, generated.cost, bound, 0, is_finished, why_ended)
+        return Proven(generated.network, generated.cost, bound, 0, is_finished, generated.why_ended)
 
     def tell_of_tree(cost: float, of_tree: float, n_nodes: int) -> None:
         if tell is not None:
@@ -147,12 +121,13 @@ def best_of_all_parent_sets(
         lists.families,
         lists.chosen(generated.network),
         tolerance=max(tolerance - off, tolerance / 2),
-        deadline=end,
+        deadline=deadline,
         seed=seed,
         n_jobs=n_jobs,
         tell=tell_of_tree,
         ends_on_interrupt=ends_on_interrupt,
         cuts=generated.bound.cuts,
+        correlations=correlations,
     )
     of_lists = lower_sum([found.bound, -off])
     # Of lists that were checked in time, no rounding puts a better network outside.

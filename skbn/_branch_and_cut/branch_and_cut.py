@@ -16,6 +16,7 @@ import numpy as np
 
 from skbn._branch_and_cut.branching import Arc, OpenNode, branches, choose_arc, has_all_columns
 from skbn._branch_and_cut.cut_kernels import count_coefficients, list_coefficients, price
+from skbn._branch_and_cut.determinant_cuts import Correlations, DeterminantSeparation
 from skbn._branch_and_cut.near_kernels import NEAR_KERNELS, list_networks, new_tree
 from skbn._branch_and_cut.proof import Branch, Cut, FamilyCosts, Node, NumberedCuts, Proof
 from skbn._branch_and_cut.proof_checker import certified_bound
@@ -104,6 +105,7 @@ def branch_and_cut(
     tell: Callable[[float, float, int], None] | None = None,
     ends_on_interrupt: bool = False,
     cuts: Sequence[Cut] = (),
+    correlations: Correlations | None = None,
 ) -> Result:
     """Return the cheapest network of listed families, and a proof.
 
@@ -125,10 +127,13 @@ def branch_and_cut(
         Whether Ctrl-C ends the search as the deadline does.
     cuts : sequence of Cut, optional
         Cuts to begin with.
+    correlations : Correlations, optional
+        Those of the columns, from which determinant cuts are sought.
     """
     why_ended = ENDED_BY_TIME
     with Threads(n_jobs) as threads:
-        search = _Search(families, network, tolerance, deadline, seed, threads, tell, cuts)
+        own = families, network, tolerance, deadline, seed, threads, tell, cuts, correlations
+        search = _Search(*own)
         try:
             search.run()
         except KeyboardInterrupt:
@@ -149,6 +154,7 @@ class _Search:
         threads: Threads,
         tell: Callable[[float, float, int], None] | None,
         cuts: Sequence[Cut],
+        correlations: Correlations | None,
     ) -> None:
         self._given = families
         self._deadline = deadline
@@ -158,7 +164,9 @@ class _Search:
         self._rest = _ACCEPTED_SHARE, self._rng, threads, deadline
         self._relaxation = Relaxation(families, network)
         self._relaxation.deadline = deadline
-        self._relaxation.add_cuts(cuts)
+        parents = families.parents[network].tolist()
+        self._separation = DeterminantSeparation(correlations, parents)
+        self._relaxation.add_cuts([*cuts, *self._separation.first])
         self._has_first_cuts = len(cuts) > 0
         self._m = families.start.size - 1
         # The number that each family of the relaxation has in the given ones.
@@ -353,7 +361,7 @@ class _Search:
 
     def _cuts_of_root(self, point: Point, width: int, least: float) -> list[Cut]:
         """Return cuts that a point violates."""
-        cuts = self._kept.violated(point, _LEAST_VIOLATION, _MOST_KEPT_ADDED)
+        cuts = self._cuts_at_hand(point)
         if self._has_first_cuts or least <= _LEAST_VIOLATION_OF_WIDE:
             network = self._given.parents[self._chosen]
             return cuts + cuts_towards(network, point, width, least, *self._rest)
@@ -363,12 +371,18 @@ class _Search:
 
     def _cuts_of_node(self, point: Point) -> list[Cut]:
         """Return cuts that a point violates, of fewer windows, by more."""
-        cuts = self._kept.violated(point, _LEAST_VIOLATION, _MOST_KEPT_ADDED)
+        cuts = self._cuts_at_hand(point)
         cuts += clusters_of_cycles(point)
         width = int(self._rng.integers(*_WIDTHS_OF_NODE))
         n_windows = _WINDOWS_OF_NODE if self._has_first_cuts else _MORE_WINDOWS_OF_NODE
         cuts += local_cuts(point, width, n_windows, _LEAST_VIOLATION, *self._rest)
         return cuts
+
+    def _cuts_at_hand(self, point: Point) -> list[Cut]:
+        """Return cuts that a point violates and that were kept, and one of a determinant."""
+        own = self._relaxation.cuts, self._relaxation.multipliers
+        kept = self._kept.violated(point, _LEAST_VIOLATION, _MOST_KEPT_ADDED)
+        return kept + self._separation.violated(point, *own)
 
     def _remove(self, node: Node, pricing: Pricing, allowed: Booleans) -> bool:
         """Remove families that no network below the cutoff has, by a step of the proof.

@@ -7,7 +7,7 @@ import numpy as np
 
 from skbn._branch_and_cut.checker_kernels import EPSILON
 from skbn._branch_and_cut.pricing_problem import ChildCosts, Discounts
-from skbn._core.arrays import F1, F2, I1, I2
+from skbn._core.arrays import F1, F2, F3, I1, I2
 from skbn._core.compile import inner_kernel, tuple_type
 
 
@@ -34,6 +34,10 @@ class Chosen(NamedTuple):
     discount: F1  # (k + 1,)
     lost: F2  # (k + 1, k): by how much the discount is less with one more node
     members: I2  # (n_cuts, width): the candidates in each cut, then -1
+    # the same rows, covariances and variances by the matrices of determinant cuts
+    rows_of: F3  # (n_matrices, n, n)
+    covariances_of: F3  # (n_matrices, n + 1, n)
+    variances_of: F3  # (n_matrices, n + 1, n)
     v: F1  # (n,): memory for a column of an inverse
 
 
@@ -44,6 +48,7 @@ CHOSEN = tuple_type(Chosen)
 def new_chosen(child: ChildCosts, discounts: Discounts) -> Chosen:
     """Return memory for chosen nodes."""
     k, n, n_cuts = len(child.starts) - 2, len(child.products), len(discounts.starts)
+    n_matrices = len(discounts.weights)
     is_in = discounts.bits > 0
     members = np.full((n_cuts, int(is_in.sum(axis=1).max(initial=0))), -1, dtype=np.int64)
     cuts, nodes = np.nonzero(is_in)
@@ -59,6 +64,9 @@ def new_chosen(child: ChildCosts, discounts: Discounts) -> Chosen:
         np.zeros(k + 1),
         np.zeros((k + 1, k)),
         members,
+        np.zeros((n_matrices, n, n)),
+        np.zeros((n_matrices, n + 1, n)),
+        np.zeros((n_matrices, n + 1, n)),
         np.zeros(n),
     )
 
@@ -80,15 +88,28 @@ def with_more_room(found: SetsFound) -> SetsFound:
 @inner_kernel
 def begin(child, discounts, chosen):
     """Choose the required nodes only."""
-    last = child.products.shape[0] - 1
-    for a in range(last + 1):
-        chosen.covariances[0, a] = child.products[last, a]
-        chosen.variances[0, a] = child.products[a, a]
+    begin_regressions(child, discounts, chosen)
     for i in range(discounts.starts.size):
         chosen.entries[0, i] = 0
-    fill_discount(discounts, chosen, np.int64(0))
+    fill_discount(child, discounts, chosen, np.int64(0))
     for a in range(child.n_required):
         choose(child, discounts, chosen, np.int64(a), a)
+
+
+@inner_kernel
+def begin_regressions(child, discounts, chosen):
+    """Fill products and variances before any column is chosen."""
+    _begin(child.products, chosen.covariances, chosen.variances)
+    for i in range(discounts.weights.size):
+        _begin(discounts.matrices[i], chosen.covariances_of[i], chosen.variances_of[i])
+
+
+@inner_kernel
+def _begin(products, covariances, variances):
+    last = products.shape[0] - 1
+    for a in range(last + 1):
+        covariances[0, a] = products[last, a]
+        variances[0, a] = products[a, a]
 
 
 @inner_kernel
@@ -96,44 +117,94 @@ def choose(child, discounts, chosen, q, a):
     """Choose a node after the first q."""
     n = chosen.n_columns[q]
     for column in range(child.starts[a], child.starts[a + 1]):
-        regress_on(child, chosen, n, column)
+        regress_all_on(child, discounts, chosen, n, column)
         n += 1
     chosen.nodes[q] = a
     chosen.n_columns[q + 1] = n
     for i in range(discounts.starts.size):
         chosen.entries[q + 1, i] = chosen.entries[q, i] | discounts.bits[i, a]
-    fill_discount(discounts, chosen, q + 1)
+    fill_discount(child, discounts, chosen, q + 1)
+
+
+@inner_kernel
+def regress_all_on(child, discounts, chosen, q, a):
+    """Choose a column after the first q columns, and leave the discount as it is."""
+    regress_on(child, chosen, q, a)
+    for i in range(discounts.weights.size):
+        covariances, variances = chosen.covariances_of[i], chosen.variances_of[i]
+        _regress(discounts.matrices[i], chosen.rows_of[i], covariances, variances, q, a)
 
 
 @inner_kernel
 def regress_on(child, chosen, q, a):
-    """Choose a column after the first q columns, and leave the discount as it is."""
-    k = child.products.shape[0] - 1
+    """Choose a column after the first q columns, without the matrices of cuts."""
     chosen.columns[q] = a
-    root = math.sqrt(max(chosen.variances[q, a], 1e-300))
-    row = chosen.rows[q]
-    for b in range(k + 1):
-        row[b] = child.products[a, b]
-    for h in range(q):
-        factor = chosen.rows[h, a]
-        if factor != 0:
-            for b in range(k + 1):
-                row[b] -= chosen.rows[h, b] * factor
-    of_child = row[k] / root
-    for b in range(k + 1):
-        row[b] /= root
-        chosen.covariances[q + 1, b] = chosen.covariances[q, b] - row[b] * of_child
-        chosen.variances[q + 1, b] = max(chosen.variances[q, b] - row[b] * row[b], 1e-300)
+    _regress(child.products, chosen.rows, chosen.covariances, chosen.variances, q, a)
 
 
 @inner_kernel
-def fill_discount(discounts, chosen, q):
+def _regress(products, rows, covariances, variances, q, a):
+    k = products.shape[0] - 1
+    root = math.sqrt(max(variances[q, a], 1e-300))
+    row = rows[q]
+    for b in range(k + 1):
+        row[b] = products[a, b]
+    for h in range(q):
+        factor = rows[h, a]
+        if factor != 0:
+            for b in range(k + 1):
+                row[b] -= rows[h, b] * factor
+    of_child = row[k] / root
+    for b in range(k + 1):
+        row[b] /= root
+        covariances[q + 1, b] = covariances[q, b] - row[b] * of_child
+        variances[q + 1, b] = max(variances[q, b] - row[b] * row[b], 1e-300)
+
+
+@inner_kernel
+def fill_discount(child, discounts, chosen, q):
     """Fill the discount of the first q chosen nodes, and what one more loses of it.
 
     The discount is rounded up, by more than rounding may add to the losses.
     """
     total = discount_of(discounts, chosen.members, chosen.entries[q], chosen.lost[q])
-    chosen.discount[q] = (1 + 4 * (discounts.starts.size + 4) * EPSILON) * total
+    total += _discount_of_matrices(child, discounts, chosen, q)
+    n_terms = discounts.starts.size + discounts.weights.size
+    chosen.discount[q] = (1 + 4 * (n_terms + 4) * EPSILON) * total
+
+
+@inner_kernel
+def _discount_of_matrices(child, discounts, chosen, q):
+    """Return the discount by determinant cuts; add what one more node loses of it."""
+    n, last = chosen.n_columns[q], child.products.shape[0] - 1
+    size = n + 2 + last - child.starts[child.starts.size - 2]  # with the child and one more column
+    total = discounts.constant + size * (size + 2) * discounts.rounding
+    for i in range(discounts.weights.size):
+        weight, rows = discounts.weights[i], chosen.rows_of[i]
+        covariances, variances = chosen.covariances_of[i], chosen.variances_of[i]
+        add_losses(child.starts, weight, covariances[n], variances[n], chosen.lost[q])
+        at = n
+        for column in range(child.starts[child.starts.size - 2], last):
+            total += weight * math.log(max(variances[at, column], 1e-300))
+            _regress(discounts.matrices[i], rows, covariances, variances, at, column)
+            at += 1
+        total += weight * math.log(max(covariances[at, last], 1e-300))
+    return total
+
+
+@inner_kernel
+def add_losses(starts, weight, covariances, variances, lost):
+    """Add what one more node loses of the discount by a determinant cut, at least.
+
+    Of several columns, that is what one of them explains of the child's last one.
+    """
+    own = covariances[covariances.size - 1]
+    for a in range(lost.size):
+        most = 0.0
+        for c in range(starts[a], starts[a + 1]):
+            most = max(most, covariances[c] * covariances[c] / variances[c])
+        if most > 0:
+            lost[a] += weight * math.log(own / max(own - most, 1e-300))
 
 
 @inner_kernel

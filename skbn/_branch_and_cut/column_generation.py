@@ -14,12 +14,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skbn._branch_and_cut.cut_kernels import CutArrays
+from skbn._branch_and_cut.determinant_cuts import Correlations, DeterminantSeparation
 from skbn._branch_and_cut.pricing import (
     ChildSearch,
     OutOfTimeError,
     PricedFamilies,
     TooManyFamiliesError,
+    WeighedCuts,
     discounts_of,
     price_all,
     price_near,
@@ -30,7 +31,6 @@ from skbn._branch_and_cut.relaxation import Pricing, Relaxation
 from skbn._branch_and_cut.separation import (
     KeptCuts,
     Point,
-    arrays_of,
     clusters_of_cycles,
     cuts_towards,
 )
@@ -203,12 +203,8 @@ class ColumnGeneration:
         The gap with which families are listed at the earliest, in nats.
     rounding : float
         By how much rounding may put the cost of a family off, in nats.
-    gives_up : bool
-        Whether to end at once where even a search without cuts takes too long.
-    cuts : sequence of Cut
-        Those to begin with.
-    is_brief : bool
-        Whether to end once the bound stalls.
+    correlations : Correlations, optional
+        Those of the children's columns, from which determinant cuts are sought.
 
     Attributes
     ----------
@@ -228,12 +224,9 @@ class ColumnGeneration:
         most_bytes: int = 1 << 62,
         most_gap: float = math.inf,
         rounding: float = 0.0,
-        *,
-        gives_up: bool = False,
-        cuts: Sequence[Cut] = (),
-        is_brief: bool = False,
+        correlations: Correlations | None = None,
     ) -> None:
-        self._gives_up, self._is_brief = gives_up, is_brief
+        self._separation = DeterminantSeparation(correlations, network)
         self._children = children
         self._m = len(children)
         self.margin = margin_of(rounding, self._m)
@@ -246,7 +239,6 @@ class ColumnGeneration:
         self._tell = tell
         of_kept = min(_MOST_BYTES_KEPT, most_bytes // 4)
         self._kept = KeptCuts(self._m, of_kept)
-        self._kept.add(cuts)
         self._width, self._least = _FIRST_WIDTH, _LEAST_VIOLATION
         self._most_bytes, self._is_full = most_bytes - of_kept, False
         least = np.array([child.least_cost() - self.margin for child in children])
@@ -283,8 +275,6 @@ class ColumnGeneration:
         lists, why_ended = None, ENDED_BY_TIME
         try:
             self._begin()
-            if self._gives_up and not self._is_complete:
-                raise OutOfTimeError
             lists = self._generate()
             if self._is_full:
                 why_ended = ENDED_BY_MEMORY
@@ -302,18 +292,18 @@ class ColumnGeneration:
 
     def _begin(self) -> None:
         """List the first families, and make the relaxation."""
-        none = arrays_of([], self._m), np.empty(0)
+        none = WeighedCuts.of([], np.empty(0), self._m)
 
         def priced_near(x: int) -> PricedFamilies:
             if self.is_over():
                 raise OutOfTimeError
-            discounts = discounts_of(self._children[x], x, *none)
+            discounts = discounts_of(self._children[x], x, none)
             return price_near(self._children[x], discounts, [self._network[x]])
 
         near = list(self._threads.map(priced_near, [(x,) for x in range(self._m)]))
         reach = np.array([each.least for each in near]) + self.margin
-        found = self._search(*none, reach, _SHARE_OF_FIRST)
-        self._keep_bound([], np.empty(0), found)
+        found = self._search(none, reach, _SHARE_OF_FIRST)
+        self._keep_bound(none, found)
         if self.is_over():
             raise OutOfTimeError
         self._known: list[dict[Parents, float]] = [{} for _ in self._children]
@@ -334,6 +324,7 @@ class ColumnGeneration:
                 self._offer(x, tuple(sorted([*required, p])))
         self._lists = lists_of(self._known, self._m)
         self._relaxation = Relaxation(self._lists.families, self._lists.chosen(self._network))
+        self._relaxation.add_cuts(self._separation.first)
 
     def _offer(self, x: int, parents: Parents) -> None:
         """List a family, unless it is listed or has too many parents."""
@@ -388,8 +379,6 @@ class ColumnGeneration:
         It takes and returns the number of rounds without cuts: 0 if either was possible, and enough
         to end if the bound should not stall.
         """
-        if self._is_brief:
-            return _ROUNDS_WITHOUT_CUTS + 1
         if self._width < _LAST_WIDTH:
             self._width += 1
         elif self._least < _SMALLEST_VIOLATION and self._width < _WIDEST:
@@ -449,13 +438,14 @@ class ColumnGeneration:
     def _near(self, pricing: Pricing) -> list[tuple[float, PricedFamilies]]:
         """Return each child's least reduced cost in the list, and families of descents."""
         relaxation, start = self._relaxation, self._lists.families.start
+        weighed = WeighedCuts(relaxation.cuts, relaxation.arrays, relaxation.multipliers)
 
         def of_child(x: int) -> tuple[float, PricedFamilies]:
             child, own = self._children[x], slice(start[x], start[x + 1])
             reduced = pricing.reduced[own]
             best = np.argsort(reduced, kind="stable")[:_LISTED_STARTS]
             listed = [self._lists.parents[start[x] + i] for i in best]
-            discounts = discounts_of(child, x, relaxation.arrays, relaxation.multipliers)
+            discounts = discounts_of(child, x, weighed)
             return float(reduced[best[0]]), price_near(child, discounts, listed)
 
         return list(self._threads.map(of_child, [(x,) for x in range(self._m)]))
@@ -508,14 +498,12 @@ class ColumnGeneration:
         else:
             least = np.minimum.reduceat(pricing.reduced, self._lists.families.start[:-1])
             share = _SHARE_OF_SEARCH
-        arrays, multipliers = arrays_of(pricing.cuts, self._m), pricing.multipliers
-        found = self._search(arrays, multipliers, least - _LEAST_GAIN / 10, share)
-        self._keep_bound(pricing.cuts, multipliers, found)
+        weighed = WeighedCuts.of(pricing.cuts, pricing.multipliers, self._m)
+        found = self._search(weighed, least - _LEAST_GAIN / 10, share)
+        self._keep_bound(weighed, found)
         return self._add(list(zip(least.tolist(), found, strict=True)), _NEW_OF_SEARCH)
 
-    def _search(
-        self, arrays: CutArrays, multipliers: Floats, reach: Floats, share: float
-    ) -> list[PricedFamilies]:
+    def _search(self, weighed: WeighedCuts, reach: Floats, share: float) -> list[PricedFamilies]:
         """Search all parent sets of each child, with a share of the time that is left.
 
         All children take their turns, with more and more nodes: the hardest ones are left at last.
@@ -523,9 +511,7 @@ class ColumnGeneration:
         began = time.monotonic()
         until = self._deadline if share > 1 else began + share * (self._deadline - began)
         searches = [
-            ChildSearch(
-                child, discounts_of(child, x, arrays, multipliers), reach[x], self._n_nodes[x]
-            )
+            ChildSearch(child, discounts_of(child, x, weighed), reach[x], self._n_nodes[x])
             for x, child in enumerate(self._children)
         ]
 
@@ -549,14 +535,13 @@ class ColumnGeneration:
         least = [each.least - (0.0 if each.is_done else self.margin) for each in searches]
         return [each.found._replace(least=own) for each, own in zip(searches, least, strict=True)]
 
-    def _keep_bound(
-        self, cuts: list[Cut], multipliers: Floats, found: Sequence[PricedFamilies]
-    ) -> None:
+    def _keep_bound(self, weighed: WeighedCuts, found: Sequence[PricedFamilies]) -> None:
+        cuts, multipliers = list(weighed.cuts), weighed.multipliers
         least = np.array([each.least for each in found])
         terms = [*least.tolist(), *(multipliers * [cut.bound for cut in cuts]).tolist()]
         bound = lower_sum(terms)
         if bound > self._best.bound:
-            self._best = Bound(list(cuts), multipliers, least, bound)
+            self._best = Bound(cuts, multipliers, least, bound)
             self._seconds_of_best = self._seconds_of_check
         self._report(f"{sum(self._n_nodes):,} sets of parents tried")
 
@@ -569,11 +554,11 @@ class ColumnGeneration:
         slack = max(self._cost - best.bound, 0.0) + beyond + self.margin
         # Rounding must not decide which family dominates another.
         tie = 0.0 if self._children[0].exact is None else self.margin
-        arrays = arrays_of(best.cuts, self._m)
+        weighed = WeighedCuts.of(best.cuts, best.multipliers, self._m)
 
         def of_child(x: int) -> PricedFamilies:
             child, n_nodes = self._children[x], _MOST_TIMES_NODES * self._n_nodes[x] + _MOST_LISTED
-            discounts = discounts_of(child, x, arrays, best.multipliers)
+            discounts = discounts_of(child, x, weighed)
             reach = best.least[x] + slack
             rest = _MOST_LISTED, n_nodes, with_dominated, tie
             return price_all(child, discounts, reach, slack, is_over, *rest)
@@ -609,6 +594,9 @@ class ColumnGeneration:
         point = self._relaxation.point()
         network = self._lists.families.parents[self._lists.chosen(self._network)]
         cuts = self._kept.violated(point, self._least, _MOST_KEPT_ADDED)
+        cuts += self._separation.violated(
+            point, self._relaxation.cuts, self._relaxation.multipliers
+        )
         rest = _ACCEPTED_SHARE, self._rng, self._threads, self._relaxation.deadline
         return cuts + cuts_towards(network, point, self._width, self._least, *rest)
 

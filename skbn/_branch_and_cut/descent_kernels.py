@@ -9,13 +9,15 @@ from numba import int64
 from skbn._branch_and_cut.chosen_kernels import (
     CHOSEN,
     FOUND,
+    add_losses,
+    begin_regressions,
     cost_of,
     discount_of,
     fill_discount,
-    regress_on,
+    regress_all_on,
 )
 from skbn._branch_and_cut.pricing_problem import CHILD_COSTS, DISCOUNTS
-from skbn._core.arrays import B1, F1, F2, I1, I2
+from skbn._core.arrays import B1, F1, F2, F3, I1, I2
 from skbn._core.compile import inner_kernel, kernel, tuple_type
 
 # A step must gain as many nats.
@@ -35,12 +37,15 @@ class DescentMemory(NamedTuple):
     lost: F1  # (k,): what one more column loses of the discount without that parent
     covariances: F1  # (k + 1,): as in `Chosen`, without that parent
     variances: F1  # (k + 1,)
+    # inverse and coefficients by the matrices of determinant cuts
+    inverses_of: F3  # (n_matrices, width, width)
+    coefficients_of: F3  # (n_matrices, width, k + 1)
 
 
 _MEMORY = tuple_type(DescentMemory)
 
 
-def new_memory(n: int, n_cuts: int, width: int) -> DescentMemory:
+def new_memory(n: int, n_cuts: int, n_matrices: int, width: int) -> DescentMemory:
     """Return memory for families of up to `width` of n columns without the child."""
     return DescentMemory(
         np.empty(width, dtype=np.int64),
@@ -49,7 +54,10 @@ def new_memory(n: int, n_cuts: int, width: int) -> DescentMemory:
         np.empty((width, n)),
         np.empty((3, n_cuts), dtype=np.int64),
         np.empty(n - 1),
-        *np.empty((2, n)),
+        np.empty(n),
+        np.empty(n),
+        np.empty((n_matrices, width, width)),
+        np.empty((n_matrices, width, n)),
     )
 
 
@@ -116,7 +124,11 @@ def _best_step(child, discounts, chosen, family, may_grow, work, limit):
         work.is_in[a] = False
     for a in family:
         work.is_in[a] = True
-    _fill_inverse(chosen, q, work.inverse, work.coefficients)
+    columns = chosen.columns
+    _fill_inverse(chosen.rows, columns, q, work.inverse, work.coefficients)
+    for c in range(discounts.weights.size):
+        inverse, coefficients = work.inverses_of[c], work.coefficients_of[c]
+        _fill_inverse(chosen.rows_of[c], columns, q, inverse, coefficients)
     _fill_entries(discounts, family, work.entries)
     added, left_out = -1, -1
     least = limit
@@ -129,6 +141,11 @@ def _best_step(child, discounts, chosen, family, may_grow, work, limit):
     for i in range(child.n_required, q):
         reduced = _cost_without(child, chosen, q, i, work)
         reduced -= _discount_without(discounts, family[i], work.entries)
+        for c in range(discounts.weights.size):
+            inverse, coefficients = work.inverses_of[c], work.coefficients_of[c]
+            left = _rss_without(inverse, coefficients, chosen.covariances_of[c, q], q, i)
+            reduced -= discounts.weights[c] * math.log(left)
+        reduced -= discounts.constant
         if reduced < least:
             added, left_out, least = -1, i, reduced
     if added >= 0 or left_out >= 0:
@@ -139,19 +156,17 @@ def _best_step(child, discounts, chosen, family, may_grow, work, limit):
 @inner_kernel
 def _choose_all(child, discounts, chosen, family):
     """Choose the columns of a family."""
-    k, q = child.products.shape[0] - 1, family.size
-    for a in range(k + 1):
-        chosen.covariances[0, a] = child.products[k, a]
-        chosen.variances[0, a] = child.products[a, a]
+    q = family.size
+    begin_regressions(child, discounts, chosen)
     chosen.n_columns[q] = q
     for i in range(q):
-        regress_on(child, chosen, i, family[i])
+        regress_all_on(child, discounts, chosen, i, family[i])
     for i in range(discounts.starts.size):
         entry = 0
         for a in family:
             entry |= discounts.bits[i, a]
         chosen.entries[q, i] = entry
-    fill_discount(discounts, chosen, q)
+    fill_discount(child, discounts, chosen, q)
 
 
 @inner_kernel
@@ -173,15 +188,14 @@ def _best_added(child, is_in, covariances, variances, lost, q):
 
 
 @inner_kernel
-def _fill_inverse(chosen, q, inverse, coefficients):
+def _fill_inverse(rows, columns, q, inverse, coefficients):
     """Fill the inverse of the factor of q columns, and all columns' coefficients on them."""
-    rows = chosen.rows
     for i in range(q - 1, -1, -1):
-        pivot = rows[i, chosen.columns[i]]
+        pivot = rows[i, columns[i]]
         for j in range(i, q):
             total = 1.0 if i == j else 0.0
             for h in range(i + 1, j + 1):
-                total -= rows[i, chosen.columns[h]] * inverse[h, j]
+                total -= rows[i, columns[h]] * inverse[h, j]
             inverse[i, j] = total / pivot
     for i in range(q):
         for b in range(coefficients.shape[1]):
@@ -204,10 +218,16 @@ def _diagonal(inverse, q, i):
 @inner_kernel
 def _cost_without(child, chosen, q, i, work):
     """Return what q parents cost without the i-th."""
-    k = child.products.shape[0] - 1
-    own = work.coefficients[i, k]
-    rss = chosen.covariances[q, k] + own * own / _diagonal(work.inverse, q, i)
-    return child.weight * math.log(max(rss, 1e-300)) + child.costs[q - 1]
+    rss = _rss_without(work.inverse, work.coefficients, chosen.covariances[q], q, i)
+    return child.weight * math.log(rss) + child.costs[q - 1]
+
+
+@inner_kernel
+def _rss_without(inverse, coefficients, covariances, q, i):
+    """Return what q parents leave of the child without the i-th."""
+    k = covariances.size - 1
+    own = coefficients[i, k]
+    return max(covariances[k] + own * own / _diagonal(inverse, q, i), 1e-300)
 
 
 @inner_kernel
@@ -247,19 +267,35 @@ def _best_exchange(child, discounts, chosen, family, work, limit):
     added, left_out = -1, -1
     covariances, variances, without = work.covariances, work.variances, work.entries[2]
     for i in range(child.n_required, q):
-        own = work.coefficients[i]
-        scale = 1.0 / _diagonal(work.inverse, q, i)
-        for b in range(k + 1):
-            factor = own[b] * scale
-            covariances[b] = chosen.covariances[q, b] + factor * own[k]
-            variances[b] = chosen.variances[q, b] + factor * own[b]
         for c in range(without.size):
             without[c] = _entry_without(discounts, c, family[i], work.entries)
-        discount = discount_of(discounts, chosen.members, without, work.lost)
+        discount = discounts.constant
+        discount += discount_of(discounts, chosen.members, without, work.lost)
+        for c in range(discounts.weights.size):
+            weight, given = discounts.weights[c], chosen.covariances_of[c, q]
+            own, of_all = work.coefficients_of[c, i], chosen.variances_of[c, q]
+            scale = 1.0 / _diagonal(work.inverses_of[c], q, i)
+            _fill_without(own, scale, given, of_all, covariances, variances)
+            add_losses(child.starts, weight, covariances, variances, work.lost)
+            discount += weight * math.log(max(covariances[k], 1e-300))
+        scale, given = 1.0 / _diagonal(work.inverse, q, i), chosen.covariances[q]
+        _fill_without(
+            work.coefficients[i], scale, given, chosen.variances[q], covariances, variances
+        )
         best, cost = _best_added(child, work.is_in, covariances, variances, work.lost, q - 1)
         if cost - discount < limit:
             added, left_out, limit = best, i, cost - discount
     return added, left_out
+
+
+@inner_kernel
+def _fill_without(own, scale, given, of_all, covariances, variances):
+    """Fill products with the child, and of each column with itself, without a parent."""
+    k = own.size - 1
+    for b in range(k + 1):
+        factor = own[b] * scale
+        covariances[b] = given[b] + factor * own[k]
+        variances[b] = of_all[b] + factor * own[b]
 
 
 DESCENT_KERNELS = (descend,)

@@ -3,17 +3,21 @@
 import math
 import time
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 
 from skbn._branch_and_cut.chosen_kernels import SetsFound, new_chosen, room_for, with_more_room
 from skbn._branch_and_cut.cut_kernels import CutArrays
 from skbn._branch_and_cut.descent_kernels import descend, new_memory
+from skbn._branch_and_cut.determinants import accuracy_of
 from skbn._branch_and_cut.pricing_kernels import search_parent_sets
 from skbn._branch_and_cut.pricing_problem import Child, Discounts
+from skbn._branch_and_cut.proof import Cut, DeterminantCut
+from skbn._branch_and_cut.separation import arrays_of
 from skbn._branch_and_cut.walk_kernels import DONE, FULL, LEAST, N_FOUND, N_NODES, new_walk
 from skbn._core.arrays import F1, Floats, Integers
+from skbn._core.exact_sums import two_product, upper_sum
 
 # Between two looks at the clock, some hundredths of a second: this many nodes, over the square of
 # the number of columns.
@@ -27,6 +31,8 @@ _NODES_NEAR, _SLACK_NEAR = 1 << 11, 2.0
 # The first nodes of each try of a `ChildSearch`, over the square of the number of columns, and its
 # tries with as many nodes. A smaller step to the goal, in nats, is not halved.
 _NODES_OF_TRY, _TRIES, _SMALL_STEP = 1 << 24, 3, 1.0
+# A loss of discount is the difference of two logarithms that are rounded, as the discount is.
+_TIMES_OF_ROUNDING = 4
 
 
 class PricedFamilies(NamedTuple):
@@ -49,8 +55,22 @@ class OutOfTimeError(Exception):
     """A search gave up."""
 
 
-def discounts_of(child: Child, number: int, cuts: CutArrays, multipliers: Floats) -> Discounts:
+class WeighedCuts(NamedTuple):
+    """Cuts with their multipliers, which are not negative."""
+
+    cuts: Sequence[Cut]
+    arrays: CutArrays
+    multipliers: F1  # (n_cuts,)
+
+    @classmethod
+    def of(cls, cuts: Sequence[Cut], multipliers: Floats, m: int) -> Self:
+        """Return cuts of m columns."""
+        return cls(cuts, arrays_of(cuts, m), multipliers)
+
+
+def discounts_of(child: Child, number: int, weighed: WeighedCuts) -> Discounts:
     """Return what cuts take from the costs of a child, which is the column of a number."""
+    cuts, multipliers = weighed.arrays, weighed.multipliers
     own = np.flatnonzero((cuts.rows[:, number] >= 0) & (multipliers > 0))
     m = cuts.rows.shape[1]
     # Columns beyond the m are outside of all cuts, as the last column says.
@@ -60,7 +80,38 @@ def discounts_of(child: Child, number: int, cuts: CutArrays, multipliers: Floats
         np.ascontiguousarray(cuts.rows[own, number]),
         np.ascontiguousarray(multipliers[own]),
         cuts.tables,
+        *matrices_of(child, number, weighed.cuts, multipliers),
     )
+
+
+def matrices_of(
+    child: Child, number: int, cuts: Sequence[Cut], multipliers: Floats
+) -> tuple[Floats, Floats, float, float]:
+    """Return the last fields of `Discounts`: matrices, multipliers, a constant and the rounding.
+
+    Columns that are outside of the cuts, as they are no children, have no part in them.
+    """
+    first = child.costs.starts
+    n, n_own = len(child.costs.products), child.n_own
+    matrices, weights, constants, off = [], [], [], 0.0
+    for cut, multiplier in zip(cuts, multipliers.tolist(), strict=True):
+        if not isinstance(cut, DeterminantCut) or multiplier == 0:
+            continue
+        starts, m = cut.starts, len(cut.offsets)
+        at = np.full(n, -1)
+        for i, c in enumerate([*child.candidates.tolist(), number]):
+            if c < m:
+                at[first[i] : first[i + 1]] = np.arange(starts[c], starts[c + 1])
+        inside = np.flatnonzero(at >= 0)
+        matrix = np.eye(n)
+        matrix[np.ix_(inside, inside)] = cut.matrix[np.ix_(at[inside], at[inside])]
+        matrices.append(matrix)
+        weights.append(multiplier)
+        constants += two_product(multiplier, float(cut.offsets[number]))
+        # The rounding of a single column's logarithm, without others.
+        off += multiplier * n_own * accuracy_of(1, 1, cut.eigenvalue)
+    stacked = np.array(matrices).reshape(len(matrices), n, n)
+    return stacked, np.array(weights), upper_sum(constants), _TIMES_OF_ROUNDING * off
 
 
 def price_all(
@@ -165,8 +216,8 @@ class ChildSearch:
         self._goal = self._reach = goal
         of_try = 1 + _NODES_OF_TRY // len(child.costs.products) ** 2
         self._most_nodes = max(of_try, 2 * n_nodes)
-        of_none = discounts.multipliers @ discounts.tables[discounts.starts]
-        self.least = min(child.least_cost() - float(of_none), goal)
+        of_none = discounts.of_no_parents(child.n_own)
+        self.least = min(child.least_cost() - of_none, goal)
         self.is_done, self.seconds = False, 0.0
         self.found = PricedFamilies([], np.empty(0), np.empty(0), math.inf)
 
@@ -198,8 +249,9 @@ def _price_nodes_near(
     """Return families of a child of nodes that the beginning of a search finds."""
     at = child.positions(listed[0])
     entries = np.bitwise_or.reduce(discounts.bits[:, at], axis=1).astype(np.int64)
-    discount = discounts.multipliers @ discounts.tables[discounts.starts + entries]
-    reach = child.cost_of(listed[0]) - float(discount)
+    discount = float(discounts.multipliers @ discounts.tables[discounts.starts + entries])
+    discount += discounts.of_matrices(child.costs.columns_of(at), child.n_own)
+    reach = child.cost_of(listed[0]) - discount
     chosen, walk = new_chosen(child.costs, discounts), new_walk(child.costs, reach + child.offset)
     found = room_for(_ROOM_OF_DESCENT, len(child.candidates))
     rest = _SLACK_NEAR, _NODES_NEAR
@@ -238,7 +290,8 @@ def price_near(
         row[: len(each)] = each
     found = room_for(_ROOM_OF_DESCENT, min(k, _WIDEST_START + 4))
     chosen = new_chosen(child.costs, discounts)
-    work = new_memory(len(child.costs.products), len(discounts.starts), found.parents.shape[1])
+    n_cuts, n_matrices = len(discounts.starts), len(discounts.weights)
+    work = new_memory(len(child.costs.products), n_cuts, n_matrices, found.parents.shape[1])
     n = descend(child.costs, discounts, chosen, array, sizes, found, work)
     order = np.argsort(found.reduced[:n], kind="stable")
     least = float(found.reduced[order[0]]) if n else math.inf

@@ -14,19 +14,20 @@ A dominated family need not be listed: with the subset in its place a network co
 
 import math
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from decimal import Decimal, localcontext
 from operator import mul
-from typing import Any
 
 import numpy as np
 
 from skbn._branch_and_cut.checker_kernels import EPSILON
 from skbn._branch_and_cut.chosen_kernels import SetsFound, new_chosen, room_for, with_more_room
+from skbn._branch_and_cut.determinants import smallest_eigenvalue
+from skbn._branch_and_cut.pricing import matrices_of
 from skbn._branch_and_cut.pricing_kernels import PRICING_KERNELS, search_parent_sets
 from skbn._branch_and_cut.pricing_problem import Child, ChildCosts, Discounts, ExactProducts
-from skbn._branch_and_cut.proof import Cut, LocalCut
-from skbn._branch_and_cut.proof_checker import ProofError, checked_cut
+from skbn._branch_and_cut.proof import Cut, DeterminantCut, LocalCut
+from skbn._branch_and_cut.proof_checker import ProofError, checked_cut, checked_determinant
 from skbn._branch_and_cut.walk_kernels import DONE, FULL, N_FOUND, Walk, new_walk
 from skbn._core.arrays import Floats
 from skbn._core.compile import compile_kernels
@@ -95,11 +96,10 @@ def certified_bound_of_others(
         raise ProofError("the bound over all parent sets has negative or missing multipliers")
     if not len(thresholds) == len(listed) == m:
         raise ProofError("the bound over all parent sets lacks a child")
-    terms = []
-    for i, (cut, multiplier) in enumerate(zip(cuts, multipliers.tolist(), strict=True)):
-        bound = checked_cut(cut, i, m).bound
-        _require_decreasing(cut, i)
-        terms += two_product(multiplier, bound)
+    terms: list[float] = []
+    cuts = [_held(cut, i, children) for i, cut in enumerate(cuts)]
+    for cut, multiplier in zip(cuts, multipliers.tolist(), strict=True):
+        terms += two_product(multiplier, cut.bound)
     of_all = cuts, multipliers, rounding, with_dominated, deadline
     of_children = [(child, x, thresholds[x], *of_all) for x, child in enumerate(children)]
     least = []
@@ -117,81 +117,6 @@ def certified_bound_of_others(
     bound = lower_sum([*terms, *least, lost])
     distances = [lower_sum([float(t), -b]) for t, b in zip(thresholds, least, strict=True)]
     return bound, lower_sum([bound, min(distances)])
-
-
-def certified_bound_by_determinant(
-    children: Sequence[Child],
-    products: Floats,
-    share: float,
-    weighed: Sequence[Child],
-    cuts: Sequence[Cut],
-    multipliers: Floats,
-    thresholds: Floats,
-    rounding: float,
-    threads: Threads,
-    deadline: float = math.inf,
-) -> float:
-    """Check a bound that leaves a share of the weight to families; return what networks cost.
-
-    The residual sums of squares of a network multiply to the determinant of all products or more.
-    So the rest of the weight has a bound by itself.
-
-    Parameters
-    ----------
-    children : sequence of m Child
-        Of one column each.
-    products : ndarray of shape (n, n), float64
-        Of the children, then of columns that are none.
-    share : float
-        From 0 to 1.
-    weighed : sequence of m Child
-        The children with this share of their weight.
-    cuts, multipliers, thresholds, rounding, threads, deadline
-        As for `certified_bound_of_others`, for children of this weight.
-
-    Raises
-    ------
-    ProofError
-        If the children have other products or weights, or a threshold does not hold.
-    """
-    weight = children[0].costs.weight
-    for x, (child, own) in enumerate(zip(children, weighed, strict=True)):
-        at = [*child.candidates.tolist(), x]
-        same = own._replace(costs=own.costs._replace(weight=weight), offset=child.offset)
-        arrays: Iterable[tuple[Any, Any]] = zip(
-            (*child.costs, child.candidates), (*same.costs, same.candidates), strict=True
-        )
-        if (
-            child.costs.weight != weight
-            or own.costs.weight != share * weight
-            or not np.array_equal(child.costs.products, products[np.ix_(at, at)])
-            or not all(np.array_equal(a, b) for a, b in arrays)
-        ):
-            raise ProofError(f"child {x} has other products or another weight")
-    nothing: list[dict[tuple[int, ...], float]] = [{} for _ in children]
-    rest = thresholds, nothing, rounding, threads
-    bound, _ = certified_bound_of_others(weighed, cuts, multipliers, *rest, deadline=deadline)
-    # Logarithms of residuals of columns of norm 1 are not positive: more weight lowers the bound.
-    others = math.nextafter(weight - share * weight, math.inf)
-    determinant = _least_log_determinant(products, len(children))
-    offsets = [v for a, b in zip(children, weighed, strict=True) for v in (b.offset, -a.offset)]
-    return lower_sum([bound, *two_product(others, determinant), *offsets])
-
-
-def _least_log_determinant(products: Floats, m: int) -> float:
-    """Return at most the log-determinant of the first m columns' residuals, given the others.
-
-    A Cholesky factor is that of a matrix which differs by the norm `off` at most. Its determinant
-    differs by the factor (1 + off / eigenvalue)**n then.
-    """
-    n, eigenvalue = len(products), smallest_eigenvalue(products)
-    if eigenvalue is None:
-        raise ProofError("the products of the columns are too nearly singular to bound")
-    factor = np.linalg.cholesky(products[::-1, ::-1])
-    terms = np.log(factor.diagonal()[n - m :]) * 2
-    off = n * (n + 2) * EPSILON / eigenvalue
-    rounding = 4 * EPSILON * float(np.abs(terms).sum() + n)
-    return lower_sum([*terms.tolist(), -2 * n * off, -rounding])
 
 
 def _has(
@@ -257,10 +182,27 @@ def _most_of_inverse(
         return float(v[-1] + sum(map(mul, v, left)) + squares)
 
 
-def _require_decreasing(cut: Cut, number: int) -> None:
+def _held(cut: Cut, i: int, children: Sequence[Child]) -> Cut:
+    """Return a cut that holds, and whose coefficients do not grow with the parents."""
+    m = len(children)
+    if not isinstance(cut, DeterminantCut):
+        bound = checked_cut(cut, i, m).bound
+        if isinstance(cut, LocalCut):
+            _require_decreasing(cut, i)
+            cut = cut._replace(bound=bound)
+        return cut
+    cut = checked_determinant(cut, i, m)
+    for x, child in enumerate(children):
+        own = [*child.candidates.tolist(), x]
+        starts = child.costs.starts
+        for c, a, b in zip(own, starts[:-1], starts[1:], strict=True):
+            if c < m and b - a != cut.starts[c + 1] - cut.starts[c]:
+                raise ProofError(f"cut {i} has a matrix of other columns than child {x}")
+    return cut
+
+
+def _require_decreasing(cut: LocalCut, number: int) -> None:
     """Raise unless the coefficients of a cut never grow with the parents."""
-    if not isinstance(cut, LocalCut):
-        return
     w = len(cut.columns)
     sets = np.arange(1 << w)
     for x in range(w):
@@ -311,7 +253,7 @@ def _families_again(
         if state == FULL:
             found = with_more_room(found)
         elif time.monotonic() >= deadline:
-            of_none = float(discounts.multipliers @ discounts.tables[discounts.starts])
+            of_none = discounts.of_no_parents(child.n_own)
             lowest = costs.least_cost() - child.offset - of_none - 2 * rounding
             if lowest < threshold:
                 threshold = lowest
@@ -346,7 +288,7 @@ def _discounts(child: Child, number: int, cuts: Sequence[Cut], multipliers: Floa
     bits, starts, own, tables, n = [], [], [], [], 0
     position = {int(c): i for i, c in enumerate(child.candidates)}
     for cut, multiplier in zip(cuts, multipliers.tolist(), strict=True):
-        columns = cut.columns.tolist()
+        columns = [] if isinstance(cut, DeterminantCut) else cut.columns.tolist()
         if number not in columns or multiplier == 0:
             continue
         table, shifts = np.array([1.0, 0.0]), [0] * len(columns)
@@ -366,22 +308,5 @@ def _discounts(child: Child, number: int, cuts: Sequence[Cut], multipliers: Floa
         np.array(starts, dtype=np.int64),
         np.array(own),
         np.concatenate([*tables, np.zeros(1)]),
+        *matrices_of(child, number, cuts, multipliers),
     )
-
-
-def smallest_eigenvalue(products: Floats) -> float | None:
-    """Return a positive number below the smallest eigenvalue of a matrix of products, or None.
-
-    If the Cholesky factor of the matrix less a multiple of the identity exists in spite of
-    rounding, the multiple less what rounding amounts to is below it.
-    """
-    n = len(products)
-    rounding = n * (n + 2) * EPSILON  # Higham (2002), theorem 10.7, and as much again
-    shift = 0.5 * float(np.linalg.eigvalsh(products)[0])
-    if not shift > 2 * rounding:
-        return None
-    try:
-        np.linalg.cholesky(products - shift * np.eye(n))
-    except np.linalg.LinAlgError:
-        return None
-    return shift - rounding

@@ -19,7 +19,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from skbn._core.arrays import F1, F2, I1, T2, Floats
+from skbn._core.arrays import F1, F2, F3, I1, T2, Floats
 from skbn._core.compile import tuple_type
 
 LogDeterminant = Callable[[list[int], list[int]], float]
@@ -161,6 +161,25 @@ class Discounts(NamedTuple):
     starts: I1  # (n_cuts,): where the child's table begins in `tables`
     multipliers: F1  # (n_cuts,): positive
     tables: F1  # the coefficients
+    # Determinant cuts have matrices over the columns of `ChildCosts.products`.
+    matrices: F3  # (n_matrices, n, n)
+    weights: F1  # (n_matrices,): their multipliers, positive
+    constant: float  # what they take beside the logarithms of residuals: multipliers times offsets
+    rounding: float  # what rounding may add, if it is multiplied by n * (n + 2) for n columns
+
+    def of_no_parents(self, n_own: int) -> float:
+        """Return what is taken from a child of some columns without parents, about."""
+        of_tables = float(self.multipliers @ self.tables[self.starts])
+        return of_tables + self.of_matrices([], n_own)
+
+    def of_matrices(self, columns: list[int], n_own: int) -> float:
+        """Return what determinant cuts take from a family with parents of some columns, about."""
+        n = self.matrices.shape[1]
+        at = [*columns, *range(n - n_own, n)]
+        of_all = np.linalg.slogdet(self.matrices[:, at][:, :, at])[1]
+        of_parents = np.linalg.slogdet(self.matrices[:, columns][:, :, columns])[1]
+        constant = self.constant + n * (n + 2) * self.rounding
+        return float(self.weights @ (of_all - of_parents)) + constant
 
 
 CHILD_COSTS = tuple_type(ChildCosts)
@@ -177,6 +196,11 @@ class Child(NamedTuple):
     offset: float  # what is taken from the costs of all its families
     # the products of `costs` with more digits, where rounding might hide a proof
     exact: ExactProducts | None = None
+
+    @property
+    def n_own(self) -> int:
+        """How many columns it has."""
+        return int(self.costs.starts[-1] - self.costs.starts[-2])
 
     def positions(self, parents: Sequence[int]) -> list[int]:
         """Return the positions of parents among the candidates."""
@@ -195,8 +219,3 @@ class Child(NamedTuple):
     def least_cost(self) -> float:
         """Return what no family costs less than: all candidates' residuals, the fewest parents."""
         return self.costs.least_cost() - self.offset
-
-    def with_weight(self, share: float, parents: Sequence[int]) -> Self:
-        """Return the child with a share of its weight, and costs relative to those of parents."""
-        child = self._replace(costs=self.costs._replace(weight=share * self.costs.weight))
-        return child._replace(offset=child.cost_of(parents) + child.offset)

@@ -67,7 +67,24 @@ class ClusterCut(NamedTuple):
         return 1.0
 
 
-Cut = LocalCut | ClusterCut
+class DeterminantCut(NamedTuple):
+    """An inequality that follows from a positive definite matrix K over the columns.
+
+    The residual variances K(x | P_x) of all columns x multiply to det(K) or more, whatever acyclic
+    network has the parents P_x: given *all* columns before x in an order of the network, they
+    would multiply to det(K), and with fewer parents none is smaller. A family of x has the
+    coefficient ``log(K(x | P)) + offsets[x]``. Columns may stand for nodes of several columns; for
+    these, K(x | P) is the determinant of the residuals.
+    """
+
+    matrix: F2  # (n, n): symmetric and positive definite, with no entry above 1 on the diagonal
+    starts: I1  # (m + 1,): node x has the columns starts[x], ..., starts[x + 1] - 1
+    offsets: F1  # (m,): with these, no coefficient is negative
+    eigenvalue: float  # positive, and at most the smallest eigenvalue of the matrix
+    bound: float  # at most log(det(K)) and the sum of the offsets
+
+
+Cut = LocalCut | ClusterCut | DeterminantCut
 
 
 class Step(NamedTuple):
@@ -147,7 +164,7 @@ class Proof(NamedTuple):
 
     Parameters
     ----------
-    cuts : list of LocalCut or ClusterCut
+    cuts : list of LocalCut, ClusterCut or DeterminantCut
     root : Node
     cutoff : float
         Only networks that cost less than this are of interest.

@@ -30,9 +30,12 @@ from skbn._branch_and_cut.checker_kernels import (
     least,
     reduced_costs,
 )
+from skbn._branch_and_cut.determinants import bound_of, coefficients, has_eigenvalues_above
 from skbn._branch_and_cut.proof import (
     Branch,
     ClusterCut,
+    Cut,
+    DeterminantCut,
     FamilyCosts,
     LocalCut,
     Node,
@@ -40,7 +43,7 @@ from skbn._branch_and_cut.proof import (
     Step,
 )
 from skbn._core.compile import compile_kernels
-from skbn._core.exact_sums import lower_sum, two_product, upper_sum
+from skbn._core.exact_sums import lower_sum, two_product, two_sum, upper_sum
 
 # The bound may be lower than claimed by this times 1 + |cutoff| and the numbers that it adds up.
 _TOLERANCE = 1e-11
@@ -89,7 +92,7 @@ def certified_bound(families: FamilyCosts, proof: Proof) -> float:
 
 
 class _Cut(NamedTuple):
-    """A cut that holds; a cut without a table is a cluster cut.
+    """A cut that holds; one without a table or families' coefficients is a cluster cut.
 
     The table has only those sets that a family's parents can be: the cache holds more of them.
     """
@@ -97,6 +100,7 @@ class _Cut(NamedTuple):
     columns: npt.NDArray[np.int16]
     table: Numbers | None
     bound: float
+    of_families: Numbers | None = None  # the coefficients of all families in a determinant cut
 
 
 @dataclass
@@ -136,7 +140,7 @@ class _Replay:
         self._families = families
         self._m = families.start.size - 1
         self._sets, self._rank = _sets_of_parents(families.parents.shape[1], proof)
-        self._cuts = [self._compact(checked_cut(c, i, self._m)) for i, c in enumerate(proof.cuts)]
+        self._cuts = [self._held(cut, i) for i, cut in enumerate(proof.cuts)]
         self._root = proof.root
         if not proof.bound <= proof.cutoff:
             raise ProofError(f"the bound {proof.bound} is above the cutoff {proof.cutoff}")
@@ -147,8 +151,13 @@ class _Replay:
         self._claim = proof.bound
         self._name = ""
 
-    def _compact(self, cut: _Cut) -> _Cut:
-        """Return a cut whose table lacks the sets that are no family's parents."""
+    def _held(self, given: Cut, i: int) -> _Cut:
+        """Return a cut that holds, with what it says of these families only."""
+        if isinstance(given, DeterminantCut):
+            held = checked_determinant(given, i, self._m)
+            own = coefficients(held, self._families.child, self._families.parents)
+            return _Cut(np.arange(self._m, dtype=np.int16), None, held.bound, own)
+        cut = checked_cut(given, i, self._m)
         if cut.table is None:
             return cut
         used = np.searchsorted(self._sets, cut.table.shape[1])
@@ -278,7 +287,7 @@ class _Replay:
         shares = np.zeros((len(excess), len(step.cuts)))
         for k, (i, multiplier) in enumerate(_checked_multipliers(step, self._name)):
             totals = self._totals(visit, first)
-            self._add(self._cut(i, self._name), multiplier, totals)
+            self._add(self._cut(i, self._name), multiplier, totals, visit)
             shares[:, k] = totals.total[0]
             bounds.append(multiplier * self._cuts[i].bound)
         families, cuts = np.array(np.nonzero(shares))
@@ -317,9 +326,14 @@ class _Replay:
         total = np.zeros((2, visit.allowed.size))
         return Totals(self._families.parents, visit.allowed, first, total, n_terms[:-1], bits)
 
-    def _add(self, cut: _Cut, multiplier: float, totals: Totals) -> None:
+    def _add(self, cut: _Cut, multiplier: float, totals: Totals, visit: _Visit) -> None:
         """Add a cut's coefficients, times a multiplier, to the totals of families."""
-        if cut.table is None:
+        if cut.of_families is not None:
+            product, lacking = two_product(multiplier, cut.of_families[visit.allowed])
+            totals.total[0], left = two_sum(totals.total[0], product)
+            totals.total[1] += left + lacking
+            totals.n_terms[:] += 1
+        elif cut.table is None:
             add_cluster_cut(cut.columns, multiplier, totals)
         else:
             add_local_cut(cut.columns, cut.table, self._rank, multiplier, totals)
@@ -334,7 +348,7 @@ class _Replay:
         for i, multiplier in _checked_multipliers(step, name):
             cut = self._cut(i, name)
             if multiplier > 0:
-                self._add(cut, multiplier, totals)
+                self._add(cut, multiplier, totals, visit)
                 terms += [*two_product(multiplier, cut.bound), -TINY]
         minima = np.empty((2, self._m))
         reduced_costs(families.cost, families.rest, totals, minima)
@@ -357,10 +371,30 @@ def _checked_multipliers(step: Step, name: str) -> list[tuple[int, float]]:
     return list(zip(cuts.tolist(), multipliers.tolist(), strict=True))
 
 
+def checked_determinant(cut: DeterminantCut, i: int, m: int) -> DeterminantCut:
+    """Return a cut with a bound that holds, or raise an error if that is not the cut's own."""
+    matrix, offsets = (np.require(a, np.float64, ["C", "W"]) for a in (cut.matrix, cut.offsets))
+    starts = np.asarray(cut.starts)
+    is_partition = starts.shape == (m + 1,) and _are_integers(starts) and starts[0] == 0
+    if not is_partition or (np.diff(starts) < 1).any() or matrix.shape != (starts[-1],) * 2:
+        raise ProofError(f"cut {i} has a matrix of shape {matrix.shape}, not one of {m} columns")
+    starts = np.require(starts, np.int64, ["C", "W"])
+    if offsets.shape != (m,) or not _are_in_range(offsets):
+        raise ProofError(f"cut {i} has negative, infinite or missing offsets")
+    if not (np.array_equal(matrix, matrix.T) and (matrix.diagonal() <= 1).all()):
+        raise ProofError(f"cut {i} has a matrix that is not symmetric, or above 1 on its diagonal")
+    if not (cut.eigenvalue > 0 and has_eigenvalues_above(matrix, cut.eigenvalue)):
+        raise ProofError(f"cut {i} has a matrix with eigenvalues below {cut.eigenvalue}")
+    least = bound_of(matrix, offsets)
+    if least is None or not -_LARGEST <= cut.bound <= least + _TOLERANCE * (1 + abs(least)):
+        raise ProofError(f"cut {i} has a bound of {cut.bound}, but no more than {least} holds")
+    return DeterminantCut(matrix, starts, offsets, cut.eigenvalue, min(float(cut.bound), least))
+
+
 def checked_cut(cut: LocalCut | ClusterCut, i: int, m: int) -> _Cut:
     """Return a cut with a bound that holds, or raise an error if that is not the cut's own."""
     if not isinstance(cut, LocalCut | ClusterCut):
-        raise ProofError(f"cut {i} is neither a local cut nor that of a cluster")
+        raise ProofError(f"cut {i} is neither a local cut, nor that of a cluster or determinant")
     columns: npt.NDArray[Any] = np.asarray(cut.columns)
     if columns.ndim != 1 or columns.size == 0 or not _are_integers(columns):
         raise ProofError(f"cut {i} does not have a list of columns")

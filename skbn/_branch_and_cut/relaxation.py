@@ -6,18 +6,19 @@ families and few cuts. What it says is not trusted: bounds follow from its multi
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import highspy
 import numpy as np
 
 from skbn._branch_and_cut.cut_kernels import CutArrays, count_coefficients, list_coefficients, price
+from skbn._branch_and_cut.determinants import coefficients
 from skbn._branch_and_cut.near_kernels import Choices
-from skbn._branch_and_cut.proof import Cut, FamilyCosts
+from skbn._branch_and_cut.proof import Cut, DeterminantCut, FamilyCosts
 from skbn._branch_and_cut.separation import Point, arrays_of
 from skbn._core.arrays import F1, Booleans, Floats, Integers
-from skbn._core.exact_sums import two_product
+from skbn._core.exact_sums import two_product, two_sum
 from skbn._core.subsets import bits_of_rows
 
 # Multipliers, weights and reduced costs nearer to 0 count as 0: HiGHS solves to 1e-7.
@@ -96,6 +97,8 @@ class Relaxation:
         self._idle: list[int] = []
         self._arrays: CutArrays | None = None
         self._bounds = np.empty(0)
+        # The coefficients of all families in each determinant cut, by the cut's id.
+        self._of_determinants: dict[int, Floats] = {}
         self.multipliers = np.empty(0)
         self.deadline = math.inf  # by `time.monotonic()`: a solution is not awaited longer
         self._lp = _SilentHighs()
@@ -130,6 +133,7 @@ class Relaxation:
             self.families.cost.size * of_family
             + _BYTES_A_COEFFICIENT * self._lp.getNumNz()
             + self.arrays.tables.nbytes
+            + sum(own.nbytes for own in self._of_determinants.values())
         )
 
     # Cuts
@@ -138,14 +142,24 @@ class Relaxation:
         """Add cuts as rows of the program."""
         if not cuts:
             return
+        for cut in cuts:
+            if isinstance(cut, DeterminantCut):
+                own = self.families.child, self.families.parents
+                self._of_determinants[id(cut)] = coefficients(cut, *own)
         arrays = arrays_of(cuts, self.m)
-        starts, numbers, values = coefficients_of(self.families, self._columns, arrays)
+        rest = cuts, arrays, self._of_determinants
+        starts, numbers, values = coefficients_of(self.families, self._columns, *rest)
         columns = np.repeat(np.arange(len(self._columns)) + self.m, np.diff(starts))
         # The families that keep the program feasible have the coefficients of the empty set.
-        at, own = np.nonzero(arrays.rows >= 0)
-        numbers = np.concatenate([numbers, at])
-        columns = np.concatenate([columns, own])
-        values = np.concatenate([values, arrays.tables[arrays.rows[at, own]]])
+        rows, nothing = np.arange(self.m), np.zeros(self.m)
+        without_parents = np.full((self.m, 1), -1, dtype=np.int16)
+        none = FamilyCosts(
+            np.arange(self.m + 1), nothing, without_parents, rows.astype(np.int16), nothing
+        )
+        first, of_none, values_of_none = coefficients_of(none, rows, cuts, arrays)
+        numbers = np.concatenate([numbers, of_none])
+        columns = np.concatenate([columns, np.repeat(np.arange(self.m), np.diff(first))])
+        values = np.concatenate([values, values_of_none])
         order = np.lexsort((columns, numbers))
         row_starts = np.searchsorted(numbers[order], np.arange(len(cuts)))
         self._lp.addRows(
@@ -172,6 +186,8 @@ class Relaxation:
             return []
         self._lp.deleteRows(len(idle), np.array(idle, dtype=np.int32) + self.m)
         dropped = [self.cuts[i] for i in idle]
+        for cut in dropped:
+            self._of_determinants.pop(id(cut), None)
         kept = np.setdiff1d(np.arange(len(self.cuts)), idle)
         self.cuts = [self.cuts[i] for i in kept]
         self._idle = [self._idle[i] for i in kept]
@@ -205,6 +221,7 @@ class Relaxation:
             child,
             self.families.rest[kept],
         )
+        self._of_determinants = {i: own[kept] for i, own in self._of_determinants.items()}
         self._in_program = np.zeros(child.size, dtype=bool)
         self._in_program[self._columns] = True
 
@@ -216,11 +233,19 @@ class Relaxation:
         self._in_program[self._columns] = True
         is_new = np.ones(families.cost.size, dtype=bool)
         is_new[numbers] = False
+        child, parents = families.child[is_new], families.parents[is_new]
+        for cut in self.cuts:
+            if isinstance(cut, DeterminantCut):
+                own = np.empty(families.cost.size)
+                own[numbers] = self._of_determinants[id(cut)]
+                own[is_new] = coefficients(cut, child, parents)
+                self._of_determinants[id(cut)] = own
         self._add_families(np.flatnonzero(is_new))
 
     def _add_families(self, families: Integers) -> None:
         n = len(families)
-        starts, numbers, values = coefficients_of(self.families, families, self.arrays)
+        rest = self.cuts, self.arrays, self._of_determinants
+        starts, numbers, values = coefficients_of(self.families, families, *rest)
         at = starts[:-1]
         rows = np.insert(numbers + self.m, at, self.families.child[families])
         self._lp.addCols(
@@ -287,10 +312,16 @@ class Relaxation:
     def _price(self, allowed: Booleans) -> tuple[float, Floats, Floats]:
         families, arrays, multipliers = self.families, self.arrays, self.multipliers
         values, minima = np.empty((2, families.cost.size)), np.empty((2, self.m))
+        cost, rest = families.cost, families.rest
+        for cut, multiplier in zip(self.cuts, multipliers.tolist(), strict=True):
+            if isinstance(cut, DeterminantCut) and multiplier > 0:
+                product, lacking = two_product(-multiplier, self._of_determinants[id(cut)])
+                cost, left = two_sum(cost, product)
+                rest = rest + (left + lacking)
         price(
             families.start,
-            families.cost,
-            families.rest,
+            cost,
+            rest,
             families.parents,
             allowed,
             arrays,
@@ -339,11 +370,16 @@ class Relaxation:
 
 
 def coefficients_of(
-    families: FamilyCosts, which: Integers, arrays: CutArrays
+    families: FamilyCosts,
+    which: Integers,
+    cuts: Sequence[Cut],
+    arrays: CutArrays,
+    known: Mapping[int, Floats] | None = None,
 ) -> tuple[Integers, Integers, Floats]:
     """Return the coefficients other than 0 of some families: starts, cuts' numbers, coefficients.
 
-    The starts have one more at the end.
+    The starts have one more at the end. What is `known` are those of all families in determinant
+    cuts, by the cuts' ids.
     """
     counts = np.empty(len(which), dtype=np.int64)
     own = families.child, families.parents, which, arrays
@@ -351,6 +387,15 @@ def coefficients_of(
     starts = np.concatenate([[0], np.cumsum(counts)])
     numbers, values = np.empty(starts[-1], dtype=np.int64), np.empty(starts[-1])
     list_coefficients(*own, starts, numbers, values)
+    for i, cut in enumerate(cuts):
+        if isinstance(cut, DeterminantCut):  # it has a coefficient of each family
+            if known is not None:
+                more = known[id(cut)][which]
+            else:
+                more = coefficients(cut, families.child[which], families.parents[which])
+            numbers = np.insert(numbers, starts[1:], i)
+            values = np.insert(values, starts[1:], more)
+            starts = starts + np.arange(len(starts))
     return starts, numbers, values
 
 
@@ -366,7 +411,7 @@ def choices_of(
     Rivals are pairs of these families that no network may have together.
     """
     m, n, child = families.start.size - 1, len(which), families.child[which]
-    starts, numbers, values = coefficients_of(families, which, arrays_of(cuts, m))
+    starts, numbers, values = coefficients_of(families, which, cuts, arrays_of(cuts, m))
     shares, owners = multipliers[numbers] * values, np.repeat(np.arange(n), np.diff(starts))
     reduced = families.cost[which] - np.bincount(owners, shares, n)
     start = np.searchsorted(child, np.arange(m + 1)).astype(np.int64)

@@ -16,7 +16,7 @@ from scipy.sparse.csgraph import dijkstra
 
 from skbn._branch_and_cut.cut_kernels import CutArrays, violations
 from skbn._branch_and_cut.mixture_kernels import new_mixture
-from skbn._branch_and_cut.proof import ClusterCut, Cut, LocalCut
+from skbn._branch_and_cut.proof import ClusterCut, Cut, DeterminantCut, LocalCut
 from skbn._branch_and_cut.separation_kernels import Trial, ascend, generate
 from skbn._branch_and_cut.window_kernels import WindowFamilies, lift
 from skbn._core.arrays import F1, F2, S1, S2, Floats, ShortIntegers
@@ -80,7 +80,7 @@ def arrays_of(cuts: Sequence[Cut], m: int) -> CutArrays:
     """Return cuts of m columns as kernels read them.
 
     In a cluster all columns share a bit: the coefficient is that of a family with or without
-    parents in it.
+    parents in it. No family has an entry of a determinant cut: see `determinants`.
     """
     bits = np.zeros((len(cuts), m + 1), dtype=np.uint16)
     rows = np.full((len(cuts), m), -1, dtype=np.int64)
@@ -93,7 +93,7 @@ def arrays_of(cuts: Sequence[Cut], m: int) -> CutArrays:
             rows[i, cut.columns] = n + (np.arange(w) << w)
             tables.append(cut.table.ravel())
             n += cut.table.size
-        else:
+        elif isinstance(cut, ClusterCut):
             bits[i, cut.columns] = 1
             rows[i, cut.columns] = 0
     return CutArrays(bits, rows, np.concatenate(tables))
@@ -116,8 +116,10 @@ class KeptCuts:
         self._ids: set[int] = set()
 
     def add(self, cuts: Sequence[Cut]) -> None:
-        """Keep those cuts that are not kept yet."""
-        new = [cut for cut in cuts if id(cut) not in self._ids]
+        """Keep those cuts that are not kept yet. New determinant cuts replace the old ones."""
+        new: list[Cut] = [
+            cut for cut in cuts if id(cut) not in self._ids and not isinstance(cut, DeterminantCut)
+        ]
         if not new:
             return
         self._ids |= {id(cut) for cut in new}

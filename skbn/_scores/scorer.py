@@ -122,6 +122,12 @@ class FamilyScorer:
         """What the regressions of the columns depend on."""
         return [GroupStatistics([*range(len(self.nodes.columns))], self.statistics)]
 
+    def correlations(self, nodes: Sequence[int]) -> Floats:
+        """Return the correlations of the columns of some nodes, about."""
+        factor = self.statistics.factor[:, self.nodes.columns_of(nodes)]
+        factor = factor / np.sqrt((factor**2).sum(axis=0))
+        return np.asarray(factor.T @ factor)
+
     # The columns, of which each is a node here; `BlockScorer` has nodes of several columns
 
     @property

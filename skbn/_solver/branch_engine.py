@@ -452,7 +452,12 @@ class _BranchAndCut(ProofSearch):
             rows = listed.parents[found.chosen].tolist()
             return [mask_of(p for p in row if p >= 0) for row in rows]
 
-        prove = partial(branch_and_cut, listed.relative_to(network), network)
+        prove = partial(
+            branch_and_cut,
+            listed.relative_to(network),
+            network,
+            correlations=problem.correlations(self.columns),
+        )
         return Start(known, prove, parents_of)
 
     def _require_memory(self, n_families: int, width: int) -> None:

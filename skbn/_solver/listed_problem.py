@@ -48,6 +48,9 @@ class ListedProblem(Problem):
     def listed_offsets(self) -> Floats:
         return self.scores._score_offsets
 
+    def correlations(self, nodes: Sequence[int]) -> None:
+        return None
+
     def with_penalties(self, penalties: Sequence[float]) -> Sequence[Self]:
         return [self]  # no penalty changes listed scores
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from skbn._core.arrays import Booleans, Floats
+from skbn._core.arrays import Booleans, Floats, Integers
 from skbn._core.exact_sums import upper_sum
 from skbn._core.graphs import Dag
 from skbn._core.resources import IsOver, Progress, one_blas_thread
@@ -204,6 +204,16 @@ class Problem:
                 left = np.linalg.inv(inverse[own] @ inverse[own].T)
                 shares += (1 - np.diag(left)).tolist()
         return float(np.median(shares)) if shares else None
+
+    def correlations(self, nodes: Sequence[int]) -> tuple[Floats, Integers] | None:
+        """Return about how the columns of some nodes are correlated; None without a table.
+
+        Last comes where the columns of each node begin, with one more at the end. Of several groups
+        of rows it is the mean.
+        """
+        own = {id(each): each for x in nodes for each in self.scorer.scorers_of(x)}
+        mean = np.mean([each.correlations(nodes) for each in own.values()], axis=0)
+        return mean, np.cumsum([0, *(self.nodes.widths[x] for x in nodes)])
 
     @property
     def any_member(self) -> bool:

@@ -1,7 +1,7 @@
 """Small random instances, and proofs for them from the duals of linear programs."""
 
 import math
-from functools import cache
+from functools import cache, partial
 from itertools import combinations
 
 import numpy as np
@@ -9,7 +9,17 @@ import reference
 from agreement import raises
 from scipy.optimize import linprog
 
-from skbn._branch_and_cut.proof import Branch, ClusterCut, FamilyCosts, LocalCut, Node, Proof, Step
+from skbn._branch_and_cut.determinant_cuts import determinant_cut
+from skbn._branch_and_cut.proof import (
+    Branch,
+    ClusterCut,
+    DeterminantCut,
+    FamilyCosts,
+    LocalCut,
+    Node,
+    Proof,
+    Step,
+)
 from skbn._branch_and_cut.proof_checker import ProofError, certified_bound
 
 SIZES = {4: 7, 5: 5, 6: 4}  # columns, and families of each
@@ -55,7 +65,7 @@ def random_local_cut(rng, m, w):
     return LocalCut(columns, table, float(reference.value_of_masks(table, masks)))
 
 
-def random_cuts(rng, m, n_local, share_of_clusters=1.0):
+def random_cuts(rng, m, n_local, share_of_clusters=1.0, n_determinants=2):
     clusters = [
         ClusterCut(np.array(columns, dtype=np.int16))
         for size in range(2, m + 1)
@@ -63,12 +73,22 @@ def random_cuts(rng, m, n_local, share_of_clusters=1.0):
         if rng.random() < share_of_clusters
     ]
     local = [random_local_cut(rng, m, int(rng.integers(2, 4))) for _ in range(n_local)]
-    cuts = clusters + local
+    cuts = [*clusters, *local, *(random_determinant(rng, [1] * m) for _ in range(n_determinants))]
     return [cuts[i] for i in rng.permutation(len(cuts))]
+
+
+def random_determinant(rng, widths):
+    """A determinant cut of nodes of some widths."""
+    n = sum(widths)
+    rows = rng.normal(size=(3 * n, n)) + rng.normal(size=(3 * n, 1))
+    return determinant_cut(rows.T @ rows, np.cumsum([0, *widths]))
 
 
 def plain(cut):
     """A cut as the reference has it."""
+    if isinstance(cut, DeterminantCut):
+        own = partial(reference.determinant_coefficient, cut.matrix, cut.starts, cut.offsets)
+        return [*range(len(cut.offsets))], own, cut.bound
     if isinstance(cut, ClusterCut):
         return cut.columns.tolist(), None, 1
     return cut.columns.tolist(), cut.table.tolist(), cut.bound

@@ -31,7 +31,7 @@ def instance(seed, m=6):
     """Families, cuts, and the coefficient of each family in each cut."""
     rng = np.random.default_rng(seed)
     families = random_families(rng, m, 5, 3)
-    cuts = random_cuts(rng, m, 4, share_of_clusters=0.2)
+    cuts = random_cuts(rng, m, 4, share_of_clusters=0.2, n_determinants=0)
     coefficients = np.array(
         [
             [reference.coefficient(plain(cut), x, parents) for cut in cuts]

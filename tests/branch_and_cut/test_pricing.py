@@ -12,14 +12,12 @@ import reference
 from agreement import raises
 from branch_and_cut_alone import without_dynamic_programs
 from hostile_tables import hostile_table
-from random_proofs import plain
-from sklearn.exceptions import ConvergenceWarning
+from random_proofs import plain, random_determinant
 
 from skbn import GaussianBNLearner
 from skbn._branch_and_cut import (
     all_parent_sets,
     column_generation,
-    determinant_bound,
     pricing,
     pricing_checker,
 )
@@ -27,21 +25,20 @@ from skbn._branch_and_cut.column_generation import (
     ENDED_BY_BOUND,
     ENDED_BY_MEMORY,
     ColumnGeneration,
-    Generated,
 )
+from skbn._branch_and_cut.determinants import smallest_eigenvalue
 from skbn._branch_and_cut.pricing import (
     ChildSearch,
     OutOfTimeError,
     TooManyFamiliesError,
+    WeighedCuts,
     discounts_of,
     price_all,
     price_near,
 )
 from skbn._branch_and_cut.pricing_checker import (
     ROUNDING,
-    certified_bound_by_determinant,
     certified_bound_of_others,
-    smallest_eigenvalue,
 )
 from skbn._branch_and_cut.pricing_problem import (
     Child,
@@ -52,7 +49,6 @@ from skbn._branch_and_cut.pricing_problem import (
 from skbn._branch_and_cut.proof import ClusterCut, LocalCut
 from skbn._branch_and_cut.proof_checker import ProofError
 from skbn._branch_and_cut.rounding_kernels import bounds_of_inverse, most_of_inverse
-from skbn._branch_and_cut.separation import arrays_of
 from skbn._branch_and_cut.walk_kernels import leave_out, new_walk
 from skbn._core.resources import ENDED_BY_TIME, ENDED_BY_USER, Threads
 from skbn._solver import planner
@@ -133,6 +129,7 @@ def random_priced(seed, m=7, **limits):
     children = children_of(rows, penalty, **limits)
     cuts = [random_cut(rng, m, int(rng.integers(3, 5))) for _ in range(5)]
     cuts.append(ClusterCut(np.sort(rng.permutation(m)[:3]).astype(np.int16)))
+    cuts += [random_determinant(rng, limits.get("widths") or [1] * m) for _ in range(2)]
     multipliers = rng.exponential(2.0, len(cuts)) * (rng.random(len(cuts)) < 0.9)
     costs = [all_costs(child) for child in children]
     reduced = [
@@ -176,7 +173,7 @@ def test_all_parent_sets_are_priced(seed, limits):
     children, cuts, multipliers, costs, reduced = random_priced(seed, **limits)
     m = len(children)
     for x, child in enumerate(children):
-        discounts = discounts_of(child, x, arrays_of(cuts, m), multipliers)
+        discounts = discounts_of(child, x, WeighedCuts.of(cuts, multipliers, m))
         least = min(reduced[x].values())
         for slack in (0.0, 4.0):
             found = price_all(child, discounts, math.inf, slack, lambda: False)
@@ -200,7 +197,7 @@ def test_no_single_change_lowers_the_end_of_a_descent(limits):
     children, cuts, multipliers, costs, reduced = random_priced(3, **limits)
     m = len(children)
     for x, child in enumerate(children):
-        discounts = discounts_of(child, x, arrays_of(cuts, m), multipliers)
+        discounts = discounts_of(child, x, WeighedCuts.of(cuts, multipliers, m))
         start = min(costs[x], key=len)
         found = price_near(child, discounts, [start])
         for parents, r, c in zip(found.parents, found.reduced, found.cost, strict=True):
@@ -229,10 +226,10 @@ def test_the_relaxation_rules_out_no_family_within_reach(seed):
     rows = random_rows(rng, m, 100)
     rows[:, 8:] = rng.normal(size=(100, 8))  # noise
     rows /= np.linalg.norm(rows, axis=0)
-    cuts = arrays_of([random_cut(rng, m, 4) for _ in range(4)], m)
+    cuts = [random_cut(rng, m, 4) for _ in range(4)] + [random_determinant(rng, [1] * m)]
     n_nodes, n_without = 0, 0
     for x, child in enumerate(children_of(rows, 4.0)):
-        discounts = discounts_of(child, x, cuts, np.ones(4))
+        discounts = discounts_of(child, x, WeighedCuts.of(cuts, np.ones(5), m))
         plain = child._replace(costs=child.costs._replace(diagonal=np.empty(0)))
         found, same = (price_all(c, discounts, 1e3, 3.0, lambda: False) for c in (child, plain))
         assert found.least == pytest.approx(same.least, abs=1e-9)
@@ -244,7 +241,7 @@ def test_the_relaxation_rules_out_no_family_within_reach(seed):
 def test_a_search_gives_up(monkeypatch):
     monkeypatch.setattr(pricing, "_NODES", 1)
     children, cuts, multipliers, _, _ = random_priced(0)
-    discounts = discounts_of(children[0], 0, arrays_of(cuts, len(children)), multipliers)
+    discounts = discounts_of(children[0], 0, WeighedCuts.of(cuts, multipliers, len(children)))
     with pytest.raises(TooManyFamiliesError):
         price_all(children[0], discounts, math.inf, 1e3, lambda: False, most_nodes=3)
     with pytest.raises(OutOfTimeError):
@@ -263,7 +260,7 @@ def test_a_search_proves_more_and_more(monkeypatch, seed):
     children, cuts, multipliers, _, reduced = random_priced(seed, 5, **LIMITS[seed])
     n_steps = 0
     for x, child in enumerate(children):
-        discounts = discounts_of(child, x, arrays_of(cuts, len(children)), multipliers)
+        discounts = discounts_of(child, x, WeighedCuts.of(cuts, multipliers, len(children)))
         least = min(reduced[x].values())
         # With goals above the least reduced cost and below it.
         for goal in (least + 3.0, least - 0.5):
@@ -398,10 +395,11 @@ def test_bounds_of_children_that_did_not_end_are_checked(monkeypatch):
     cut_short(monkeypatch)
     monkeypatch.setattr(pricing_checker, "_NODES", 1)
     children, cuts, multipliers, _, reduced = random_priced(3)
-    m, arrays = len(children), arrays_of(cuts, len(children))
+    m = len(children)
+    weighed = WeighedCuts.of(cuts, multipliers, m)
     least = np.array([min(each.values()) for each in reduced])
     searches = [
-        ChildSearch(child, discounts_of(child, x, arrays, multipliers), least[x] + 1.0)
+        ChildSearch(child, discounts_of(child, x, weighed), least[x] + 1.0)
         for x, child in enumerate(children)
     ]
     for search in searches[::2]:
@@ -425,143 +423,6 @@ def test_bounds_of_children_that_did_not_end_are_checked(monkeypatch):
         check(children, cuts, multipliers, proven[1:], nothing)
     with pytest.raises(ProofError, match="lacks a child"):
         check(*claim[:4], nothing[1:])
-
-
-def determinant_claim(seed, share, **limits):
-    """A bound by the determinant with cuts, and what the cheapest network costs."""
-    rng = np.random.default_rng(seed)
-    m = 5
-    rows = random_rows(rng, m, 40)
-    products = rows.T @ rows
-    children = []
-    for x, child in enumerate(children_of(rows, 2.0, **limits)):
-        at = [*child.candidates.tolist(), x]
-        costs = child.costs._replace(products=np.ascontiguousarray(products[np.ix_(at, at)]))
-        children.append(child._replace(costs=costs))
-    cheapest = cheapest_network([all_costs(child) for child in children])
-    first = [tuple(child.candidates[: child.costs.n_required].tolist()) for child in children]
-    weighed = [child.with_weight(share, own) for child, own in zip(children, first, strict=True)]
-    cuts = [random_cut(rng, m, 3) for _ in range(3)]
-    multipliers = rng.exponential(share, len(cuts))
-    least = [
-        price_all(
-            child,
-            discounts_of(child, x, arrays_of(cuts, m), multipliers),
-            math.inf,
-            0.0,
-            lambda: False,
-        ).least
-        for x, child in enumerate(weighed)
-    ]
-    thresholds = np.array(least) - 1e-6
-    return [children, products, share, weighed, cuts, multipliers, thresholds], cheapest
-
-
-def bound_by_determinant(claim):
-    with Threads(1) as threads:
-        return certified_bound_by_determinant(*claim, ROUNDING, threads)
-
-
-@pytest.mark.parametrize("limits", [{}, {"most": 2}])
-@pytest.mark.parametrize("share", [0.0, 0.05, 0.5, 1.0])
-@pytest.mark.parametrize("seed", range(4))
-def test_no_network_costs_less_than_the_bound_by_the_determinant(seed, share, limits):
-    claim, cheapest = determinant_claim(seed, share, **limits)
-    assert bound_by_determinant(claim) <= cheapest
-    # Without penalties and cuts, the network of all edges costs no more than the determinant.
-    children, products, *_ = claim
-    free = [
-        child._replace(costs=child.costs._replace(costs=0 * c, least_costs=0 * c))
-        for child in children
-        for c in [child.costs.costs]
-        if not limits
-    ]
-    if free:
-        weighed = [child.with_weight(0.0, ()) for child in free]
-        own = [free, products, 0.0, weighed, [], np.empty(0), np.full(len(free), -1e-6)]
-        bound, network = bound_by_determinant(own), cheapest_network([*map(all_costs, free)])
-        assert bound == pytest.approx(network, abs=1e-3)
-        assert bound <= network
-
-
-def test_defects_of_a_bound_by_the_determinant_are_refused():
-    claim, _ = determinant_claim(0, 0.3)
-    children, products, share, weighed, cuts, multipliers, thresholds = claim
-    bound_by_determinant(claim)
-    raised, other = thresholds.copy(), products.copy()
-    raised[2] += 1e-3
-    other[0, 1] = other[1, 0] = 0.9 * other[0, 1]
-    light = [*weighed[:4], children[4].with_weight(0.2, ())]
-    cheap = [*weighed[:4], weighed[4]._replace(costs=children[3].costs)]
-    for defect, message in [
-        ([children, products, share, weighed, cuts, multipliers, raised], "lacks the parents"),
-        ([children, other, share, weighed, cuts, multipliers, thresholds], "other products"),
-        ([children, products, 0.2, weighed, cuts, multipliers, thresholds], "another weight"),
-        ([children, products, share, light, cuts, multipliers, thresholds], "another weight"),
-        ([children, products, share, cheap, cuts, multipliers, thresholds], "another weight"),
-        ([children, products, share, weighed, cuts, multipliers, thresholds[1:]], "lacks a child"),
-        ([children, products, share, weighed, cuts, -multipliers, thresholds], "negative"),
-    ]:
-        with pytest.raises(ProofError, match=message):
-            bound_by_determinant(defect)
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_bounds_by_the_determinant_hold_for_the_best_network(monkeypatch, seed):
-    settings = {"mean_degree": 4, "n_samples": 50, "random_state": seed}
-    rows = make_gaussian_network(7, **settings)[0]
-    given = [{}, {"max_parents": 2}, {"exogenous": [1, 4]}, {"required_edges": [(0, 1)]}][seed % 4]
-    best = GaussianBNLearner(**given).fit(rows)
-    found = []
-
-    def kept(*claim, **settings):
-        found.append(certified_bound_by_determinant(*claim, **settings))
-        return found[-1]
-
-    monkeypatch.setattr(determinant_bound, "certified_bound_by_determinant", kept)
-    monkeypatch.setattr(ColumnGeneration, "_generate", lambda _: None)
-    monkeypatch.setattr(planner, "plan_branch_and_cut", lambda *_: None)
-    without_dynamic_programs(monkeypatch)
-    with pytest.warns(ConvergenceWarning):
-        learner = GaussianBNLearner(**given, time_limit=60).fit(rows)
-    assert found
-    assert learner.network_score_ <= best.network_score_ + 1e-6
-    assert learner.score_bound_ >= best.network_score_ - 1e-9
-
-
-@pytest.mark.parametrize(
-    ("most", "expected"),
-    [(0.1, [0.5, 0.25, 0.12, 0.06, 0.09, 0.12]), (0.3, [0.5, 0.25, 0.35]), (1.0, [0.5])],
-)
-def test_shares_of_the_likelihood_go_down_until_pricing_ends_then_up(monkeypatch, most, expected):
-    children, products, *_ = determinant_claim(0, 0.3)[0]
-    settings = {"tolerance": 1e-6, "deadline": 1e12, "seed": 0, "tell": None}
-    tried = []
-
-    def bound_of(_, share, *, is_brief):
-        tried.append(share)
-        return share if share <= most else -1.0
-
-    monkeypatch.setattr(determinant_bound.DeterminantBound, "_try", bound_of)
-    monkeypatch.setattr(determinant_bound.DeterminantBound, "_about", lambda _, share: share / 2)
-    given = children, [()] * 5, products, -1.0, [], ROUNDING
-    with Threads(1) as threads:
-        of_dense = determinant_bound.DeterminantBound(
-            *given, **settings, threads=threads, most_bytes=1 << 30, late=math.inf
-        )
-        of_dense.run()
-    *tried, last = tried
-    assert tried == expected
-    # The last one lies between the best share and the next one.
-    best = max(share for share in tried if share <= most)
-    assert best < last < min([1.0, *(share for share in tried if share > best)])
-
-
-class NoTime(ColumnGeneration):
-    """Column generation that knows only what the cost of all candidates says."""
-
-    def run(self, **_):
-        return Generated(self._best, self._network, self._cost, None, False)
 
 
 def random_table(rng):
@@ -589,30 +450,6 @@ def test_short_searches_prove_the_best_network(monkeypatch, seeds):
         assert found.n_nodes_ is not None
         assert found.network_score_ == pytest.approx(best.network_score_, abs=2e-6)
         assert best.network_score_ <= found.score_bound_ <= best.network_score_ + 4e-6
-
-
-@pytest.mark.slow
-def test_no_share_of_the_likelihood_bounds_the_best_network_wrongly(monkeypatch):
-    monkeypatch.setattr(planner, "plan_branch_and_cut", lambda *_: None)
-    monkeypatch.setattr(all_parent_sets, "ColumnGeneration", NoTime)
-    monkeypatch.setattr(determinant_bound, "_SHARES", (0.01, 0.1, 0.4))
-    shares = []
-
-    def kept(children, products, share, *claim):
-        shares.append(share)
-        return certified_bound_by_determinant(children, products, share, *claim)
-
-    monkeypatch.setattr(determinant_bound, "certified_bound_by_determinant", kept)
-    for seed in range(150, 300):
-        rows, settings, weights = random_table(np.random.default_rng(seed))
-        best = GaussianBNLearner(**settings).fit(rows, sample_weight=weights)
-        with monkeypatch.context() as patch, warnings.catch_warnings():
-            without_dynamic_programs(patch)
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            found = GaussianBNLearner(**settings, time_limit=0.08).fit(rows, sample_weight=weights)
-        assert found.network_score_ <= best.network_score_ + 1e-6
-        assert found.score_bound_ >= best.network_score_ - 1e-9
-    assert len({*shares}) > 3
 
 
 def nearly_collinear_claim():

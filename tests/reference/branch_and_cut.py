@@ -8,6 +8,8 @@ import math
 from functools import cache
 from itertools import permutations, product
 
+import numpy as np
+
 from reference.networks import is_acyclic
 
 
@@ -47,6 +49,8 @@ def value_of_masks(table, masks):
 
 def coefficient(cut, child, parents):
     columns, table, _ = cut
+    if callable(table):
+        return table(child, parents)
     columns = list(columns)
     if child not in columns:
         return 0
@@ -54,6 +58,15 @@ def coefficient(cut, child, parents):
     if table is None:
         return 0 if any(among) else 1
     return table[columns.index(child)][sum(1 << i for i, is_in in enumerate(among) if is_in)]
+
+
+def determinant_coefficient(matrix, starts, offsets, child, parents):
+    """The coefficient of a family in a determinant cut."""
+    inside = [p for p in parents if p < len(offsets)]
+    before = [c for p in inside for c in range(starts[p], starts[p + 1])]
+    family = [*before, *range(starts[child], starts[child + 1])]
+    terms = [math.log(np.linalg.det(matrix[np.ix_(each, each)])) for each in (family, before)]
+    return terms[0] - terms[1] + offsets[child]
 
 
 def bound_and_reduced_costs(families, cuts, step, number=float):

@@ -4,6 +4,8 @@ import math
 from fractions import Fraction
 from itertools import combinations
 
+import mpmath
+
 from reference.branch_and_cut import coefficient
 
 
@@ -18,6 +20,13 @@ def determinant(rows):
             for row in others
         ]
     return product
+
+
+def log_determinant(matrix):
+    """The log-determinant of a positive definite matrix of float64, with 50 digits."""
+    value = determinant([[Fraction(entry) for entry in row] for row in matrix])
+    with mpmath.workdps(60):
+        return Fraction(str(mpmath.log(mpmath.mpf(value.numerator) / value.denominator)))
 
 
 def priced_families(products, starts, weight, costs, costs_of_columns, n_required):
