@@ -23,7 +23,7 @@ from numba import boolean, float64, int64
 from skbn._chains.family_kernels import draw_set, set_parents
 from skbn._chains.move_kernels import choose_related, draw_width
 from skbn._chains.partition_kernels import PARTITION
-from skbn._core.compile import inner_kernel, kernel
+from skbn._core.compile import inner_kernel, kernel, pasted_kernel
 from skbn._core.random_numbers import uniform
 
 
@@ -54,7 +54,8 @@ def redraw_blocks(state, movable, related, shares_of_width, n_blocks, masks, is_
 @inner_kernel
 def _mark_descendants(is_parent, block, a, marks, stack):
     """Mark a column of a block and its descendants, as if no column of the block had parents."""
-    marks[:] = False
+    for x in range(marks.size):
+        marks[x] = False
     marks[block[a]] = True
     stack[0] = block[a]
     n = 1
@@ -68,7 +69,7 @@ def _mark_descendants(is_parent, block, a, marks, stack):
                 n += 1
 
 
-@inner_kernel
+@pasted_kernel
 def _redraw_block(state, block, below, masks):
     """Draw new parents of a block, where the descendants of each of its columns are marked."""
     width = block.size
@@ -94,10 +95,12 @@ def _allowed_parents(state, block, below):
     Also return, at [a, S], which candidates column a may have if only the set S comes before it.
     """
     width = block.size
-    after = np.zeros((width, width), np.int64)
+    after = np.empty((width, width), np.int64)
     allowed = np.empty((width, 1 << width), np.int64)
     for a in range(width):
         x = block[a]
+        for b in range(width):
+            after[a, b] = 0
         for p in range(state.n_candidates[x]):
             for b in range(width):
                 if below[b, state.candidates[x, p]]:
@@ -113,10 +116,10 @@ def _allowed_parents(state, block, below):
 @inner_kernel
 def _weigh_orders(state, block, allowed):
     """Return the logarithm of the weight of all orders of each set of the block."""
-    totals = np.full(1 << block.size, -np.inf)
+    totals = np.empty(1 << block.size)
     totals[0] = 0.0
     for placed in range(1, totals.size):
-        highest = -np.inf
+        totals[placed] = highest = -np.inf
         for a in range(block.size):
             if placed >> a & 1:
                 highest = max(highest, _weight_with_last(state, block, allowed, totals, placed, a))
@@ -158,8 +161,9 @@ def _draw_last(state, block, allowed, totals, placed):
 def _n_orders(parents, after):
     """Return how many orders of a block its parents allow."""
     width = parents.size
-    numbers = np.zeros(1 << width)
-    numbers[0] = 1.0
+    numbers = np.empty(1 << width)
+    for placed in range(numbers.size):
+        numbers[placed] = 1.0 if placed == 0 else 0.0
     for placed in range(numbers.size):
         for a in range(width):
             is_allowed = not placed >> a & 1
@@ -174,7 +178,8 @@ def _n_orders(parents, after):
 @inner_kernel
 def _set_layers(state, masks):
     """Set the layers to those of a network: each column is in the first layer after its parents."""
-    state.layers[:] = 1
+    for x in range(masks.size):
+        state.layers[x] = 1
     is_done = False
     while not is_done:
         is_done = True
@@ -183,4 +188,6 @@ def _set_layers(state, masks):
                 if masks[x] >> p & 1 and state.layers[state.candidates[x, p]] >= state.layers[x]:
                     state.layers[x] = state.layers[state.candidates[x, p]] + 1
                     is_done = False
-    state.n_layers[0] = state.layers.max()
+    state.n_layers[0] = 0
+    for x in range(masks.size):
+        state.n_layers[0] = max(state.n_layers[0], state.layers[x])

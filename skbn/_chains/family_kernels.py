@@ -33,7 +33,9 @@ def sum_subsets(scores, sums):
     times a power of ``exp(256)``, and what is two powers less than another is nothing beside it.
     """
     n = scores.size
-    highest = scores.max()
+    highest = -np.inf
+    for i in range(n):
+        highest = max(highest, scores[i])
     powers = np.empty(n, np.int64)
     for i in range(n):
         below = scores[i] - highest
@@ -171,7 +173,8 @@ def draw_network(state, masks, is_parent):
 @inner_kernel
 def set_parents(state, x, mask, is_parent):
     """Set row x to the columns that a mask of candidates has."""
-    is_parent[x] = False
+    for z in range(is_parent.shape[1]):
+        is_parent[x, z] = False
     for p in range(state.n_candidates[x]):
         if mask >> p & 1:
             is_parent[x, state.candidates[x, p]] = True
@@ -181,8 +184,9 @@ def set_parents(state, x, mask, is_parent):
 def edges_given_partition(state, edges):
     """Set at [z, x] the probability of the edge z -> x, given the partition and the candidates."""
     m = state.layers.size
-    edges[:] = 0.0
     for x in range(m):
+        for z in range(m):
+            edges[z, x] = 0.0
         within, without = candidates_that_precede(state, x)
         if without == -1:
             continue

@@ -32,7 +32,7 @@ from skbn._chains.place_kernels import (
     take_out,
     weigh_next_layer,
 )
-from skbn._core.compile import inlined_kernel, inner_kernel, kernel
+from skbn._core.compile import inlined_kernel, inner_kernel, kernel, pasted_kernel
 from skbn._core.random_numbers import random_below, uniform
 from skbn._core.subsets import popcount
 
@@ -40,7 +40,7 @@ from skbn._core.subsets import popcount
 _MOST_TRIES = 50
 
 
-@kernel(PARTITION, int64[::1], float64[:, ::1], float64[::1], int64, seconds=8.0)
+@kernel(PARTITION, int64[::1], float64[:, ::1], float64[::1], int64, seconds=6.0)
 def move_related(state, movable, related, shares_of_width, n_moves):
     """Make some moves; return how many of them drew new places.
 
@@ -91,20 +91,22 @@ def choose_related(random, movable, related, columns):
             found = 0
             while found < weights.size - 1 and weights[found] <= u:
                 found += 1
-        if found not in columns[:n]:
-            columns[n] = found
-            n += 1
+        k = 0
+        while k < n and columns[k] != found:
+            k += 1
+        columns[k] = found
+        n = max(n, k + 1)
 
 
-@inner_kernel
+@pasted_kernel
 def _redraw_places(state, columns):
     """Draw new layers of some columns, given those of all others; return False without a path."""
     chosen = take_out(state, columns)
     n_sets = 1 << columns.size
     shape = (chosen.n_left + 1, 2, n_sets, n_sets)
     weights, powers = np.zeros(shape), np.empty(shape, np.int64)
-    following = np.zeros(shape)
-    layer = Layer(np.ones(n_sets), np.zeros(n_sets, np.int64))
+    following = np.empty(shape)  # not used after the last layer, nor is `layer`
+    layer = Layer(np.empty(n_sets), np.empty(n_sets, np.int64))
     scratch = Scratch(
         np.empty(columns.size, np.int64),
         np.empty(n_sets, np.int64),
@@ -232,7 +234,7 @@ def _draw_back(state, chosen, weights, following):
     """Draw a path through the states from the last one, and set the layers; False without one."""
     width = chosen.columns.size
     n_sets = 1 << width
-    odds = np.zeros(2 * n_sets)
+    odds = np.empty(2 * n_sets)
     most = width + chosen.n_left
     kinds, sets = np.empty(most, np.int64), np.empty(most, np.int64)
     i, placed, n_steps = chosen.n_left, n_sets - 1, 0
@@ -260,7 +262,8 @@ def _weigh_before(state, chosen, i, placed, next_kind, new, weights, following, 
     """Set the odds of the states at i with these columns placed, before a layer with `new` ones."""
     width = chosen.columns.size
     n_sets = 1 << width
-    odds[:] = 0.0
+    for k in range(odds.size):
+        odds[k] = 0.0
     for kind in range(2):
         for last in range(placed + 1):
             weight = weights[i, kind, placed, last]
@@ -277,7 +280,7 @@ def _weigh_before(state, chosen, i, placed, next_kind, new, weights, following, 
 @inner_kernel
 def _set_layers(state, chosen, kinds, sets):
     """Set the numbers of layers, from the kinds of these and their chosen columns, last first."""
-    new_layer = np.zeros(chosen.n_left + 1, np.int64)
+    new_layer = np.empty(chosen.n_left + 1, np.int64)
     n, i = kinds.size, 0
     for layer in range(1, n + 1):
         if kinds[n - layer] == ADDED:
@@ -295,7 +298,9 @@ def _set_layers(state, chosen, kinds, sets):
 @inner_kernel
 def _draw(random, odds):
     """Draw the number of an entry by its odds; -1 if all are 0."""
-    total = odds.sum()
+    total = 0.0
+    for j in range(odds.size):
+        total += odds[j]
     u = uniform(random, 0) * total
     found = -1
     for j in range(odds.size):

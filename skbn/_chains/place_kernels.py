@@ -77,13 +77,15 @@ def take_out(state, columns):
     """Return the chosen columns, and what their places weigh."""
     left, n_left = _layers_left(state, columns)
     width, n_sets = columns.size, 1 << columns.size
-    bases = np.zeros((n_left + 1, width), np.int64)
+    bases = np.empty((n_left + 1, width), np.int64)
     spread = np.empty((width, n_sets), np.int64)
     exponentials, inverses, values = np.empty((3, n_left + 1, width, n_sets))
-    powers = np.zeros((n_left + 1, width, n_sets), np.int64)
+    powers = np.empty((n_left + 1, width, n_sets), np.int64)
     for a in range(width):
         x = columns[a]
         _spread_chosen(state, x, columns, spread[a])
+        for i in range(n_left + 1):
+            bases[i, a] = 0
         for p in range(state.n_candidates[x]):
             layer = left[state.candidates[x, p]]
             if layer != NOWHERE:
@@ -109,7 +111,9 @@ def _layers_left(state, columns):
     left = state.layers.copy()
     for x in columns:
         left[x] = NOWHERE
-    number = np.zeros(state.n_layers[0] + 1, np.int64)
+    number = np.empty(state.n_layers[0] + 1, np.int64)
+    for layer in range(number.size):
+        number[layer] = 0
     for layer in left:
         if layer != NOWHERE:
             number[layer] = 1

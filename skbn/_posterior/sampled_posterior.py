@@ -14,7 +14,15 @@ from typing import Any
 import numpy as np
 
 from skbn._chains.candidates import Candidates
-from skbn._chains.chain import CHAIN_KERNELS, Batch, Chain, empty_tables, fill_tables, table_bytes
+from skbn._chains.chain import (
+    CHAIN_KERNELS,
+    RANDOM_KERNELS,
+    Batch,
+    Chain,
+    empty_tables,
+    fill_tables,
+    table_bytes,
+)
 from skbn._chains.convergence import Agreement, agreement_of, differences_of
 from skbn._chains.run import run_chains
 from skbn._core.arrays import Floats, Integers, Names, Random
@@ -25,7 +33,6 @@ from skbn._core.text import readable_size, readable_sizes
 from skbn._posterior.family_weights import mask_type
 from skbn._posterior.network_posterior import with_known_paths
 from skbn._regressions.log_determinants import walk_seeds
-from skbn._scores.families import SmallFamilies
 from skbn._solver.candidate_families import CandidateScores, ranked_parents
 from skbn._solver.constraints import Constraints
 from skbn._solver.engines import SearchSettings
@@ -258,13 +265,15 @@ def sampled_posterior(
     Raises ValueError if the tables do not fit in memory.
     """
     constraints, scorer = problem.constraints, problem.scorer
-    compile_kernels((*CHAIN_KERNELS, walk_seeds, *SmallFamilies.kernels))
+    compile_kernels((*CHAIN_KERNELS, walk_seeds))
     own, *seeds = settings.seed.spawn(1 + settings.n_chains)
     rng = np.random.default_rng(own)
     resources.progress.expect(1.0)
     found = searched_networks(problem, resources, settings.n_chains, rng)
     resources.progress.advance(_WORK_OF_STARTS)
     candidates = _candidates(problem, log_odds, resources, settings.n_chains, found)
+    if not candidates.are_all:
+        compile_kernels(RANDOM_KERNELS)
     if resources.announce is not None:
         resources.announce(_plan(candidates, settings, resources))
     with one_blas_thread():
