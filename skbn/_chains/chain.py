@@ -35,8 +35,6 @@ from skbn._core.arrays import BYTES, Floats, Integers
 CHAIN_KERNELS = (
     *(move_related, redraw_blocks, sum_subsets, draw_network, edges_given_partition, reach),
 )
-# What chains call in addition if candidates are random.
-RANDOM_KERNELS = (redraw_candidates, weigh_candidates)
 
 # Cumulative probabilities of moves of one to three columns, and of blocks of one to six.
 _SHARES_OF_WIDTH = np.array([0.2, 0.6, 1.0])

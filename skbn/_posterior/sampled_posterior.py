@@ -14,19 +14,11 @@ from typing import Any
 import numpy as np
 
 from skbn._chains.candidates import Candidates
-from skbn._chains.chain import (
-    CHAIN_KERNELS,
-    RANDOM_KERNELS,
-    Batch,
-    Chain,
-    empty_tables,
-    fill_tables,
-    table_bytes,
-)
+from skbn._chains.chain import CHAIN_KERNELS, Batch, Chain, empty_tables, fill_tables, table_bytes
 from skbn._chains.convergence import Agreement, agreement_of, differences_of
 from skbn._chains.run import run_chains
 from skbn._core.arrays import Floats, Integers, Names, Random
-from skbn._core.compile import compile_kernels
+from skbn._core.compile import compile_kernels, kernels_of
 from skbn._core.resources import Progress, Resources, one_blas_thread
 from skbn._core.subsets import bits_of, members_of
 from skbn._core.text import readable_size, readable_sizes
@@ -273,7 +265,7 @@ def sampled_posterior(
     resources.progress.advance(_WORK_OF_STARTS)
     candidates = _candidates(problem, log_odds, resources, settings.n_chains, found)
     if not candidates.are_all:
-        compile_kernels(RANDOM_KERNELS)
+        compile_kernels(kernels_of("skbn._chains.candidate_kernels"))
     if resources.announce is not None:
         resources.announce(_plan(candidates, settings, resources))
     with one_blas_thread():
