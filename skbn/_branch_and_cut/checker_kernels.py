@@ -219,7 +219,8 @@ def _lead(before, parents, x, reach):
     for p in parents:
         for y in range(before.shape[0]):
             if before[y, p]:
-                reach[y] |= before[x]
+                for z in range(before.shape[1]):
+                    reach[y, z] |= before[x, z]
 
 
 @inner_kernel
@@ -240,7 +241,7 @@ def _copy(source, target):
         target[i] = source[i]
 
 
-@kernel(_NETWORKS, float64, float64, seconds=1.8)
+@kernel(_NETWORKS, float64, float64, seconds=0.7)
 def all_cost_more(networks, most, cutoff):
     """Return whether all networks within `most` of the step's bound cost the cutoff or more.
 
@@ -252,8 +253,7 @@ def all_cost_more(networks, most, cutoff):
     left, costs, totals, reach = networks.left, networks.costs, networks.totals, networks.reach
     children, at, is_chosen = networks.children, networks.at, networks.is_chosen
     children[0] = _next_child(networks, left[0], reach[0], totals[0], most, is_chosen)
-    at[0] = first[children[0]]
-    depth = 0
+    at[0], depth = first[children[0]], 0
     while depth >= 0:
         x, k = children[depth], at[depth]
         at[depth] += 1
