@@ -16,7 +16,7 @@ from skbn._core.graphs import topological_order
 from skbn._core.resources import IsOver
 from skbn._core.subsets import bits_of
 from skbn._data.degenerate_columns import collinear_error, equation
-from skbn._missing.em_kernels import Moments, maximise_likelihood
+from skbn._missing.em_kernels import Moments, Problem, maximise_likelihood
 from skbn._missing.incomplete_rows import IncompleteRows, incomplete_rows
 from skbn._regressions.least_squares import Dependence
 
@@ -82,11 +82,9 @@ def estimate(
 
     Raises UnboundedError if a column's parents determine it.
     """
-    m = rows.n_columns
-    is_parent = bits_of(parents, m)
     compile_kernels([maximise_likelihood])
-    order = np.array(topological_order(parents), dtype=np.int64)
-    n_sets = len(rows.patterned.targets)
+    problem = _problem(rows, parents, prior)
+    n_sets, m = rows.patterned.targets.shape
     moments = Moments(
         begin.expected_mean.copy(),
         begin.scatter.copy(),
@@ -98,7 +96,7 @@ def estimate(
     penalised, n_steps, column = -np.inf, 0, -2
     while column == -2 and n_steps < _MOST_STEPS and not (n_steps and is_over()):
         log_likelihood, penalised, n_more, column = maximise_likelihood(
-            rows.patterned, order, is_parent, prior, tolerance, penalised, at_once, moments
+            problem, tolerance, penalised, at_once, moments
         )
         n_steps += n_more
     if column >= 0:
@@ -110,6 +108,33 @@ def estimate(
         moments.expected_mean,
         moments.scatter,
         n_steps,
+    )
+
+
+def _problem(rows: IncompleteRows, parents: Sequence[int], prior: float) -> Problem:
+    """Return what the kernel needs to know, and scratch."""
+    given, m = rows.patterned, rows.n_columns
+    order = np.array(topological_order(parents), dtype=np.int64)
+    is_parent = bits_of(parents, m)
+    n_parents = is_parent.sum(axis=1)
+    # Parents by their places in the order, then the column, and then what is neither.
+    kind = np.where(is_parent, 0, 2) - np.eye(m, dtype=np.int64)
+    of_rows = np.repeat(given.targets_of, np.diff(given.starts))
+    weights = np.bincount(of_rows, given.weight, len(given.targets)).astype(np.float64)
+    return Problem(
+        given,
+        order,
+        order[np.argsort(kind[:, order], axis=1, kind="stable")],
+        n_parents,
+        not given.targets.any() and int(n_parents.sum()) == m * (m - 1) // 2,
+        np.argsort(~given.observed, axis=1, kind="stable"),
+        given.observed.sum(axis=1),
+        given.targets.sum(axis=1),
+        weights,
+        (given.counts * weights).cumsum(axis=1)[:, -1].copy(),
+        prior,
+        *np.empty((3, m)),
+        *np.empty((5, m, m)),
     )
 
 

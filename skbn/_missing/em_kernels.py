@@ -17,11 +17,35 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import boolean, float64, int64
+from numba import float64, int64
 
-from skbn._core.arrays import F2, F3
+from skbn._core.arrays import F1, F2, F3, I1, I2
 from skbn._core.compile import inner_kernel, kernel, pasted_kernel, tuple_type
 from skbn._missing.incomplete_rows import PatternedRows
+
+
+class Problem(NamedTuple):
+    """What EM fits, and scratch."""
+
+    rows: PatternedRows
+    order: I1  # (m,): the columns, parents before their children
+    parents: I2  # (m, m): each column's parents, by their places in the order, and then itself
+    n_parents: I1  # (m,)
+    is_saturated: bool  # whether any covariance is that of the network
+    columns: I2  # (n_patterns, m): the columns that a pattern observes, and then the hidden ones
+    n_observed: I1  # (n_patterns,)
+    n_set: I1  # (n_target_sets,): how many columns were set
+    weights: F1  # (n_target_sets,): of the rows of each set of targets
+    totals: F1  # (n_groups,): of the rows of each group
+    prior: float  # how many rows are added to the scatter, of independent columns of variance 1
+    left: F1  # (m,): scratch, as all that follows
+    deviation: F1  # (m,)
+    shift: F1  # (m,): the sum of the rows of a set of targets, less the mean
+    squares: F2  # (m, m): the sum of the squares of these
+    matrix: F2  # (m, m)
+    solved: F2  # (m, m)
+    hidden: F2  # (m, m): the conditional covariance of hidden columns
+    inverse: F2  # (m, m): the precision, or coefficients
 
 
 class Moments(NamedTuple):
@@ -42,13 +66,12 @@ _LEAST_FOR_PRECISION = 1e-6
 
 
 @inner_kernel
-def eliminate(matrix, n_first):
-    """Take the first columns out of a symmetric matrix, of which the upper half is given.
+def eliminate(matrix, m, n_first):
+    """Take the first columns out of a symmetric m x m matrix, of which the upper half is given.
 
     Their rows become the Cholesky factor's; the rest of the upper half becomes the others'
     covariance given these. Return the place of the first column that others determine, or -1.
     """
-    m = matrix.shape[0]
     for i in range(n_first):
         matrix[i, i] = math.sqrt(matrix[i, i])
         for j in range(i + 1, m):
@@ -73,38 +96,6 @@ def log_determinant(factor, n_first):
 
 
 @inner_kernel
-def observed_first(is_observed, columns):
-    """Set `columns` to the observed columns and then the hidden ones; return how many are seen."""
-    k = 0
-    for j in range(columns.size):
-        if is_observed[j]:
-            columns[k] = j
-            k += 1
-    place = k
-    for j in range(columns.size):
-        if not is_observed[j]:
-            columns[place] = j
-            place += 1
-    return k
-
-
-@inner_kernel
-def take_columns(symmetric, columns, matrix):
-    """Set the upper half of `matrix` to these rows and columns of a symmetric matrix."""
-    for i in range(columns.size):
-        for j in range(i, columns.size):
-            matrix[i, j] = symmetric[columns[i], columns[j]]
-
-
-@inner_kernel
-def take_block(matrix, first, block):
-    """Set the upper half of `block` to the rows and columns of a matrix from the first on."""
-    for i in range(len(block)):
-        for j in range(i, len(block)):
-            block[i, j] = matrix[first + i, first + j]
-
-
-@inner_kernel
 def clear(sums, squares):
     """Set sums of rows, and of their squares, to 0."""
     for i in range(sums.size):
@@ -113,18 +104,21 @@ def clear(sums, squares):
             squares[i, j] = 0.0
 
 
-@inner_kernel
-def complete(row, mean, columns, k, matrix, left, deviation):
+@pasted_kernel
+def complete(problem, r, g, moments, t):
     """Set `deviation` to a row's expected difference from the mean; return a sum of squares.
 
     `matrix` is what `eliminate` leaves of the covariance of `columns`, of which k are observed. The
     sum is the squared Mahalanobis distance of what is observed.
     """
-    m = columns.size
+    columns, values, mean = problem.columns[g], problem.rows.values, moments.mean
+    matrix, left, deviation = problem.matrix, problem.left, problem.deviation
+    m, k = columns.size, problem.n_observed[g]
     for i in range(k):
-        left[i] = row[columns[i]] - mean[columns[i]]
+        left[i] = values[r, columns[i]] - mean[t, columns[i]]
         deviation[columns[i]] = left[i]
-    left[k:] = 0.0
+    for i in range(k, m):
+        left[i] = 0.0
     squares = 0.0
     for i in range(k):
         own = left[i] / matrix[i, i]
@@ -137,10 +131,8 @@ def complete(row, mean, columns, k, matrix, left, deviation):
 
 
 @inner_kernel
-def invert(factor, inverse):
-    """Set a matrix to the inverse of R'R, given R as the upper half of `factor`."""
-    k = factor.shape[0]
-    solved = np.empty((k, k))
+def invert(factor, k, solved, inverse):
+    """Set `inverse` to that of the k x k matrix R'R, given R as the upper half of `factor`."""
     for i in range(k):
         for j in range(k):
             solved[i, j] = inverse[i, j] = 0.0
@@ -156,43 +148,18 @@ def invert(factor, inverse):
                 inverse[r, j] += solved[i, r] * solved[i, j]
 
 
-@inner_kernel
-def invert_covariance(covariance, inverse):
-    """Set the inverse of a covariance; return the logarithm of the covariance's determinant and -1.
-
-    If it is singular, a column that others determine is returned in place of -1.
-    """
-    m = covariance.shape[0]
-    factor = np.empty((m, m))
-    take_block(covariance, 0, factor)
-    column = eliminate(factor, m)
-    invert(factor, inverse)
-    return log_determinant(factor, m), column
-
-
 @pasted_kernel
-def precision_of(covariance, precision):
-    """Set the inverse of a covariance; return the logarithm of the covariance's determinant.
-
-    Return NaN if a column leaves too little of its variance on the others.
-    """
-    log_det, column = invert_covariance(covariance, precision)
-    if column >= 0:
-        return np.nan
-    for i in range(len(covariance)):
-        if not precision[i, i] * covariance[i, i] * _LEAST_FOR_PRECISION < 1:
-            return np.nan
-    return log_det
-
-
-@inner_kernel
-def complete_by_precision(row, mean, columns, k, precision, hidden, pull, deviation):
+def complete_by_precision(problem, r, g, moments, t):
     """Do what `complete` does, given the precision and the hidden columns' covariance."""
-    m = columns.size
-    pull[:] = 0.0
+    columns, values, mean = problem.columns[g], problem.rows.values, moments.mean
+    precision, hidden = problem.inverse, problem.hidden
+    pull, deviation = problem.left, problem.deviation
+    m, k = columns.size, problem.n_observed[g]
+    for j in range(m):
+        pull[j] = 0.0
     for i in range(k):
         x = columns[i]
-        deviation[x] = row[x] - mean[x]
+        deviation[x] = values[r, x] - mean[t, x]
         for j in range(m):
             pull[j] += deviation[x] * precision[x, j]
     squares = 0.0
@@ -206,281 +173,253 @@ def complete_by_precision(row, mean, columns, k, precision, hidden, pull, deviat
     return squares
 
 
-@inner_kernel
-def add_square(deviation, weight, shift, scatter):
+@pasted_kernel
+def add_square(problem, weight):
     """Add a weighted difference from the mean to the sum, and its square to the upper half."""
+    deviation, shift, squares = problem.deviation, problem.shift, problem.squares
     m = deviation.size
     for i in range(m):
         own = weight * deviation[i]
         shift[i] += own
         for j in range(i, m):
-            scatter[i, j] += own * deviation[j]
+            squares[i, j] += own * deviation[j]
 
 
-@inner_kernel
-def add_hidden(hidden, weight, columns, scatter):
+@pasted_kernel
+def add_hidden(problem, weight, g):
     """Add the weighted covariance of hidden columns, which ascend, to the upper half."""
-    for i in range(columns.size):
+    columns, hidden, squares = problem.columns[g], problem.hidden, problem.squares
+    k = problem.n_observed[g]
+    for i in range(k, columns.size):
         for j in range(i, columns.size):
-            scatter[columns[i], columns[j]] += weight * hidden[i, j]
+            squares[columns[i], columns[j]] += weight * hidden[i - k, j - k]
 
 
-@inner_kernel
-def count(flags):
-    """Return how many flags of a table are set."""
-    total = 0
-    for i in range(flags.shape[0]):
-        for j in range(flags.shape[1]):
-            total += flags[i, j]
-    return total
-
-
-@inner_kernel
-def squares_of(deviation, chosen):
-    """Return the sum of the squares of some differences."""
+@pasted_kernel
+def squares_of_targets(problem, t):
+    """Return the sum of the squares of the differences of the columns that were set."""
     total = 0.0
-    for i in range(deviation.size):
-        if chosen[i]:
-            total += deviation[i] * deviation[i]
+    for i in range(problem.deviation.size):
+        if problem.rows.targets[t, i]:
+            total += problem.deviation[i] * problem.deviation[i]
     return total
 
 
 @pasted_kernel
-def expect_rows(rows, t, mean, covariance, shift, scatter):
-    """Set the sums of the expected rows of a set of targets, and of their squares, about the mean.
-
-    Return their log-likelihood and -1. If the covariance is singular, a column that others
-    determine is returned in place of -1.
-    """
-    values, weight, observed = rows.values, rows.weight, rows.observed
-    starts, targets, targets_of = rows.starts, rows.targets, rows.targets_of
-    m = values.shape[1]
-    log_likelihood = 0.0
-    clear(shift, scatter)
-    columns = np.empty(m, np.int64)
-    matrix = np.empty((m, m))
-    left = np.empty(m)
-    deviation = np.empty(m)
-    precision = np.empty((m, m))
-    log_det_of_all = precision_of(covariance, precision)
-    n_set = count(targets[t : t + 1])
-    for g in range(observed.shape[0]):
-        if targets_of[g] != t:
-            continue
-        k = observed_first(observed[g], columns)
-        log_det = (k - n_set) * math.log(2 * math.pi)
-        by_precision = m - k < k and not math.isnan(log_det_of_all)
-        factor = np.empty((m - k, m - k))
-        hidden = np.empty((m - k, m - k))
-        if by_precision:
-            take_columns(precision, columns[k:], factor)
-            eliminate(factor, m - k)
-            invert(factor, hidden)
-            log_det += log_det_of_all + log_determinant(factor, m - k)
-        else:
-            take_columns(covariance, columns, matrix)
-            determined = eliminate(matrix, k)
-            if determined >= 0:
-                return np.nan, columns[determined]
-            take_block(matrix, k, hidden)
-            log_det += log_determinant(matrix, k)
-        of_pattern = 0.0
-        for r in range(starts[g], starts[g + 1]):
-            row = values[r]
-            if by_precision:
-                squares = complete_by_precision(
-                    row, mean, columns, k, precision, hidden, left, deviation
-                )
-            else:
-                squares = complete(row, mean, columns, k, matrix, left, deviation)
-            squares -= squares_of(deviation, targets[t])
-            add_square(deviation, weight[r], shift, scatter)
-            log_likelihood -= 0.5 * weight[r] * (log_det + squares)
-            of_pattern += weight[r]
-        add_hidden(hidden, of_pattern, columns[k:], scatter)
-    return log_likelihood, -1
-
-
-@inner_kernel
-def move(shift, squares, weight, point, other, sum_of_rows, scatter):
-    """Add sums of rows about one point to sums about another."""
+def move(problem, t, g, moments):
+    """Add sums of the rows of a set of targets to those of a group, about the first mean."""
+    shift, squares, weight = problem.shift, problem.squares, problem.weights[t]
+    mean, scatter = moments.mean, moments.scatter
     for i in range(shift.size):
-        along_i = point[i] - other[i]
-        sum_of_rows[i] += shift[i] + weight * along_i
+        along_i = mean[t, i] - mean[0, i]
+        moments.expected_mean[g, i] += shift[i] + weight * along_i
         for j in range(i, shift.size):
-            along_j = point[j] - other[j]
+            along_j = mean[t, j] - mean[0, j]
             between = shift[i] * along_j + along_i * (shift[j] + weight * along_j)
-            scatter[i, j] += squares[i, j] + between
+            scatter[g, i, j] += squares[i, j] + between
 
 
-@inner_kernel
-def centre(weight, point, mean, scatter):
-    """Replace sums about a point by the mean, and by the scatter about this."""
-    m = mean.size
+@pasted_kernel
+def centre(weight, g, moments):
+    """Replace sums about the first mean by the mean, and by the scatter about this."""
+    mean, scatter = moments.expected_mean, moments.scatter
+    m = mean.shape[1]
     for i in range(m):
         for j in range(i, m):
-            scatter[i, j] -= mean[i] * mean[j] / weight
-            scatter[j, i] = scatter[i, j]
+            scatter[g, i, j] -= mean[g, i] * mean[g, j] / weight
+            scatter[g, j, i] = scatter[g, i, j]
     for i in range(m):
-        mean[i] = point[i] + mean[i] / weight
+        mean[g, i] = moments.mean[0, i] + mean[g, i] / weight
 
 
 @pasted_kernel
-def weigh(rows, weight_of_targets, totals):
-    """Set the weights of the rows of each set of targets, and of each group."""
-    for t in range(weight_of_targets.size):
-        weight_of_targets[t] = 0.0
-    for p in range(rows.targets_of.size):
-        for r in range(rows.starts[p], rows.starts[p + 1]):
-            weight_of_targets[rows.targets_of[p]] += rows.weight[r]
-    for g in range(totals.size):
-        totals[g] = 0.0
-        for t in range(weight_of_targets.size):
-            if rows.counts[g, t]:
-                totals[g] += weight_of_targets[t]
+def regress(problem, x, k):
+    """Set the coefficients of x on k columns, from what `eliminate` leaves of these and it."""
+    matrix, coefficients = problem.matrix, problem.inverse
+    for i in range(k - 1, -1, -1):
+        coefficients[x, i] = matrix[i, k]
+        for j in range(i + 1, k):
+            coefficients[x, i] -= matrix[i, j] * coefficients[x, j]
+        coefficients[x, i] /= matrix[i, i]
 
 
 @pasted_kernel
-def expect(rows, weight_of_targets, totals, moments):
-    """Set the expected mean and scatter of the complete rows of each group.
-
-    The scatter is about the expected mean. Return the log-likelihood and -1; if a covariance is
-    singular, a column that others determine in place of -1.
-    """
-    expected_mean, scatter = moments.expected_mean, moments.scatter
-    mean, covariance = moments.mean, moments.covariance
-    n_groups, m = expected_mean.shape
-    log_likelihood = 0.0
-    shift = np.empty(m)
-    squares = np.empty((m, m))
-    for g in range(n_groups):
-        clear(expected_mean[g], scatter[g])
-    for t in range(len(mean)):
-        own, column = expect_rows(rows, t, mean[t], covariance[t], shift, squares)
-        if column >= 0:
-            return np.nan, column
-        log_likelihood += own
-        for g in range(n_groups):
-            if rows.counts[g, t]:
-                total = weight_of_targets[t]
-                move(shift, squares, total, mean[t], mean[0], expected_mean[g], scatter[g])
-    for g in range(n_groups):
-        centre(totals[g], mean[0], expected_mean[g], scatter[g])
-    return log_likelihood, -1
+def join(problem, place, k, variance, moments, t):
+    """Set the covariances of a column with those before it, and its variance."""
+    order, coefficients, covariance = problem.order, problem.inverse, moments.covariance
+    x = order[place]
+    parents = problem.parents[x]
+    for before in range(place):
+        y = order[before]
+        total = 0.0
+        for i in range(k):
+            total += coefficients[x, i] * covariance[t, parents[i], y]
+        covariance[t, x, y] = covariance[t, y, x] = total
+    for i in range(k):
+        variance += coefficients[x, i] * covariance[t, parents[i], x]
+    covariance[t, x, x] = variance
 
 
 @inner_kernel
-def regress(matrix, k, coefficients):
-    """Set the coefficients of column k on those before it, from what `eliminate` leaves of them."""
-    for i in range(k - 1, -1, -1):
-        coefficients[i] = matrix[i, k]
-        for j in range(i + 1, k):
-            coefficients[i] -= matrix[i, j] * coefficients[j]
-        coefficients[i] /= matrix[i, i]
+def take_columns(symmetric, columns, first, end, matrix):
+    """Set the upper half of `matrix` to the columns at these places of a symmetric matrix."""
+    for i in range(first, end):
+        for j in range(i, end):
+            matrix[i - first, j - first] = symmetric[columns[i], columns[j]]
 
 
 @pasted_kernel
-def fit(rows, order, is_parent, totals, prior, moments):
+def invert_covariance(problem, moments, t):
+    """Set `inverse` to that of a covariance; return the logarithm of its determinant.
+
+    Return also whether each column leaves enough of its variance on the others.
+    """
+    factor, covariance, m = problem.matrix, moments.covariance, problem.order.size
+    for i in range(m):
+        for j in range(i, m):
+            factor[i, j] = covariance[t, i, j]
+    is_precise = eliminate(factor, m, m) < 0
+    invert(factor, m, problem.solved, problem.inverse)
+    for i in range(m):
+        is_precise &= problem.inverse[i, i] * covariance[t, i, i] * _LEAST_FOR_PRECISION < 1
+    return log_determinant(factor, m), is_precise
+
+
+@pasted_kernel
+def decompose(problem, g, moments, t, by_precision):
+    """Decompose what a pattern needs to complete rows, and set `hidden`; return two numbers.
+
+    They are the logarithm of the determinant of the precision of the hidden columns or of the
+    covariance of the observed ones, and -1 or the place of a column that others determine.
+    """
+    matrix, hidden, columns = problem.matrix, problem.hidden, problem.columns[g]
+    m, k = columns.size, problem.n_observed[g]
+    symmetric, first, n = moments.covariance[t], np.int64(0), k
+    if by_precision:
+        symmetric, first, n = problem.inverse, k, m - k
+    take_columns(symmetric, columns, first, m, matrix)
+    determined = eliminate(matrix, m - first, n)
+    if by_precision:
+        invert(matrix, n, problem.solved, hidden)
+        determined = np.int64(-1)
+    else:
+        for i in range(k, m):
+            for j in range(i, m):
+                hidden[i - k, j - k] = matrix[i, j]
+    return log_determinant(matrix, n), determined
+
+
+@inner_kernel
+def expect_rows(problem, t, moments):
+    """Set the sums of the expected rows of a set of targets, and of their squares, about the mean.
+
+    Return their log-likelihood and -1, and the mean log density of rows about the mean whose
+    scatter is the identity, without the constant of normal densities. If the covariance is
+    singular, a column that others determine is returned in place of -1.
+    """
+    rows = problem.rows
+    m = problem.order.size
+    log_likelihood, trace = 0.0, 0.0
+    clear(problem.shift, problem.squares)
+    log_det_of_all, is_precise = invert_covariance(problem, moments, t)
+    for i in range(m):
+        trace += problem.inverse[i, i]
+    for g in range(rows.targets_of.size):
+        if rows.targets_of[g] != t:
+            continue
+        k = problem.n_observed[g]
+        by_precision = m - k < k and is_precise
+        of_pattern, determined = decompose(problem, g, moments, t, by_precision)
+        if determined >= 0:
+            return np.nan, problem.columns[g, determined], np.nan
+        log_det = (k - problem.n_set[t]) * math.log(2 * math.pi)
+        log_det += log_det_of_all + of_pattern if by_precision else of_pattern
+        weight = 0.0
+        for r in range(rows.starts[g], rows.starts[g + 1]):
+            if by_precision:
+                squares = complete_by_precision(problem, r, g, moments, t)
+            else:
+                squares = complete(problem, r, g, moments, t)
+            squares -= squares_of_targets(problem, t)
+            add_square(problem, rows.weight[r])
+            log_likelihood -= 0.5 * rows.weight[r] * (log_det + squares)
+            weight += rows.weight[r]
+        add_hidden(problem, weight, g)
+    return log_likelihood, np.int64(-1), -0.5 * (log_det_of_all + trace)
+
+
+@pasted_kernel
+def expect(problem, moments):
+    """Set the expected mean and scatter of the complete rows of each group.
+
+    The scatter is about the expected mean. Return the log-likelihood, the log density of the
+    prior's rows, and -1; if a covariance is singular, a column that others determine in place of
+    -1.
+    """
+    n_groups, n_target_sets = problem.rows.counts.shape
+    log_likelihood, of_prior = 0.0, 0.0
+    for g in range(n_groups):
+        clear(moments.expected_mean[g], moments.scatter[g])
+    for t in range(n_target_sets):
+        own, column, log_density = expect_rows(problem, t, moments)
+        if column >= 0:
+            return np.nan, np.nan, column
+        log_likelihood += own
+        if t == 0:
+            of_prior = problem.prior * log_density
+        for g in range(n_groups):
+            if problem.rows.counts[g, t]:
+                move(problem, t, g, moments)
+    for g in range(n_groups):
+        centre(problem.totals[g], g, moments)
+    return log_likelihood, of_prior, np.int64(-1)
+
+
+@pasted_kernel
+def fit(problem, moments):
     """Set the means and covariances of a network fitted to the moments of groups.
 
     Return a column that its parents determine, or -1.
     """
+    rows, order, matrix = problem.rows, problem.order, problem.matrix
+    totals, prior, variance = problem.totals, problem.prior, problem.left
     expected_mean, scatter = moments.expected_mean, moments.scatter
     mean, covariance = moments.mean, moments.covariance
-    m = order.size
-    columns = np.empty(m, np.int64)
-    coefficients = np.empty((m, m))
-    variance = np.empty(m)
-    if len(mean) == 1 and not count(rows.targets) and count(is_parent) == m * (m - 1) // 2:
-        for i in range(m):  # any covariance is that of a complete network
+    m, is_saturated = order.size, problem.is_saturated
+    for place in range(m - 1 if is_saturated else 0, m):
+        x = order[place]
+        k, g = problem.n_parents[x], rows.group_of[x]
+        take_columns(scatter[g], problem.parents[x], np.int64(0), k + 1, matrix)
+        is_constant = not matrix[k, k] > 0
+        determined = eliminate(matrix, k + 1, k)
+        if is_constant or determined >= 0:
+            return order[determined] if is_saturated else x
+        regress(problem, x, k)
+        variance[x] = matrix[k, k] / (totals[g] + prior)
+    if is_saturated:
+        for i in range(m):
             mean[0, i] = expected_mean[0, i]
             for j in range(m):
                 covariance[0, i, j] = scatter[0, i, j] / (totals[0] + prior)
-        family = np.empty((m, m))
-        take_columns(scatter[0], order, family)
-        determined = eliminate(family, m)
-        return -1 if determined < 0 else order[determined]
-    for place in range(m):
-        x = order[place]
-        k = parents_before(order, place, is_parent, columns)
-        g = rows.group_of[x]
-        matrix = np.empty((k + 1, k + 1))
-        take_columns(scatter[g], columns[: k + 1], matrix)
-        if not matrix[k, k] > 0 or eliminate(matrix, k) >= 0:
-            return x
-        regress(matrix, k, coefficients[x])
-        variance[x] = matrix[k, k] / (totals[g] + prior)
+        return np.int64(-1)
     for t in range(len(mean)):
         for place in range(m):
             x, g = order[place], rows.group_of[order[place]]
+            k = problem.n_parents[x]
+            mean[t, x], variance_left = expected_mean[g, x], variance[x]
             if rows.targets[t, x]:
-                columns[0], k = x, 0
-                mean[t, x], variance_left = 0.0, 1.0
-            else:
-                k = parents_before(order, place, is_parent, columns)
-                mean[t, x], variance_left = expected_mean[g, x], variance[x]
+                k, mean[t, x], variance_left = np.int64(0), 0.0, 1.0
             for i in range(k):
-                y = columns[i]
-                mean[t, x] += coefficients[x, i] * (mean[t, y] - expected_mean[g, y])
-            join(coefficients[x, :k], columns, order[:place], x, variance_left, covariance[t])
-    return -1
+                y = problem.parents[x, i]
+                mean[t, x] += problem.inverse[x, i] * (mean[t, y] - expected_mean[g, y])
+            join(problem, place, k, variance_left, moments, t)
+    return np.int64(-1)
 
 
-@inner_kernel
-def join(coefficients, parents, before, x, variance, covariance):
-    """Set the covariances of a column with those before it, and its variance."""
-    for y in before:
-        total = 0.0
-        for i in range(coefficients.size):
-            total += coefficients[i] * covariance[parents[i], y]
-        covariance[x, y] = covariance[y, x] = total
-    for i in range(coefficients.size):
-        variance += coefficients[i] * covariance[parents[i], x]
-    covariance[x, x] = variance
-
-
-@inner_kernel
-def parents_before(order, place, is_parent, columns):
-    """Set `columns` to the parents of a column by its place in the order, and then itself.
-
-    Return how many parents it has.
-    """
-    x = order[place]
-    k = 0
-    for before in range(place):
-        if is_parent[x, order[before]]:
-            columns[k] = order[before]
-            k += 1
-    columns[k] = x
-    return k
-
-
-@pasted_kernel
-def log_density_of_unit_rows(covariance):
-    """Return the mean log density of rows about the mean whose scatter is the identity.
-
-    Without the constant of normal densities.
-    """
-    m = covariance.shape[0]
-    inverse = np.empty((m, m))
-    log_det, _ = invert_covariance(covariance, inverse)
-    trace = 0.0
-    for i in range(m):
-        trace += inverse[i, i]
-    return -0.5 * (log_det + trace)
-
-
-@kernel(
-    tuple_type(PatternedRows),
-    *(int64[::1], boolean[:, ::1], float64, float64, float64, int64),
-    tuple_type(Moments),
-    seconds=3.7,
-)
-def maximise_likelihood(rows, order, is_parent, prior, tolerance, before, most, moments):
+@kernel(tuple_type(Problem), float64, float64, int64, tuple_type(Moments), seconds=2.9)
+def maximise_likelihood(problem, tolerance, before, most, moments):
     """Improve the mean and covariance of a network by EM until the likelihood hardly rises.
 
-    `order`: (m,), the columns, parents before their children
-    `prior`: how many rows are added to the scatter, of independent columns of variance 1
     `tolerance`: in nats
     `before`: the penalised log-likelihood that the last step reached; -inf at first
     `most`: number of E-steps at most, from 1 on
@@ -491,24 +430,18 @@ def maximise_likelihood(rows, order, is_parent, prior, tolerance, before, most, 
     E-steps; `column`: a column that others determine, so that the likelihood is unbounded; -1 if
     the likelihood hardly rises any more, and -2 if it still does.
     """
-    n_groups = len(rows.counts)
-    totals = np.empty(n_groups)
-    weight_of_targets = np.empty(len(rows.targets))
-    weigh(rows, weight_of_targets, totals)
-    log_likelihood = np.nan
+    log_likelihood, prior = np.nan, problem.prior
     for step in range(most):
-        for g in range(n_groups):
-            for j in range(order.size):
+        for g in range(problem.totals.size):
+            for j in range(problem.order.size):
                 moments.scatter[g, j, j] += prior
-        column = fit(rows, order, is_parent, totals, prior, moments)
+        column = fit(problem, moments)
         if column >= 0:
             return log_likelihood, before, step, column
-        log_likelihood, column = expect(rows, weight_of_targets, totals, moments)
+        log_likelihood, of_prior, column = expect(problem, moments)
         if column >= 0:
             return log_likelihood, before, step + 1, column
-        penalised = log_likelihood
-        if prior > 0:
-            penalised += prior * log_density_of_unit_rows(moments.covariance[0])
+        penalised = log_likelihood + of_prior if prior > 0 else log_likelihood
         if not penalised - before > tolerance:
             return log_likelihood, penalised, step + 1, -1
         before = penalised
