@@ -18,6 +18,7 @@ from skbn._branch_and_cut.column_generation import (
     margin_of,
 )
 from skbn._branch_and_cut.descent_kernels import DESCENT_KERNELS
+from skbn._branch_and_cut.determinant_bound import DeterminantBound
 from skbn._branch_and_cut.determinant_cuts import Correlations
 from skbn._branch_and_cut.pricing_checker import (
     ROUNDING,
@@ -25,6 +26,8 @@ from skbn._branch_and_cut.pricing_checker import (
 )
 from skbn._branch_and_cut.pricing_kernels import PRICING_KERNELS
 from skbn._branch_and_cut.pricing_problem import Child
+from skbn._branch_and_cut.proof import DeterminantCut
+from skbn._core.arrays import Floats
 from skbn._core.exact_sums import lower_sum
 from skbn._core.resources import ENDED_BY_TIME, Threads
 
@@ -77,6 +80,7 @@ def best_of_all_parent_sets(
     ends_on_interrupt: bool = False,
     most_bytes: int = 1 << 62,
     correlations: Correlations | None = None,
+    products: Floats | None = None,
 ) -> Proven:
     """Return the best network found, with a bound over all parent sets that was checked.
 
@@ -95,17 +99,39 @@ def best_of_all_parent_sets(
         The most memory of families and cuts.
     correlations : Correlations, optional
         As for `ColumnGeneration`.
+    products : ndarray of shape (n, n), float64, optional
+        Those of the children, then of columns that are none, if all children share them.
     """
     began = time.monotonic()
     with Threads(n_jobs) as threads:
         settings = tolerance, deadline, seed, threads, tell, most_bytes
+        is_limited = products is not None and math.isfinite(deadline)
+        rest = rounding, correlations
         search = ColumnGeneration(
-            children, network, *settings, rounding=rounding, correlations=correlations
+            children, network, *settings, math.inf, *rest, gives_up=is_limited
         )
         generated = search.run(ends_on_interrupt=ends_on_interrupt)
         late = deadline + _SHARE_OF_GRACE * (deadline - began)
         bound, bound_of_others = checked(children, generated, rounding, threads, late)
         lists = generated.lists
+        if lists is None and products is not None and time.monotonic() < deadline and is_limited:
+            of_dense = DeterminantBound(
+                children,
+                generated.network,
+                products,
+                bound,
+                generated.bound.cuts,
+                rounding,
+                tolerance=tolerance,
+                deadline=deadline,
+                seed=seed,
+                threads=threads,
+                tell=tell,
+                most_bytes=most_bytes,
+                late=late,
+            )
+            of_dense.run()
+            bound = of_dense.bound
     if lists is None:
         is_finished = generated.cost - bound <= tolerance
         return Proven(generated.network, generated.cost, bound, 0, is_finished, generated.why_ended)
@@ -114,6 +140,7 @@ def best_of_all_parent_sets(
         if tell is not None:
             tell(cost, min(of_tree, bound_of_others), f"{n_nodes:,} nodes")
 
+    needs_determinants = any(isinstance(cut, DeterminantCut) for cut in generated.bound.cuts)
     # Rounding may put the costs of both networks off: the tree leaves room for it.
     of_listed = rounding if children[0].exact is None else ROUNDING
     off = 2 * len(children) * of_listed
@@ -127,7 +154,7 @@ def best_of_all_parent_sets(
         tell=tell_of_tree,
         ends_on_interrupt=ends_on_interrupt,
         cuts=generated.bound.cuts,
-        correlations=correlations,
+        correlations=correlations if needs_determinants else None,
     )
     of_lists = lower_sum([found.bound, -off])
     # Of lists that were checked in time, no rounding puts a better network outside.

@@ -166,7 +166,7 @@ class _Search:
         self._relaxation.deadline = deadline
         parents = families.parents[network].tolist()
         self._separation = DeterminantSeparation(correlations, parents)
-        self._relaxation.add_cuts([*cuts, *self._separation.first])
+        self._relaxation.add_cuts(cuts)
         self._has_first_cuts = len(cuts) > 0
         self._m = families.start.size - 1
         # The number that each family of the relaxation has in the given ones.

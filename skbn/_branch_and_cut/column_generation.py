@@ -58,6 +58,9 @@ _ROUNDS_TO_JUDGE, _LEAST_SHARE_OF_ROUNDS = 6, 0.15
 # gap, and by more than as many nats, are forgotten once they are as many of all: the linear program
 # stays small.
 _SHARE_OF_DEAR, _LEAST_DEAR, _MOST_DEAR = 0.025, 1.0, 0.3
+# Determinant cuts, which take time in pricing, are sought once as many rounds of windows have left
+# more than this share of the gap.
+_ROUNDS_OF_WINDOWS, _SHARE_OF_WINDOWS = 3, 0.4
 # The least violation of a cut: at first, in the end, and what it is divided by in between.
 _LEAST_VIOLATION, _SMALLEST_VIOLATION, _STEP_OF_VIOLATION = 0.05, 0.002, 3.0
 _ACCEPTED_SHARE = 0.8
@@ -205,6 +208,12 @@ class ColumnGeneration:
         By how much rounding may put the cost of a family off, in nats.
     correlations : Correlations, optional
         Those of the children's columns, from which determinant cuts are sought.
+    gives_up : bool
+        Whether to end at once where even a search without cuts takes too long.
+    cuts : sequence of Cut
+        Those to begin with.
+    is_brief : bool
+        Whether to end once the bound stalls.
 
     Attributes
     ----------
@@ -225,8 +234,14 @@ class ColumnGeneration:
         most_gap: float = math.inf,
         rounding: float = 0.0,
         correlations: Correlations | None = None,
+        *,
+        gives_up: bool = False,
+        cuts: Sequence[Cut] = (),
+        is_brief: bool = False,
     ) -> None:
+        self._gives_up, self._is_brief = gives_up, is_brief
         self._separation = DeterminantSeparation(correlations, network)
+        self._needs_determinants = False
         self._children = children
         self._m = len(children)
         self.margin = margin_of(rounding, self._m)
@@ -239,6 +254,7 @@ class ColumnGeneration:
         self._tell = tell
         of_kept = min(_MOST_BYTES_KEPT, most_bytes // 4)
         self._kept = KeptCuts(self._m, of_kept)
+        self._kept.add(cuts)
         self._width, self._least = _FIRST_WIDTH, _LEAST_VIOLATION
         self._most_bytes, self._is_full = most_bytes - of_kept, False
         least = np.array([child.least_cost() - self.margin for child in children])
@@ -275,6 +291,8 @@ class ColumnGeneration:
         lists, why_ended = None, ENDED_BY_TIME
         try:
             self._begin()
+            if self._gives_up and not self._is_complete:
+                raise OutOfTimeError
             lists = self._generate()
             if self._is_full:
                 why_ended = ENDED_BY_MEMORY
@@ -324,7 +342,6 @@ class ColumnGeneration:
                 self._offer(x, tuple(sorted([*required, p])))
         self._lists = lists_of(self._known, self._m)
         self._relaxation = Relaxation(self._lists.families, self._lists.chosen(self._network))
-        self._relaxation.add_cuts(self._separation.first)
 
     def _offer(self, x: int, parents: Parents) -> None:
         """List a family, unless it is listed or has too many parents."""
@@ -338,6 +355,7 @@ class ColumnGeneration:
     def _generate(self) -> Lists | None:
         """Add cuts and families until the families within the gap can be listed."""
         bounds: list[float] = []
+        gaps: list[float] = []
         gap_of_listing, is_due, n_empty = math.inf, False, 0
         while not self.is_over():
             self._n_rounds += 1
@@ -347,6 +365,11 @@ class ColumnGeneration:
             stalls = len(bounds) > _ROUNDS_TO_JUDGE and (
                 bounds[-1] - bounds[-1 - _ROUNDS_TO_JUDGE] < _LEAST_SHARE_OF_ROUNDS * gap
             )
+            gaps.append(gap)
+            is_slow = len(gaps) > _ROUNDS_OF_WINDOWS and (
+                gap > _SHARE_OF_WINDOWS * gaps[-1 - _ROUNDS_OF_WINDOWS]
+            )
+            self._needs_determinants = self._needs_determinants or is_slow
             is_due = is_due or gap <= self._tolerance
             is_last = self._is_last_due
             if is_last or (is_due and gap_of_all <= (1 + _LEAST_SHARE) * gap + _LEAST_GAP):
@@ -379,6 +402,8 @@ class ColumnGeneration:
         It takes and returns the number of rounds without cuts: 0 if either was possible, and enough
         to end if the bound should not stall.
         """
+        if self._is_brief:
+            return _ROUNDS_WITHOUT_CUTS + 1
         if self._width < _LAST_WIDTH:
             self._width += 1
         elif self._least < _SMALLEST_VIOLATION and self._width < _WIDEST:

@@ -49,20 +49,24 @@ class DeterminantSeparation:
     """
 
     def __init__(self, correlations: Correlations | None, network: Sequence[Sequence[int]]) -> None:
-        self.first: list[Cut] = []
+        self._first: list[Cut] = []
         if correlations is None or len(correlations[0]) > _MOST_COLUMNS:
             return
         matrix, self._starts = correlations
         self._matrix = covariance_of_network(matrix, self._starts, network)
-        self.first += _cuts_of([self._matrix, matrix], self._starts)
+        self._first += _cuts_of([self._matrix, matrix], self._starts)
+        self._has_begun = False
 
     def violated(self, point: Point, cuts: Sequence[Cut], multipliers: Floats) -> list[Cut]:
-        """Return a cut that a point violates, if there is one.
+        """Return a cut that a point violates, if there is one; at first those to begin with.
 
         The point is where these multipliers of the cuts are from.
         """
-        if not self.first:
+        if not self._first:
             return []
+        if not self._has_begun:
+            self._has_begun = True
+            return self._first
         total, of_all = np.zeros_like(self._matrix), 0.0
         for cut, multiplier in zip(cuts, multipliers.tolist(), strict=True):
             if isinstance(cut, DeterminantCut) and multiplier > 0:

@@ -63,9 +63,12 @@ def accuracy_of(n: Any, n_own: Any, eigenvalue: float) -> Any:
     return n_own * (4 / 3 * share + 8 * EPSILON)
 
 
-def least_log_determinant(matrix: Floats) -> float | None:
-    """Return at most the log-determinant of a positive definite matrix, or None if it is none."""
-    n = len(matrix)
+def least_log_determinant(matrix: Floats, n_given: int = 0) -> float | None:
+    """Return at most the log-determinant of a positive definite matrix, or None if it is none.
+
+    That of the residuals, if the last columns are given.
+    """
+    n, matrix = len(matrix), matrix[::-1, ::-1]
     try:
         inverse = np.linalg.inv(np.linalg.cholesky(matrix))
     except np.linalg.LinAlgError:
@@ -77,13 +80,14 @@ def least_log_determinant(matrix: Floats) -> float | None:
     rounding = (2 * n + 8) * _EPSILON_OF_PRODUCTS * (1 + n * EPSILON) * (sizes + 1)
     norm = float(np.linalg.norm(off.astype(np.float64))) * (1 + n * n * EPSILON)
     norm += float(np.linalg.norm(rounding))
-    diagonal = inverse.diagonal()
+    diagonal = inverse.diagonal()[n_given:]
     if not (norm <= 0.5 and (diagonal > 0).all()):
         return None
     terms = (-2 * np.log(diagonal)).tolist()
-    lost = 4 * EPSILON * math.fsum(map(abs, terms)) + n * EPSILON * norm
-    trace = [*off.diagonal().astype(np.float64).tolist(), *(-rounding.diagonal()).tolist()]
-    return lower_sum([*terms, *trace, -norm * norm, -lost])
+    lost = 4 * EPSILON * math.fsum(map(abs, terms))
+    # The trace of the given block is left out: it bounds what that block adds to the determinant.
+    trace = (off.diagonal() - rounding.diagonal())[n_given:].astype(np.float64).tolist()
+    return lower_sum([*terms, *trace, -norm * norm, -lost - n * EPSILON * norm])
 
 
 def bound_of(matrix: Floats, offsets: Floats) -> float | None:

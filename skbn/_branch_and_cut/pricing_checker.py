@@ -14,15 +14,16 @@ A dominated family need not be listed: with the subset in its place a network co
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from decimal import Decimal, localcontext
 from operator import mul
+from typing import Any
 
 import numpy as np
 
 from skbn._branch_and_cut.checker_kernels import EPSILON
 from skbn._branch_and_cut.chosen_kernels import SetsFound, new_chosen, room_for, with_more_room
-from skbn._branch_and_cut.determinants import smallest_eigenvalue
+from skbn._branch_and_cut.determinants import least_log_determinant, smallest_eigenvalue
 from skbn._branch_and_cut.pricing import matrices_of
 from skbn._branch_and_cut.pricing_kernels import PRICING_KERNELS, search_parent_sets
 from skbn._branch_and_cut.pricing_problem import Child, ChildCosts, Discounts, ExactProducts
@@ -117,6 +118,67 @@ def certified_bound_of_others(
     bound = lower_sum([*terms, *least, lost])
     distances = [lower_sum([float(t), -b]) for t, b in zip(thresholds, least, strict=True)]
     return bound, lower_sum([bound, min(distances)])
+
+
+def certified_bound_by_determinant(
+    children: Sequence[Child],
+    products: Floats,
+    share: float,
+    weighed: Sequence[Child],
+    cuts: Sequence[Cut],
+    multipliers: Floats,
+    thresholds: Floats,
+    rounding: float,
+    threads: Threads,
+    deadline: float = math.inf,
+) -> float:
+    """Check a bound that leaves a share of the weight to families; return what networks cost.
+
+    The residual sums of squares of a network multiply to the determinant of all products or more.
+    So the rest of the weight has a bound by itself.
+
+    Parameters
+    ----------
+    children : sequence of m Child
+        Of one column each.
+    products : ndarray of shape (n, n), float64
+        Of the children, then of columns that are none.
+    share : float
+        From 0 to 1.
+    weighed : sequence of m Child
+        The children with this share of their weight.
+    cuts, multipliers, thresholds, rounding, threads, deadline
+        As for `certified_bound_of_others`, for children of this weight.
+
+    Raises
+    ------
+    ProofError
+        If the children have other products or weights, or a threshold does not hold.
+    """
+    weight = children[0].costs.weight
+    for x, (child, own) in enumerate(zip(children, weighed, strict=True)):
+        at = [*child.candidates.tolist(), x]
+        same = own._replace(costs=own.costs._replace(weight=weight), offset=child.offset)
+        arrays: Iterable[tuple[Any, Any]] = zip(
+            (*child.costs, child.candidates), (*same.costs, same.candidates), strict=True
+        )
+        if (
+            child.costs.weight != weight
+            or own.costs.weight != share * weight
+            or not np.array_equal(child.costs.products, products[np.ix_(at, at)])
+            or not all(np.array_equal(a, b) for a, b in arrays)
+        ):
+            raise ProofError(f"child {x} has other products or another weight")
+    nothing: list[dict[tuple[int, ...], float]] = [{} for _ in children]
+    rest = thresholds, nothing, rounding, threads
+    bound, _ = certified_bound_of_others(weighed, cuts, multipliers, *rest, deadline=deadline)
+    # Logarithms of residuals of columns of norm 1 are not positive: more weight lowers the bound.
+    others = math.nextafter(weight - share * weight, math.inf)
+    determinant = least_log_determinant(products, len(products) - len(children))
+    if determinant is None:
+        raise ProofError("the products of the columns are too nearly singular to bound")
+    offsets = [v for a, b in zip(children, weighed, strict=True) for v in (b.offset, -a.offset)]
+    return lower_sum([bound, *two_product(others, determinant), *offsets])
 
 
 def _has(

@@ -219,3 +219,8 @@ class Child(NamedTuple):
     def least_cost(self) -> float:
         """Return what no family costs less than: all candidates' residuals, the fewest parents."""
         return self.costs.least_cost() - self.offset
+
+    def with_weight(self, share: float, parents: Sequence[int]) -> Self:
+        """Return the child with a share of its weight, and costs relative to those of parents."""
+        child = self._replace(costs=self.costs._replace(weight=share * self.costs.weight))
+        return child._replace(offset=child.cost_of(parents) + child.offset)

@@ -157,12 +157,12 @@ class _PricingSearch(ProofSearch):
         network = [tuple(sorted(position[p] for p in members_of(mask))) for mask in start]
         with one_blas_thread():
             own = self.columns, numbers, network, self._settings.tolerance
-            children, rounding = _children(problem, *own)
+            children, rounding, products = _children(problem, *own)
         most_bytes = self._available - (self.n_bytes - _BYTES_OF_LISTS)
 
         def prove(**settings: Any) -> Proven:
             own = {"rounding": rounding, "most_bytes": most_bytes, **settings}
-            own["correlations"] = problem.correlations(self.columns)
+            own |= {"correlations": problem.correlations(self.columns), "products": products}
             with one_blas_thread():
                 return best_of_all_parent_sets(children, network, **own)
 
@@ -223,11 +223,12 @@ def _children(
     numbers: list[int],
     network: list[tuple[int, ...]],
     tolerance: float,
-) -> tuple[list[Child], float]:
+) -> tuple[list[Child], float, Floats | None]:
     """Return the columns with their regressions, and by how much rounding puts a cost off.
 
     Costs are relative to those of a network's parents, which are places in `numbers`. There are
-    exact products if rounding might hide half of the tolerance.
+    exact products if rounding might hide half of the tolerance. Last come the float64 products of
+    all columns if the children share them.
     """
     from skbn._branch_and_cut.pricing_checker import ROUNDING
     from skbn._branch_and_cut.pricing_problem import Child, ExactProducts
@@ -252,7 +253,10 @@ def _children(
         digits = exact[id(scorer)].of_columns(at) if exact else None
         child = Child(costs, candidates, 0.0, digits)
         children.append(child._replace(offset=child.exact_cost_of(parents)))
-    return children, rounding
+    products = None
+    if len(of_rows) == 1 and scorers[0].nodes.are_columns:
+        products = of_rows[id(scorers[0])][0]
+    return children, rounding, products
 
 
 def _products(scorer: FamilyScorer, nodes: list[int]) -> tuple[Floats, Floats, float, float]:

@@ -200,14 +200,17 @@ def test_the_covariance_of_a_network(widths):
 
 
 def test_no_cuts_without_correlations_or_with_too_many_columns(monkeypatch):
-    given = np.eye(4), np.arange(5)
-    network = [()] * 4
-    point = random_point(np.random.default_rng(5), [1] * 4)
-    assert len(DeterminantSeparation(given, network).first) == 2
-    without = DeterminantSeparation(None, network)
-    assert without.first == without.violated(point, [], np.empty(0)) == []
+    rng = np.random.default_rng(5)
+    given = random_determinant(rng, [1] * 4).matrix, np.arange(5)
+    point = random_point(rng, [1] * 4)
+    with_cuts = DeterminantSeparation(given, [(), (0,), (1,), (0, 2)])
+    assert len(with_cuts.violated(point, [], np.empty(0))) == 2
+    (more,) = with_cuts.violated(point, [], np.empty(0))
+    assert more.bound > point.weight @ coefficients(more, point.child, point.parents)
     monkeypatch.setattr(determinant_cuts, "_MOST_COLUMNS", 3)
-    assert DeterminantSeparation(given, network).first == []
+    for correlations in (None, given):
+        without = DeterminantSeparation(correlations, [()] * 4)
+        assert without.violated(point, [], np.empty(0)) == []
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -13,11 +13,13 @@ from agreement import raises
 from branch_and_cut_alone import without_dynamic_programs
 from hostile_tables import hostile_table
 from random_proofs import plain, random_determinant
+from sklearn.exceptions import ConvergenceWarning
 
 from skbn import GaussianBNLearner
 from skbn._branch_and_cut import (
     all_parent_sets,
     column_generation,
+    determinant_bound,
     pricing,
     pricing_checker,
 )
@@ -25,6 +27,7 @@ from skbn._branch_and_cut.column_generation import (
     ENDED_BY_BOUND,
     ENDED_BY_MEMORY,
     ColumnGeneration,
+    Generated,
 )
 from skbn._branch_and_cut.determinants import smallest_eigenvalue
 from skbn._branch_and_cut.pricing import (
@@ -38,6 +41,7 @@ from skbn._branch_and_cut.pricing import (
 )
 from skbn._branch_and_cut.pricing_checker import (
     ROUNDING,
+    certified_bound_by_determinant,
     certified_bound_of_others,
 )
 from skbn._branch_and_cut.pricing_problem import (
@@ -46,7 +50,7 @@ from skbn._branch_and_cut.pricing_problem import (
     ExactProducts,
     diagonal_below,
 )
-from skbn._branch_and_cut.proof import ClusterCut, LocalCut
+from skbn._branch_and_cut.proof import ClusterCut, DeterminantCut, LocalCut
 from skbn._branch_and_cut.proof_checker import ProofError
 from skbn._branch_and_cut.rounding_kernels import bounds_of_inverse, most_of_inverse
 from skbn._branch_and_cut.walk_kernels import leave_out, new_walk
@@ -425,9 +429,146 @@ def test_bounds_of_children_that_did_not_end_are_checked(monkeypatch):
         check(*claim[:4], nothing[1:])
 
 
-def random_table(rng):
+def determinant_claim(seed, share, **limits):
+    """A bound by the determinant with cuts, and what the cheapest network costs."""
+    rng = np.random.default_rng(seed)
+    m = 5
+    rows = random_rows(rng, m, 40)
+    products = rows.T @ rows
+    children = []
+    for x, child in enumerate(children_of(rows, 2.0, **limits)):
+        at = [*child.candidates.tolist(), x]
+        costs = child.costs._replace(products=np.ascontiguousarray(products[np.ix_(at, at)]))
+        children.append(child._replace(costs=costs))
+    cheapest = cheapest_network([all_costs(child) for child in children])
+    first = [tuple(child.candidates[: child.costs.n_required].tolist()) for child in children]
+    weighed = [child.with_weight(share, own) for child, own in zip(children, first, strict=True)]
+    cuts = [random_cut(rng, m, 3) for _ in range(3)]
+    multipliers = rng.exponential(share, len(cuts))
+    least = [
+        price_all(
+            child,
+            discounts_of(child, x, WeighedCuts.of(cuts, multipliers, m)),
+            math.inf,
+            0.0,
+            lambda: False,
+        ).least
+        for x, child in enumerate(weighed)
+    ]
+    thresholds = np.array(least) - 1e-6
+    return [children, products, share, weighed, cuts, multipliers, thresholds], cheapest
+
+
+def bound_by_determinant(claim):
+    with Threads(1) as threads:
+        return certified_bound_by_determinant(*claim, ROUNDING, threads)
+
+
+@pytest.mark.parametrize("limits", [{}, {"most": 2}])
+@pytest.mark.parametrize("share", [0.0, 0.05, 0.5, 1.0])
+@pytest.mark.parametrize("seed", range(4))
+def test_no_network_costs_less_than_the_bound_by_the_determinant(seed, share, limits):
+    claim, cheapest = determinant_claim(seed, share, **limits)
+    assert bound_by_determinant(claim) <= cheapest
+    # Without penalties and cuts, the network of all edges costs no more than the determinant.
+    children, products, *_ = claim
+    free = [
+        child._replace(costs=child.costs._replace(costs=0 * c, least_costs=0 * c))
+        for child in children
+        for c in [child.costs.costs]
+        if not limits
+    ]
+    if free:
+        weighed = [child.with_weight(0.0, ()) for child in free]
+        own = [free, products, 0.0, weighed, [], np.empty(0), np.full(len(free), -1e-6)]
+        bound, network = bound_by_determinant(own), cheapest_network([*map(all_costs, free)])
+        assert bound == pytest.approx(network, abs=1e-3)
+        assert bound <= network
+
+
+def test_defects_of_a_bound_by_the_determinant_are_refused():
+    claim, _ = determinant_claim(0, 0.3)
+    children, products, share, weighed, cuts, multipliers, thresholds = claim
+    bound_by_determinant(claim)
+    raised, other = thresholds.copy(), products.copy()
+    raised[2] += 1e-3
+    other[0, 1] = other[1, 0] = 0.9 * other[0, 1]
+    light = [*weighed[:4], children[4].with_weight(0.2, ())]
+    cheap = [*weighed[:4], weighed[4]._replace(costs=children[3].costs)]
+    for defect, message in [
+        ([children, products, share, weighed, cuts, multipliers, raised], "lacks the parents"),
+        ([children, other, share, weighed, cuts, multipliers, thresholds], "other products"),
+        ([children, products, 0.2, weighed, cuts, multipliers, thresholds], "another weight"),
+        ([children, products, share, light, cuts, multipliers, thresholds], "another weight"),
+        ([children, products, share, cheap, cuts, multipliers, thresholds], "another weight"),
+        ([children, products, share, weighed, cuts, multipliers, thresholds[1:]], "lacks a child"),
+        ([children, products, share, weighed, cuts, -multipliers, thresholds], "negative"),
+    ]:
+        with pytest.raises(ProofError, match=message):
+            bound_by_determinant(defect)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_bounds_by_the_determinant_hold_for_the_best_network(monkeypatch, seed):
+    settings = {"mean_degree": 4, "n_samples": 50, "random_state": seed}
+    rows = make_gaussian_network(7, **settings)[0]
+    given = [{}, {"max_parents": 2}, {"exogenous": [1, 4]}, {"required_edges": [(0, 1)]}][seed % 4]
+    best = GaussianBNLearner(**given).fit(rows)
+    found = []
+
+    def kept(*claim, **settings):
+        found.append(certified_bound_by_determinant(*claim, **settings))
+        return found[-1]
+
+    monkeypatch.setattr(determinant_bound, "certified_bound_by_determinant", kept)
+    monkeypatch.setattr(ColumnGeneration, "_generate", lambda _: None)
+    monkeypatch.setattr(planner, "plan_branch_and_cut", lambda *_: None)
+    without_dynamic_programs(monkeypatch)
+    with pytest.warns(ConvergenceWarning):
+        learner = GaussianBNLearner(**given, time_limit=60).fit(rows)
+    assert found
+    assert learner.network_score_ <= best.network_score_ + 1e-6
+    assert learner.score_bound_ >= best.network_score_ - 1e-9
+
+
+@pytest.mark.parametrize(
+    ("most", "expected"),
+    [(0.1, [0.5, 0.25, 0.12, 0.06, 0.09, 0.12]), (0.3, [0.5, 0.25, 0.35]), (1.0, [0.5])],
+)
+def test_shares_of_the_likelihood_go_down_until_pricing_ends_then_up(monkeypatch, most, expected):
+    children, products, *_ = determinant_claim(0, 0.3)[0]
+    settings = {"tolerance": 1e-6, "deadline": 1e12, "seed": 0, "tell": None}
+    tried = []
+
+    def bound_of(_, share, *, is_brief):
+        tried.append(share)
+        return share if share <= most else -1.0
+
+    monkeypatch.setattr(determinant_bound.DeterminantBound, "_try", bound_of)
+    monkeypatch.setattr(determinant_bound.DeterminantBound, "_about", lambda _, share: share / 2)
+    given = children, [()] * 5, products, -1.0, [], ROUNDING
+    with Threads(1) as threads:
+        of_dense = determinant_bound.DeterminantBound(
+            *given, **settings, threads=threads, most_bytes=1 << 30, late=math.inf
+        )
+        of_dense.run()
+    *tried, last = tried
+    assert tried == expected
+    # The last one lies between the best share and the next one.
+    best = max(share for share in tried if share <= most)
+    assert best < last < min([1.0, *(share for share in tried if share > best)])
+
+
+class NoTime(ColumnGeneration):
+    """Column generation that knows only what the cost of all candidates says."""
+
+    def run(self, **_):
+        return Generated(self._best, self._network, self._cost, None, False)
+
+
+def random_table(rng, most=12):
     """Rows of 6 to 12 columns, and settings of a learner and its fit."""
-    m, n = int(rng.integers(6, 13)), int(rng.integers(30, 300))
+    m, n = int(rng.integers(6, most + 1)), int(rng.integers(30, 300))
     degree = rng.uniform(0.8, 1.6)
     rows = make_gaussian_network(m, mean_degree=degree, n_samples=n, random_state=rng)[0]
     limits = [{}, {}, {"max_parents": int(rng.integers(2, 5))}, {"exogenous": [0, 3]}]
@@ -450,6 +591,61 @@ def test_short_searches_prove_the_best_network(monkeypatch, seeds):
         assert found.n_nodes_ is not None
         assert found.network_score_ == pytest.approx(best.network_score_, abs=2e-6)
         assert best.network_score_ <= found.score_bound_ <= best.network_score_ + 4e-6
+
+
+@pytest.mark.parametrize("seeds", [range(3), pytest.param(range(3, 300), marks=pytest.mark.slow)])
+def test_determinant_cuts_prove_the_best_network(monkeypatch, seeds):
+    monkeypatch.setattr(planner, "plan_branch_and_cut", lambda *_: None)
+    # They are sought from the first round on.
+    monkeypatch.setattr(column_generation, "_ROUNDS_OF_WINDOWS", 0)
+    monkeypatch.setattr(column_generation, "_SHARE_OF_WINDOWS", 0.0)
+    kinds, n_proven = [], 0
+
+    def kept(children, cuts, *claim, **settings):
+        kinds.extend(map(type, cuts))
+        return certified_bound_of_others(children, cuts, *claim, **settings)
+
+    monkeypatch.setattr(all_parent_sets, "certified_bound_of_others", kept)
+    for seed in seeds:
+        rows, settings, weights = random_table(np.random.default_rng(1000 + seed), most=16)
+        if seed % 4 == 1 and "required_edges" not in settings:
+            settings["nodes"] = {"several": [3, 5]}
+        best = GaussianBNLearner(**settings).fit(rows, sample_weight=weights)
+        with monkeypatch.context() as patch, warnings.catch_warnings():
+            without_dynamic_programs(patch)
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            found = GaussianBNLearner(**settings, time_limit=3).fit(rows, sample_weight=weights)
+        assert found.network_score_ <= best.network_score_ + 1e-6
+        assert found.score_bound_ >= best.network_score_ - 1e-9
+        if found.is_optimal_:
+            assert found.network_score_ == pytest.approx(best.network_score_, abs=2e-6)
+            n_proven += 1
+    assert DeterminantCut in kinds
+    assert n_proven > 0.8 * len(seeds)
+
+
+@pytest.mark.slow
+def test_no_share_of_the_likelihood_bounds_the_best_network_wrongly(monkeypatch):
+    monkeypatch.setattr(planner, "plan_branch_and_cut", lambda *_: None)
+    monkeypatch.setattr(all_parent_sets, "ColumnGeneration", NoTime)
+    monkeypatch.setattr(determinant_bound, "_SHARES", (0.01, 0.1, 0.4))
+    shares = []
+
+    def kept(children, products, share, *claim):
+        shares.append(share)
+        return certified_bound_by_determinant(children, products, share, *claim)
+
+    monkeypatch.setattr(determinant_bound, "certified_bound_by_determinant", kept)
+    for seed in range(150, 300):
+        rows, settings, weights = random_table(np.random.default_rng(seed))
+        best = GaussianBNLearner(**settings).fit(rows, sample_weight=weights)
+        with monkeypatch.context() as patch, warnings.catch_warnings():
+            without_dynamic_programs(patch)
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            found = GaussianBNLearner(**settings, time_limit=0.08).fit(rows, sample_weight=weights)
+        assert found.network_score_ <= best.network_score_ + 1e-6
+        assert found.score_bound_ >= best.network_score_ - 1e-9
+    assert len({*shares}) > 3
 
 
 def nearly_collinear_claim():
