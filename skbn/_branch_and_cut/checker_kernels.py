@@ -36,9 +36,10 @@ def least(table):
                 for s in range(n):
                     if s >> j & 1:
                         cheapest[i, s] = min(cheapest[i, s], cheapest[i, s ^ (1 << j)])
-    total, rest = np.zeros(n), np.zeros(n)
+    total, rest = np.empty(n), np.empty(n)
+    total[0] = rest[0] = 0.0
     for u in range(1, n):
-        total[u] = np.inf
+        total[u], rest[u] = np.inf, 0.0
         for i in range(w):
             if u >> i & 1:
                 before = u ^ (1 << i)

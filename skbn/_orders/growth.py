@@ -16,6 +16,7 @@ from skbn._orders.placement import PlacementSearch
 from skbn._orders.regression_kernels import (
     LEAST_PIVOT,
     Regressions,
+    Subsets,
     family_scratch,
     score_subsets,
     select_forward,
@@ -196,10 +197,12 @@ class FamilyGrowth:
     def _undominated(self, x: int, fixed: Integers, free: Integers) -> Grown:
         """Return the families of fixed parents and free ones that no smaller one of them beats."""
         k = len(free)
-        scores, best, stack = np.empty(1 << k), np.empty(1 << k), np.empty((k + 1, k + 1, k + 1))
-        limits = self._max_parents, self._least
         columns = np.concatenate([free, [x], fixed])
-        score_subsets(self.regressions, columns, k, *limits, scores, best, stack)
+        products = self.regressions.products[np.ix_(columns, columns)]
+        stack = np.empty((k + 1, k + 1, k + 1))
+        subsets = Subsets(np.empty(1 << k), np.empty(1 << k), products, np.empty(k + 1), stack)
+        score_subsets(self.regressions, columns, k, self._max_parents, self._least, subsets)
+        scores = subsets.scores
         kept = np.flatnonzero(scores > -np.inf)
         sets = np.ones((len(kept), k + len(fixed)), dtype=bool)
         sets[:, :k] = kept[:, np.newaxis] >> np.arange(k) & 1

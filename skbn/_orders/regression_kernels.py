@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import float64, int64
 
-from skbn._core.arrays import B2, F1, F2, I1
-from skbn._core.compile import inlined_kernel, inner_kernel, kernel, tuple_type
+from skbn._core.arrays import B2, F1, F2, F3, I1
+from skbn._core.compile import inlined_kernel, inner_kernel, kernel, pasted_kernel, tuple_type
 from skbn._core.subsets import popcount
 
 # Sums of products of unit columns are wrong by about 1e-15 for each parent: what is left of a
@@ -45,8 +45,19 @@ class Family(NamedTuple):
     inverse: F2  # (width + 1, width + 1): scratch
 
 
+class Subsets(NamedTuple):
+    """What `score_subsets` finds of k free columns, and scratch."""
+
+    scores: F1  # (2**k,): -inf for sets that are ruled out
+    best: F1  # (2**k,): the highest score of a subset of each set
+    products: F2  # (n, n): those of all columns that it gets; scratch, as all that follows
+    log_det: F1  # (k + 1,)
+    stack: F3  # (k + 1, k + 1, k + 1)
+
+
 REGRESSIONS = tuple_type(Regressions)
 FAMILY = tuple_type(Family)
+SUBSETS = tuple_type(Subsets)
 
 
 def family_scratch(m: int, width: int) -> Family:
@@ -205,23 +216,19 @@ def select_forward(regressions, family, x, n, selected):
 
 
 @kernel(
-    REGRESSIONS, int64[::1], int64, int64, float64, float64[::1], float64[::1], float64[:, :, ::1],
-    seconds=0.7,
+    REGRESSIONS, int64[::1], int64, int64, float64, SUBSETS,
 )  # fmt: skip
-def score_subsets(regressions, columns, n_free, max_parents, least, scores, best, stack):
+def score_subsets(regressions, columns, n_free, max_parents, least, subsets):
     """Score a child with fixed parents and every subset of free ones.
 
     The subsets count up as masks. The lowest column of a mask is the pivot of a step of Cholesky's
     decomposition on the matrix of those below it, and half of the masks have no columns below.
 
     `columns`: the `n_free` free columns, then the child, then the fixed ones
-    `scores`: (2**n_free,), receives -inf for sets that are ruled out
-    `best`: (2**n_free,), receives the highest score of a subset of each set
-    `stack`: (n_free + 1, n_free + 1, n_free + 1), scratch
     """
+    scores, best, log_det, stack = subsets.scores, subsets.best, subsets.log_det, subsets.stack
     n_fixed = columns.size - n_free - 1
-    log_det = np.empty(n_free + 1)
-    log_det[0] = _project_out(regressions, columns, n_free, stack[0])
+    log_det[0] = _project_out(regressions, columns, n_free, subsets)
     offset = regressions.offsets[columns[n_free]]
     left = stack[0, n_free, n_free]
     scores[0] = -np.inf
@@ -236,7 +243,7 @@ def score_subsets(regressions, columns, n_free, max_parents, least, scores, best
         log_det[n] = -np.inf
         if log_det[n - 1] > -np.inf and pivot >= LEAST_PIVOT:
             log_det[n] = log_det[n - 1] + math.log(pivot) + regressions.offsets[columns[t]]
-            left = _eliminate(stack[n - 1], stack[n], t, n_free)
+            left = _eliminate(stack, n, t, n_free)
             if left >= LEAST_PIVOT and n_fixed + n <= max_parents:
                 score = family_score(regressions.tables, n_fixed + n, log_det[n], left, offset)
         top = -np.inf
@@ -250,42 +257,38 @@ def score_subsets(regressions, columns, n_free, max_parents, least, scores, best
         scores[mask] = score if score > top + least else -np.inf
 
 
-@inner_kernel
-def _project_out(regressions, columns, n_free, target):
-    """Set `target` to the products of the free columns and the child, freed of the fixed ones.
+@pasted_kernel
+def _project_out(regressions, columns, n_free, subsets):
+    """Set ``stack[0]`` to the products of the free columns and the child, freed of the fixed ones.
 
     Returns `log_det`: the log-determinant of the fixed columns; -inf if rounding would decide it.
     """
-    k = columns.size
-    matrix = np.empty((k, k))
-    for i in range(k):
-        for j in range(k):
-            matrix[i, j] = regressions.products[columns[i], columns[j]]
+    products, target, k = subsets.products, subsets.stack, columns.size
     log_det = 0.0
     for t in range(k - 1, n_free, -1):
-        if matrix[t, t] < LEAST_PIVOT:
+        if products[t, t] < LEAST_PIVOT:
             return -np.inf
-        log_det += math.log(matrix[t, t]) + regressions.offsets[columns[t]]
+        log_det += math.log(products[t, t]) + regressions.offsets[columns[t]]
         for i in range(t):
-            weight = matrix[i, t] / matrix[t, t]
+            weight = products[i, t] / products[t, t]
             for j in range(t):
-                matrix[i, j] -= weight * matrix[t, j]
+                products[i, j] -= weight * products[t, j]
     for i in range(n_free + 1):
         for j in range(n_free + 1):
-            target[i, j] = matrix[i, j]
+            target[0, i, j] = products[i, j]
     return log_det
 
 
-@inner_kernel
-def _eliminate(above, below, t, child):
+@pasted_kernel
+def _eliminate(stack, n, t, child):
     """Free columns below t, and the child, of column t; return what is left of the child."""
-    inverse = 1.0 / above[t, t]
+    inverse = 1.0 / stack[n - 1, t, t]
     for i in range(t):
-        weight = above[t, i] * inverse
+        weight = stack[n - 1, t, i] * inverse
         for j in range(i + 1):
-            below[i, j] = above[i, j] - weight * above[t, j]
-    weight = above[child, t] * inverse
+            stack[n, i, j] = stack[n - 1, i, j] - weight * stack[n - 1, t, j]
+    weight = stack[n - 1, child, t] * inverse
     for j in range(t):
-        below[child, j] = above[child, j] - weight * above[t, j]
-    below[child, child] = above[child, child] - weight * above[child, t]
-    return below[child, child]
+        stack[n, child, j] = stack[n - 1, child, j] - weight * stack[n - 1, t, j]
+    stack[n, child, child] = stack[n - 1, child, child] - weight * stack[n - 1, child, t]
+    return stack[n, child, child]

@@ -10,7 +10,7 @@ from skbn._orders.family_lists import FamilyLists
 from skbn._orders.growth import FamilyGrowth
 from skbn._orders.growth_kernels import GrownSets, Growth, grow_for_insertions
 from skbn._orders.insertion_kernels import choose_families, state_of
-from skbn._orders.regression_kernels import Regressions, score_subsets, select_forward
+from skbn._orders.regression_kernels import Regressions, Subsets, score_subsets, select_forward
 
 LEAST = 1e-6
 KINDS = {
@@ -154,15 +154,15 @@ ROUNDING = 1e-10
 def scored_subsets(regressions, x, fixed, free, max_parents, least=LEAST):
     """Return the scores, as a dict, of the families that the kernel leaves."""
     k = len(free)
-    scores, best = np.empty(1 << k), np.empty(1 << k)
-    stack = np.full((k + 1, k + 1, k + 1), np.nan)
     columns = np.array([*free, x, *fixed], dtype=np.int64)
-    score_subsets(regressions, columns, k, max_parents, least, scores, best, stack)
+    products, stack = regressions.products[np.ix_(columns, columns)], np.full((k + 1,) * 3, np.nan)
+    subsets = Subsets(np.empty(1 << k), np.empty(1 << k), products, np.empty(k + 1), stack)
+    score_subsets(regressions, columns, k, max_parents, least, subsets)
     families = {}
-    for mask, score in enumerate(scores.tolist()):
+    for mask, score in enumerate(subsets.scores.tolist()):
         if score > -np.inf:
             families[frozenset(y for bit, y in enumerate(free) if mask >> bit & 1)] = score
-    assert not np.isnan(scores).any()
+    assert not np.isnan(subsets.scores).any()
     return families
 
 
