@@ -25,7 +25,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numba import float64, int64
 
-from skbn._core.arrays import F1, F2, F3, F4, I1, Floats, Integers
+from skbn._core.arrays import F1, F2, F4, I1, Floats, Integers
 from skbn._core.compile import kernel, pasted_kernel, tuple_type
 from skbn._core.resources import Progress, Threads, allocate
 from skbn._core.subsets import popcount
@@ -148,19 +148,7 @@ class SeedWalk(NamedTuple):
     outer_places: I1  # the caller's bit of each outer node, then
 
 
-class SeedScratch(NamedTuple):
-    """What a walk writes to."""
-
-    outer_factor: F2  # (k, k)
-    lane_factors: F3  # (lanes, s, s): of the s columns of inner nodes and of lane nodes
-    factors: F3  # (r, r, lanes): of the r columns of inner nodes
-    sums: F2  # (r + 1, lanes): the log-determinants of the first columns and those in front
-    of_lanes: F2  # (3, lanes)
-    order: I1  # (r,)
-    values: F1  # the numbers of a seed's sets, if they belong elsewhere; else empty
-
-
-WALK, SCRATCH = tuple_type(SeedWalk), tuple_type(SeedScratch)
+WALK = tuple_type(SeedWalk)
 
 
 class SubsetWalk:
@@ -301,23 +289,7 @@ class SubsetWalk:
         `sets`: they are set for all subsets. Without weights, `of_family` is set to
             log-determinants.
         """
-        walk_seeds(self._walk, seeds, sets, self._scratch())
-
-    def _scratch(self) -> SeedScratch:
-        """Return scratch; the rows of lanes begin with lines of the cache."""
-        starts = self._walk.lane_starts
-        r, s, lanes = int(starts[0]), int(starts[-1]), 1 << len(starts) - 1
-        rows = allocate((s * s + r * r + r + 4) * lanes).reshape(-1, lanes)
-        of_inner, sums = s * s, s * s + r * r
-        return SeedScratch(
-            np.empty(self._walk.start.shape),
-            rows[:of_inner].reshape(lanes, s, s),
-            rows[of_inner:sums].reshape(r, r, lanes),
-            rows[sums:-3],
-            rows[-3:],
-            np.empty(r, dtype=np.int64),
-            np.empty(len(self._walk.places)),
-        )
+        walk_seeds(self._walk, seeds, sets)
 
 
 def sums_over_subsets(values: Floats) -> Floats:
@@ -382,15 +354,19 @@ def settle_columns(factor, starts, chosen):
     return settled[: starts[0], : starts[0]].copy(), log_det
 
 
-@kernel(WALK, int64[::1], SET_FUNCTIONS, SCRATCH, seconds=1.4)
-def walk_seeds(walk, outer_sets, sets, scratch):
+@kernel(WALK, int64[::1], SET_FUNCTIONS, seconds=1.6)
+def walk_seeds(walk, outer_sets, sets):
     """Walk all seeds with these outer nodes, and weigh what they find while it is in cache."""
     n_lane = walk.lane_starts.size - 1
-    seeded = walk.lane_starts[n_lane]
-    outer_factor, lane_factors = scratch.outer_factor, scratch.lane_factors
-    factors, sums = scratch.factors, scratch.sums
-    length = walk.inner_sizes.size << n_lane
+    inner_columns, seeded = walk.lane_starts[0], walk.lane_starts[n_lane]
+    lanes = 1 << n_lane
+    outer_factor = np.empty(walk.start.shape)
+    lane_factors = np.empty((lanes, seeded, seeded))
+    factors = np.empty((inner_columns, inner_columns, lanes))
+    sums = np.empty((inner_columns + 1, lanes))
+    length = lanes * walk.inner_sizes.size
     is_placed = walk.places.size > 0
+    scratch = np.empty(length if is_placed else 0)
     for outer in outer_sets:
         copy_block(walk.start, outer_factor, walk.start.shape[0])
         in_front = walk.log_det_in_front
@@ -399,8 +375,8 @@ def walk_seeds(walk, outer_sets, sets, scratch):
         _settle_lane_nodes(lane_factors, walk.lane_starts, sums[0])
         _lanes_last(lane_factors, factors)
         first = outer * length
-        values = scratch.values if is_placed else sets.of_family[first : first + length]
-        _walk(walk, scratch, values)
+        values = scratch if is_placed else sets.of_family[first : first + length]
+        _walk(factors, sums, walk.swaps, walk.prefixes, walk.first_prefixes, values)
         if walk.high_offsets.size > 0:
             _add_offsets(walk.low_offsets, walk.high_offsets, first, values)
         if walk.weights.shape[0] > 0:
@@ -493,19 +469,23 @@ def _settle_last_nodes(factor, starts, chosen, log_det):
 
 
 @pasted_kernel
-def _walk(walk, scratch, log_det):
-    """Follow the path; store what each new prefix's log-determinant is in each lane."""
-    factors, sums, order = scratch.factors, scratch.sums, scratch.order
-    swaps, prefixes = walk.swaps, walk.prefixes
-    cos, sin, squared = scratch.of_lanes[0], scratch.of_lanes[1], scratch.of_lanes[2]
+def _walk(factors, sums, swaps, prefixes, first_prefixes, log_det):
+    """Follow the path; store what each new prefix's log-determinant is in each lane.
+
+    ``sums[p, lane]`` is the log-determinant of the first p columns and those in front.
+    """
     n, _, lanes = factors.shape
+    order = np.empty(n, np.int64)
+    cos = np.empty(lanes)
+    sin = np.empty(lanes)
+    squared = np.empty(lanes)
     for lane in range(lanes):
         log_det[lane] = sums[0, lane]
     for i in range(n):
         order[i] = i
         for lane in range(lanes):
             squared[lane] = factors[i, i, lane] * factors[i, i, lane]
-        _store_prefix(sums, i, squared, log_det, walk.first_prefixes[i])
+        _store_prefix(sums, i, squared, log_det, first_prefixes[i])
     for step in range(swaps.size):
         swap_columns_in_lanes(factors, order, swaps[step], cos, sin, squared)
         if prefixes[step] != _PASSES:
