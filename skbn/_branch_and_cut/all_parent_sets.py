@@ -12,6 +12,7 @@ from typing import NamedTuple
 from skbn._branch_and_cut.branch_and_cut import BRANCH_AND_CUT_KERNELS, branch_and_cut
 from skbn._branch_and_cut.checker_kernels import CHECKER_KERNELS
 from skbn._branch_and_cut.column_generation import (
+    ENDED_BY_BOUND,
     ColumnGeneration,
     Generated,
     Parents,
@@ -38,6 +39,9 @@ KERNELS_OF_ALL_PARENT_SETS = (
     *PRICING_KERNELS,
 )
 
+# The share of the time for a bound by a share of the likelihood, in the end, and at first where
+# pricing takes too long even without cuts.
+_SHARE_OF_LIKELIHOOD, _SHARE_OF_DENSE = 0.1, 0.4
 # The check of a bound may take this share of the time more: else its work would be lost.
 _SHARE_OF_GRACE = 0.05
 
@@ -104,34 +108,46 @@ def best_of_all_parent_sets(
     """
     began = time.monotonic()
     with Threads(n_jobs) as threads:
-        settings = tolerance, deadline, seed, threads, tell, most_bytes
         is_limited = products is not None and math.isfinite(deadline)
-        rest = rounding, correlations
-        search = ColumnGeneration(
-            children, network, *settings, math.inf, *rest, gives_up=is_limited
-        )
-        generated = search.run(ends_on_interrupt=ends_on_interrupt)
+        of_search = deadline - (_SHARE_OF_LIKELIHOOD * (deadline - began) if is_limited else 0.0)
+        rest = seed, threads, tell, most_bytes, math.inf, rounding, correlations
         late = deadline + _SHARE_OF_GRACE * (deadline - began)
-        bound, bound_of_others = checked(children, generated, rounding, threads, late)
-        lists = generated.lists
-        if lists is None and products is not None and time.monotonic() < deadline and is_limited:
-            of_dense = DeterminantBound(
+
+        def by_share(generated: Generated, until: float) -> float:
+            """Return a bound by a share of the likelihood; it takes what all children share."""
+            assert products is not None
+            dense = DeterminantBound(
                 children,
                 generated.network,
                 products,
-                bound,
+                checked(children, generated, rounding, threads, late)[0],
                 generated.bound.cuts,
                 rounding,
                 tolerance=tolerance,
-                deadline=deadline,
+                deadline=until,
                 seed=seed,
                 threads=threads,
                 tell=tell,
                 most_bytes=most_bytes,
                 late=late,
             )
-            of_dense.run()
-            bound = of_dense.bound
+            dense.run()
+            return dense.bound
+
+        search = ColumnGeneration(
+            children, network, tolerance, of_search, *rest, gives_up=is_limited
+        )
+        generated, of_share = search.run(ends_on_interrupt=ends_on_interrupt), -math.inf
+        goes_on = is_limited and generated.why_ended in {ENDED_BY_TIME, ENDED_BY_BOUND}
+        if goes_on and search.gave_up:
+            now = time.monotonic()
+            of_share = by_share(generated, now + _SHARE_OF_DENSE * (deadline - now))
+            search = ColumnGeneration(children, network, tolerance, deadline, *rest)
+            generated = search.run(ends_on_interrupt=ends_on_interrupt)
+        elif goes_on:
+            of_share = by_share(generated, deadline)
+        bound, bound_of_others = checked(children, generated, rounding, threads, late)
+        bound, lists = max(bound, of_share), generated.lists
     if lists is None:
         is_finished = generated.cost - bound <= tolerance
         return Proven(generated.network, generated.cost, bound, 0, is_finished, generated.why_ended)

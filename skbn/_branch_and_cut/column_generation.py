@@ -219,6 +219,8 @@ class ColumnGeneration:
     ----------
     margin : float
         Families are listed up to this beyond the gap, in nats.
+    gave_up : bool
+        Whether it did.
     """
 
     def __init__(
@@ -239,9 +241,10 @@ class ColumnGeneration:
         cuts: Sequence[Cut] = (),
         is_brief: bool = False,
     ) -> None:
-        self._gives_up, self._is_brief = gives_up, is_brief
+        self._gives_up, self._is_brief, self.gave_up = gives_up, is_brief, False
         self._separation = DeterminantSeparation(correlations, network)
-        self._needs_determinants = False
+        # Whether determinant cuts are sought, and the gap of the list before they were.
+        self._needs_determinants, self._gap_of_windows = False, math.inf
         self._children = children
         self._m = len(children)
         self.margin = margin_of(rounding, self._m)
@@ -291,7 +294,8 @@ class ColumnGeneration:
         lists, why_ended = None, ENDED_BY_TIME
         try:
             self._begin()
-            if self._gives_up and not self._is_complete:
+            self.gave_up = self._gives_up and not self._is_complete
+            if self.gave_up:
                 raise OutOfTimeError
             lists = self._generate()
             if self._is_full:
@@ -369,13 +373,15 @@ class ColumnGeneration:
             is_slow = len(gaps) > _ROUNDS_OF_WINDOWS and (
                 gap > _SHARE_OF_WINDOWS * gaps[-1 - _ROUNDS_OF_WINDOWS]
             )
-            self._needs_determinants = self._needs_determinants or is_slow
+            if is_slow and not self._needs_determinants:
+                self._needs_determinants, self._gap_of_windows = True, gap
             is_due = is_due or gap <= self._tolerance
             is_last = self._is_last_due
             if is_last or (is_due and gap_of_all <= (1 + _LEAST_SHARE) * gap + _LEAST_GAP):
                 is_due = False
                 n_new = self._search_all(pricing, is_last=is_last)
                 if not self._is_complete:
+                    self._drop_determinants()
                     continue
                 gap_now = self._cost - self._best.bound
                 most = max(_SHRINKAGE * gap_of_listing, self._tolerance / 2)
@@ -395,6 +401,13 @@ class ColumnGeneration:
                 bounds, n_empty = [], self._seek_more(n_empty)
             self._relaxation.add_cuts(cuts)
         return None
+
+    def _drop_determinants(self) -> None:
+        """Go on without determinant cuts if pricing with them takes too long to pay."""
+        if self._cost - self._best.bound > self._gap_of_windows:
+            self._separation = DeterminantSeparation(None, [])
+            self._relaxation.drop_determinants()
+            self._highest = None
 
     def _seek_more(self, n_empty: int) -> int:
         """Widen the windows or, if the widest have no cuts, take smaller violations.

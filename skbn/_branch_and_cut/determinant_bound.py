@@ -94,8 +94,6 @@ class DeterminantBound:
             if without_cuts[-1] < max(without_cuts):
                 break
         i = best = int(np.argmax(without_cuts))
-        if without_cuts[i] <= self.bound:
-            return
         least_left = _LEAST_SHARE_OF_TIME * (self._deadline - time.monotonic())
         highest = -math.inf
         # With cuts, larger shares give better bounds, until their pricing takes too long.

@@ -53,9 +53,12 @@ class DeterminantSeparation:
         if correlations is None or len(correlations[0]) > _MOST_COLUMNS:
             return
         matrix, self._starts = correlations
-        self._matrix = covariance_of_network(matrix, self._starts, network)
-        self._first += _cuts_of([self._matrix, matrix], self._starts)
         self._has_begun = False
+        try:
+            self._matrix = covariance_of_network(matrix, self._starts, network)
+            self._first += _cuts_of([self._matrix, matrix], self._starts)
+        except np.linalg.LinAlgError:  # some parents are dependent in these rows
+            return
 
     def violated(self, point: Point, cuts: Sequence[Cut], multipliers: Floats) -> list[Cut]:
         """Return a cut that a point violates, if there is one; at first those to begin with.
@@ -73,7 +76,10 @@ class DeterminantSeparation:
                 total += multiplier * cut.matrix
                 of_all += multiplier
         begin = total / of_all if of_all > 0 else self._matrix
-        value, matrix = more_violated(begin, self._starts, point)
+        try:
+            value, matrix = more_violated(begin, self._starts, point)
+        except np.linalg.LinAlgError:  # a step led to a singular matrix
+            return []
         return _cuts_of([matrix], self._starts) if value > _LEAST_VIOLATION else []
 
 

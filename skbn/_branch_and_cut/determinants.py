@@ -1,7 +1,7 @@
 """Determinant cuts in numbers that rounding cannot break: coefficients and bounds.
 
-With the unit lower triangular inverse X of an approximate Cholesky factor, ``X K X.T`` is nearly
-the identity I, and differs from it by a small symmetric F. Its log-determinant is
+With the triangular inverse X of an approximate Cholesky factor of K, ``X K X.T`` is nearly the
+identity, and differs from it by a small symmetric F. Its log-determinant is
 
     at least trace(F) - |F|**2      and at most      trace(F),
 

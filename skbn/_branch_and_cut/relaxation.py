@@ -182,8 +182,14 @@ class Relaxation:
             for n, multiplier in zip(self._idle, self.multipliers, strict=True)
         ]
         idle = [i for i, n in enumerate(self._idle) if n >= age]
-        if len(idle) < _FEWEST_IDLE:
-            return []
+        return self._drop_cuts(idle) if len(idle) >= _FEWEST_IDLE else []
+
+    def drop_determinants(self) -> None:
+        """Drop all determinant cuts."""
+        self._drop_cuts([i for i, cut in enumerate(self.cuts) if isinstance(cut, DeterminantCut)])
+
+    def _drop_cuts(self, idle: list[int]) -> list[Cut]:
+        """Drop and return cuts, by their numbers."""
         self._lp.deleteRows(len(idle), np.array(idle, dtype=np.int32) + self.m)
         dropped = [self.cuts[i] for i in idle]
         for cut in dropped:

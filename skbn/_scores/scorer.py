@@ -125,8 +125,11 @@ class FamilyScorer:
     def correlations(self, nodes: Sequence[int]) -> Floats:
         """Return the correlations of the columns of some nodes, about."""
         factor = self.statistics.factor[:, self.nodes.columns_of(nodes)]
-        factor = factor / np.sqrt((factor**2).sum(axis=0))
-        return np.asarray(factor.T @ factor)
+        norms = np.sqrt((factor**2).sum(axis=0))
+        factor = factor / np.where(norms > 0, norms, 1.0)
+        correlations = factor.T @ factor
+        np.fill_diagonal(correlations, 1.0)
+        return np.asarray(correlations)
 
     # The columns, of which each is a node here; `BlockScorer` has nodes of several columns
 

@@ -17,6 +17,7 @@ from skbn._branch_and_cut import branch_and_cut as module
 from skbn._branch_and_cut import relaxation as relaxation_module
 from skbn._branch_and_cut.branch_and_cut import branch_and_cut
 from skbn._branch_and_cut.near_kernels import Choices, list_networks, new_tree
+from skbn._branch_and_cut.proof import DeterminantCut
 from skbn._branch_and_cut.proof_checker import ProofError, certified_bound
 from skbn._branch_and_cut.relaxation import Relaxation
 from skbn._branch_and_cut.walk_kernels import DONE, N_FOUND
@@ -288,6 +289,21 @@ def test_families_are_generated_until_none_is_missing(seed, monkeypatch):
     expected = instance.optimum(instance.cuts, instance.everything)
     assert instance.solve().bound == pytest.approx(expected)
     assert instance.relaxation.n_solved > 1
+
+
+@FIVE_SEEDS
+def test_determinant_cuts_are_dropped(seed):
+    instance = Instance(seed)
+    relaxation = instance.relaxation
+    relaxation.add_cuts(instance.cuts)
+    assert instance.solve().bound == pytest.approx(
+        instance.optimum(instance.cuts, instance.everything)
+    )
+    relaxation.drop_determinants()
+    others = [cut for cut in instance.cuts if not isinstance(cut, DeterminantCut)]
+    assert relaxation.cuts == others
+    assert len(others) < len(instance.cuts)
+    assert instance.solve().bound == pytest.approx(instance.optimum(others, instance.everything))
 
 
 @FIVE_SEEDS

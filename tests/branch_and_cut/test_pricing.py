@@ -593,7 +593,7 @@ def test_short_searches_prove_the_best_network(monkeypatch, seeds):
         assert best.network_score_ <= found.score_bound_ <= best.network_score_ + 4e-6
 
 
-@pytest.mark.parametrize("seeds", [range(3), pytest.param(range(3, 300), marks=pytest.mark.slow)])
+@pytest.mark.parametrize("seeds", [range(3), pytest.param(range(3, 103), marks=pytest.mark.slow)])
 def test_determinant_cuts_prove_the_best_network(monkeypatch, seeds):
     monkeypatch.setattr(planner, "plan_branch_and_cut", lambda *_: None)
     # They are sought from the first round on.
@@ -642,7 +642,7 @@ def test_no_share_of_the_likelihood_bounds_the_best_network_wrongly(monkeypatch)
         with monkeypatch.context() as patch, warnings.catch_warnings():
             without_dynamic_programs(patch)
             warnings.simplefilter("ignore", ConvergenceWarning)
-            found = GaussianBNLearner(**settings, time_limit=0.08).fit(rows, sample_weight=weights)
+            found = GaussianBNLearner(**settings, time_limit=0.15).fit(rows, sample_weight=weights)
         assert found.network_score_ <= best.network_score_ + 1e-6
         assert found.score_bound_ >= best.network_score_ - 1e-9
     assert len({*shares}) > 3
