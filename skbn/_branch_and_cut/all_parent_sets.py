@@ -112,42 +112,37 @@ def best_of_all_parent_sets(
         of_search = deadline - (_SHARE_OF_LIKELIHOOD * (deadline - began) if is_limited else 0.0)
         rest = seed, threads, tell, most_bytes, math.inf, rounding, correlations
         late = deadline + _SHARE_OF_GRACE * (deadline - began)
-
-        def by_share(generated: Generated, until: float) -> float:
-            """Return a bound by a share of the likelihood; it takes what all children share."""
-            assert products is not None
-            dense = DeterminantBound(
+        search = ColumnGeneration(
+            children, network, tolerance, of_search, *rest, gives_up=is_limited
+        )
+        generated = search.run(ends_on_interrupt=ends_on_interrupt)
+        bound, bound_of_others = checked(children, generated, rounding, threads, late)
+        may_go_on = is_limited and generated.why_ended in {ENDED_BY_TIME, ENDED_BY_BOUND}
+        if may_go_on and products is not None:
+            now = time.monotonic()
+            of_share = DeterminantBound(
                 children,
                 generated.network,
                 products,
-                checked(children, generated, rounding, threads, late)[0],
+                bound,
                 generated.bound.cuts,
                 rounding,
                 tolerance=tolerance,
-                deadline=until,
+                deadline=now + (_SHARE_OF_DENSE if search.gave_up else 1.0) * (deadline - now),
                 seed=seed,
                 threads=threads,
                 tell=tell,
                 most_bytes=most_bytes,
                 late=late,
             )
-            dense.run()
-            return dense.bound
-
-        search = ColumnGeneration(
-            children, network, tolerance, of_search, *rest, gives_up=is_limited
-        )
-        generated, of_share = search.run(ends_on_interrupt=ends_on_interrupt), -math.inf
-        goes_on = is_limited and generated.why_ended in {ENDED_BY_TIME, ENDED_BY_BOUND}
-        if goes_on and search.gave_up:
-            now = time.monotonic()
-            of_share = by_share(generated, now + _SHARE_OF_DENSE * (deadline - now))
-            search = ColumnGeneration(children, network, tolerance, deadline, *rest)
-            generated = search.run(ends_on_interrupt=ends_on_interrupt)
-        elif goes_on:
-            of_share = by_share(generated, deadline)
-        bound, bound_of_others = checked(children, generated, rounding, threads, late)
-        bound, lists = max(bound, of_share), generated.lists
+            of_share.run()
+            bound = of_share.bound
+            if search.gave_up:
+                search = ColumnGeneration(children, network, tolerance, deadline, *rest)
+                generated = search.run(ends_on_interrupt=ends_on_interrupt)
+                of_again, bound_of_others = checked(children, generated, rounding, threads, late)
+                bound = max(bound, of_again)
+        lists = generated.lists
     if lists is None:
         is_finished = generated.cost - bound <= tolerance
         return Proven(generated.network, generated.cost, bound, 0, is_finished, generated.why_ended)

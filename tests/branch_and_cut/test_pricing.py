@@ -563,7 +563,7 @@ class NoTime(ColumnGeneration):
     """Column generation that knows only what the cost of all candidates says."""
 
     def run(self, **_):
-        return Generated(self._best, self._network, self._cost, None, False)
+        return Generated(self._best, self._network, self._cost, None, ENDED_BY_TIME)
 
 
 def random_table(rng, most=12):
