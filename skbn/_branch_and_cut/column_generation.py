@@ -59,8 +59,8 @@ _ROUNDS_TO_JUDGE, _LEAST_SHARE_OF_ROUNDS = 6, 0.15
 # stays small.
 _SHARE_OF_DEAR, _LEAST_DEAR, _MOST_DEAR = 0.025, 1.0, 0.3
 # Determinant cuts, which take time in pricing, are sought once as many rounds of windows have left
-# more than this share of the gap.
-_ROUNDS_OF_WINDOWS, _SHARE_OF_WINDOWS = 3, 0.4
+# more than this share of the gap, and more than as many nats.
+_ROUNDS_OF_WINDOWS, _SHARE_OF_WINDOWS, _LEAST_OF_WINDOWS = 3, 0.4, 1.0
 # The least violation of a cut: at first, in the end, and what it is divided by in between.
 _LEAST_VIOLATION, _SMALLEST_VIOLATION, _STEP_OF_VIOLATION = 0.05, 0.002, 3.0
 _ACCEPTED_SHARE = 0.8
@@ -371,7 +371,7 @@ class ColumnGeneration:
             )
             gaps.append(gap)
             is_slow = len(gaps) > _ROUNDS_OF_WINDOWS and (
-                gap > _SHARE_OF_WINDOWS * gaps[-1 - _ROUNDS_OF_WINDOWS]
+                gap > max(_SHARE_OF_WINDOWS * gaps[-1 - _ROUNDS_OF_WINDOWS], _LEAST_OF_WINDOWS)
             )
             if is_slow and not self._needs_determinants:
                 self._needs_determinants, self._gap_of_windows = True, gap
@@ -632,9 +632,9 @@ class ColumnGeneration:
         point = self._relaxation.point()
         network = self._lists.families.parents[self._lists.chosen(self._network)]
         cuts = self._kept.violated(point, self._least, _MOST_KEPT_ADDED)
-        cuts += self._separation.violated(
-            point, self._relaxation.cuts, self._relaxation.multipliers
-        )
+        if self._needs_determinants or not self._is_complete:
+            own = self._relaxation.cuts, self._relaxation.multipliers
+            cuts += self._separation.violated(point, *own)
         rest = _ACCEPTED_SHARE, self._rng, self._threads, self._relaxation.deadline
         return cuts + cuts_towards(network, point, self._width, self._least, *rest)
 

@@ -599,6 +599,7 @@ def test_determinant_cuts_prove_the_best_network(monkeypatch, seeds):
     # They are sought from the first round on.
     monkeypatch.setattr(column_generation, "_ROUNDS_OF_WINDOWS", 0)
     monkeypatch.setattr(column_generation, "_SHARE_OF_WINDOWS", 0.0)
+    monkeypatch.setattr(column_generation, "_LEAST_OF_WINDOWS", 0.0)
     kinds, n_proven = [], 0
 
     def kept(children, cuts, *claim, **settings):
@@ -757,8 +758,10 @@ def claims(monkeypatch):
         bounds = certified_bound_of_others(*claim, threads, **settings)
         *expected, lacking = replayed(*claim, settings["with_dominated"])
         assert not lacking
+        # Coefficients of determinants are rounded up.
+        lost = 1e-5 if any(isinstance(cut, DeterminantCut) for cut in cuts) else 1e-6
         for bound, value in zip(bounds, expected, strict=True):
-            assert value - 1e-6 - 4 * len(children) * rounding <= bound <= value
+            assert value - lost - 4 * len(children) * rounding <= bound <= value
         found.append(len(cuts))
         return bounds
 
