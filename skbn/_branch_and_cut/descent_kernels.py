@@ -124,11 +124,10 @@ def _best_step(child, discounts, chosen, family, may_grow, work, limit):
         work.is_in[a] = False
     for a in family:
         work.is_in[a] = True
-    columns = chosen.columns
-    _fill_inverse(chosen.rows, columns, q, work.inverse, work.coefficients)
+    _fill_inverse(chosen.rows, chosen.columns, q, work.inverse, work.coefficients)
     for c in range(discounts.weights.size):
         inverse, coefficients = work.inverses_of[c], work.coefficients_of[c]
-        _fill_inverse(chosen.rows_of[c], columns, q, inverse, coefficients)
+        _fill_inverse(chosen.rows_of[c], chosen.columns, q, inverse, coefficients)
     _fill_entries(discounts, family, work.entries)
     added, left_out = -1, -1
     least = limit

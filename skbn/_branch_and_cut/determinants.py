@@ -26,8 +26,7 @@ _EPSILON_OF_PRODUCTS = 2 * float(np.finfo(np.longdouble).eps)
 
 def smallest_eigenvalue(products: Floats) -> float | None:
     """Return a positive number below the smallest eigenvalue of a matrix of products, or None."""
-    n = len(products)
-    rounding = _rounding_of_factor(n)
+    rounding = _rounding_of_factor(len(products))
     shift = 0.5 * float(np.linalg.eigvalsh(products)[0])
     is_above = shift > 2 * rounding and has_eigenvalues_above(products, shift - rounding)
     return shift - rounding if is_above else None
@@ -52,12 +51,17 @@ def _rounding_of_factor(n: int) -> float:
     return n * (n + 2) * EPSILON  # Higham (2002), theorem 10.7, and as much again
 
 
+def is_accurate(n: int, eigenvalue: float) -> bool:
+    """Whether an eigenvalue is large enough for `accuracy_of` with up to n columns."""
+    return 4 * n * (n + 2) * (EPSILON / 2) <= eigenvalue
+
+
 def accuracy_of(n: Any, n_own: Any, eigenvalue: float) -> Any:
     """Return how far rounding puts the log-determinant of the residuals of own columns off.
 
     They are the last ones of a Cholesky factor of n columns. The factor is that of a matrix which
     differs by a share of the eigenvalue (Higham 2002, theorem 10.3), and the residuals differ by no
-    larger share. The eigenvalue is above four times what this rounds off. Numbers or arrays.
+    larger share, if the share is at most a quarter. Numbers or arrays.
     """
     share = n * (n + 2) * (EPSILON / 2) / eigenvalue
     return n_own * (4 / 3 * share + 8 * EPSILON)
@@ -70,10 +74,9 @@ def least_log_determinant(matrix: Floats, n_given: int = 0) -> float | None:
     """
     n, matrix = len(matrix), matrix[::-1, ::-1]
     try:
-        inverse = np.linalg.inv(np.linalg.cholesky(matrix))
+        inverse = np.tril(np.linalg.inv(np.linalg.cholesky(matrix)))
     except np.linalg.LinAlgError:
         return None
-    inverse = np.tril(inverse)
     given, by = matrix.astype(np.longdouble), inverse.astype(np.longdouble)
     off = by @ given @ by.T - np.eye(n)
     sizes = np.abs(inverse) @ np.abs(matrix) @ np.abs(inverse).T
@@ -111,10 +114,9 @@ def log_determinants(
     columns = np.full((len(starts), widths.max()), -1, dtype=np.int64)  # the last row is for -1
     for x, width in enumerate(widths):
         columns[x, :width] = np.arange(starts[x], starts[x + 1])
-    n = len(child)
-    before = columns[parents].reshape(n, -1)
+    before = columns[parents].reshape(len(child), -1)
     n_before, n_own = (before >= 0).sum(axis=1), widths[child]
-    found = np.empty(n)
+    found = np.empty(len(child))
     for size, own in sorted(set(zip(n_before.tolist(), n_own.tolist(), strict=True))):
         same = np.flatnonzero((n_before == size) & (n_own == own))
         at_once = max(1, _MOST_ENTRIES // (size + own) ** 2)

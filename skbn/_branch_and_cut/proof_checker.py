@@ -30,7 +30,12 @@ from skbn._branch_and_cut.checker_kernels import (
     least,
     reduced_costs,
 )
-from skbn._branch_and_cut.determinants import bound_of, coefficients, has_eigenvalues_above
+from skbn._branch_and_cut.determinants import (
+    bound_of,
+    coefficients,
+    has_eigenvalues_above,
+    is_accurate,
+)
 from skbn._branch_and_cut.proof import (
     Branch,
     ClusterCut,
@@ -385,6 +390,8 @@ def checked_determinant(cut: DeterminantCut, i: int, m: int) -> DeterminantCut:
         raise ProofError(f"cut {i} has a matrix that is not symmetric, or above 1 on its diagonal")
     if not (cut.eigenvalue > 0 and has_eigenvalues_above(matrix, cut.eigenvalue)):
         raise ProofError(f"cut {i} has a matrix with eigenvalues below {cut.eigenvalue}")
+    if not is_accurate(len(matrix), cut.eigenvalue):
+        raise ProofError(f"cut {i} has the eigenvalue {cut.eigenvalue}, too small for float64")
     least = bound_of(matrix, offsets)
     if least is None or not -_LARGEST <= cut.bound <= least + _TOLERANCE * (1 + abs(least)):
         raise ProofError(f"cut {i} has a bound of {cut.bound}, but no more than {least} holds")

@@ -188,13 +188,13 @@ class Relaxation:
         """Drop all determinant cuts."""
         self._drop_cuts([i for i, cut in enumerate(self.cuts) if isinstance(cut, DeterminantCut)])
 
-    def _drop_cuts(self, idle: list[int]) -> list[Cut]:
+    def _drop_cuts(self, which: list[int]) -> list[Cut]:
         """Drop and return cuts, by their numbers."""
-        self._lp.deleteRows(len(idle), np.array(idle, dtype=np.int32) + self.m)
-        dropped = [self.cuts[i] for i in idle]
+        self._lp.deleteRows(len(which), np.array(which, dtype=np.int32) + self.m)
+        dropped = [self.cuts[i] for i in which]
         for cut in dropped:
             self._of_determinants.pop(id(cut), None)
-        kept = np.setdiff1d(np.arange(len(self.cuts)), idle)
+        kept = np.setdiff1d(np.arange(len(self.cuts)), which)
         self.cuts = [self.cuts[i] for i in kept]
         self._idle = [self._idle[i] for i in kept]
         self.multipliers = self.multipliers[kept]

@@ -128,6 +128,7 @@ def test_defects_of_determinant_cuts_are_refused(seed):
         ({"matrix": indefinite}, "eigenvalues below"),
         ({"eigenvalue": 2 * np.linalg.eigvalsh(cut.matrix)[0]}, "eigenvalues below"),
         ({"eigenvalue": 0.0}, "eigenvalues below"),
+        ({"eigenvalue": 1e-15}, "too small for float64"),
         ({"starts": np.array([0, 1, 1, 3, 4])}, "not one of 4 columns"),
         ({"starts": cut.starts[:-1]}, "not one of 4 columns"),
         ({"matrix": cut.matrix[1:, 1:]}, "not one of 4 columns"),
@@ -153,12 +154,17 @@ def random_point(rng, widths):
     return Point.of(child[which], parents[which], weight, m)
 
 
+def random_violation(rng, widths):
+    """A matrix and its columns, a point, and the point's families by size."""
+    starts, point = np.cumsum([0, *widths]), random_point(rng, widths)
+    matrix = random_determinant(rng, widths).matrix
+    return matrix, starts, point, determinant_cuts._families_by_size(starts, point)
+
+
 @pytest.mark.parametrize("widths", [[1] * 5, WIDTHS])
 def test_the_gradient_of_the_violation(widths):
     rng = np.random.default_rng(2)
-    starts, point = np.cumsum([0, *widths]), random_point(rng, widths)
-    matrix = random_determinant(rng, widths).matrix
-    families = determinant_cuts._families_by_size(starts, point)
+    matrix, starts, point, families = random_violation(rng, widths)
     value, slope = determinant_cuts.violation(matrix, families)
     cut = determinant_cut(matrix, starts)
     own = coefficients(cut, point.child, point.parents)
@@ -172,10 +178,7 @@ def test_the_gradient_of_the_violation(widths):
 
 @pytest.mark.parametrize("widths", [[1] * 5, WIDTHS])
 def test_steps_raise_the_violation(widths):
-    rng = np.random.default_rng(3)
-    starts, point = np.cumsum([0, *widths]), random_point(rng, widths)
-    matrix = random_determinant(rng, widths).matrix
-    families = determinant_cuts._families_by_size(starts, point)
+    matrix, starts, point, families = random_violation(np.random.default_rng(3), widths)
     value, better = more_violated(matrix, starts, point)
     assert value > determinant_cuts.violation(matrix, families)[0]
     assert value == pytest.approx(determinant_cuts.violation(better, families)[0])

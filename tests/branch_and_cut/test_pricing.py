@@ -593,6 +593,19 @@ def test_short_searches_prove_the_best_network(monkeypatch, seeds):
         assert best.network_score_ <= found.score_bound_ <= best.network_score_ + 4e-6
 
 
+def best_and_bounded(monkeypatch, time_limit, rows, settings, weights):
+    """The best network, and one with a bound, which must hold, by branch and cut."""
+    best = GaussianBNLearner(**settings).fit(rows, sample_weight=weights)
+    with monkeypatch.context() as patch, warnings.catch_warnings():
+        without_dynamic_programs(patch)
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        learner = GaussianBNLearner(**settings, time_limit=time_limit)
+        found = learner.fit(rows, sample_weight=weights)
+    assert found.network_score_ <= best.network_score_ + 1e-6
+    assert found.score_bound_ >= best.network_score_ - 1e-9
+    return best, found
+
+
 @pytest.mark.parametrize("seeds", [range(3), pytest.param(range(3, 103), marks=pytest.mark.slow)])
 def test_determinant_cuts_prove_the_best_network(monkeypatch, seeds):
     monkeypatch.setattr(planner, "plan_branch_and_cut", lambda *_: None)
@@ -611,13 +624,7 @@ def test_determinant_cuts_prove_the_best_network(monkeypatch, seeds):
         rows, settings, weights = random_table(np.random.default_rng(1000 + seed), most=16)
         if seed % 4 == 1 and "required_edges" not in settings:
             settings["nodes"] = {"several": [3, 5]}
-        best = GaussianBNLearner(**settings).fit(rows, sample_weight=weights)
-        with monkeypatch.context() as patch, warnings.catch_warnings():
-            without_dynamic_programs(patch)
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            found = GaussianBNLearner(**settings, time_limit=3).fit(rows, sample_weight=weights)
-        assert found.network_score_ <= best.network_score_ + 1e-6
-        assert found.score_bound_ >= best.network_score_ - 1e-9
+        best, found = best_and_bounded(monkeypatch, 3.0, rows, settings, weights)
         if found.is_optimal_:
             assert found.network_score_ == pytest.approx(best.network_score_, abs=2e-6)
             n_proven += 1
@@ -639,13 +646,7 @@ def test_no_share_of_the_likelihood_bounds_the_best_network_wrongly(monkeypatch)
     monkeypatch.setattr(determinant_bound, "certified_bound_by_determinant", kept)
     for seed in range(150, 300):
         rows, settings, weights = random_table(np.random.default_rng(seed))
-        best = GaussianBNLearner(**settings).fit(rows, sample_weight=weights)
-        with monkeypatch.context() as patch, warnings.catch_warnings():
-            without_dynamic_programs(patch)
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            found = GaussianBNLearner(**settings, time_limit=0.15).fit(rows, sample_weight=weights)
-        assert found.network_score_ <= best.network_score_ + 1e-6
-        assert found.score_bound_ >= best.network_score_ - 1e-9
+        best_and_bounded(monkeypatch, 0.15, rows, settings, weights)
     assert len({*shares}) > 3
 
 
