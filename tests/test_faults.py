@@ -34,6 +34,7 @@ def test_a_limit_of_the_process_counts(monkeypatch):
         resources.resource.RLIMIT_DATA: (-1, -1),
     }
     monkeypatch.setattr(resources.resource, "getrlimit", limits.get)
+    monkeypatch.setattr(resources.psutil.Process, "memory_info", lambda _: taken)
     assert 0 < resources.available_memory() <= 95 << 20
     limits[resources.resource.RLIMIT_AS] = (1 << 20, -1)  # set when more was taken already
     assert resources.available_memory() == 0
