@@ -9,10 +9,8 @@ import numpy as np
 
 from skbn._core.arrays import B1, I1, I2, Integers
 from skbn._core.compile import inner_kernel, kernel, pasted_kernel, tuple_type
-from skbn._core.random_numbers import random_below
 from skbn._core.subsets import popcount
 from skbn._orders.list_kernels import LISTS, ListArrays, first_fit, has
-from skbn._orders.perturbation_kernels import draw_insertion, draw_surroundings
 
 
 class State(NamedTuple):
@@ -105,7 +103,7 @@ def _chosen_with(lists, f, old, available, x, bit):
 
 
 @pasted_kernel
-def _best_forward(lists, state, first, x, best):
+def best_forward(lists, state, first, x, best):
     """Return the largest gain of moving x towards the front, if above `best`, and where to.
 
     There x can only lose parents, and the columns that it passes can only gain x as a parent: by
@@ -147,18 +145,17 @@ def _best_forward(lists, state, first, x, best):
 
 
 @pasted_kernel
-def _best_backward(lists, state, x, best):
-    """Return the largest gain of moving x towards the end, if above `best`, and where to.
+def best_backward(lists, state, x, best, where):
+    """Return where moving x towards the end gains most, if that is above `best`, or else `where`.
 
     There x can only gain parents, up to its best family, and what it passes can only lose x.
     """
     scratch = state.position.size
-    where = state.position[x]
     for word in range(state.available.shape[1]):
         state.available[scratch, word] = state.available[x, word]
     family = state.chosen[x]
     gain = 0.0
-    for k in range(where + 1, state.order.size):
+    for k in range(state.position[x] + 1, state.order.size):
         if gain + lists.scores[lists.starts[x]] - lists.scores[family] <= best:
             break
         y = state.order[k]
@@ -179,7 +176,7 @@ def _best_backward(lists, state, x, best):
         if gain > best:
             best = gain
             where = k
-    return best, where
+    return where
 
 
 @inner_kernel
@@ -208,7 +205,7 @@ def _change_family(lists, state, x, family):
 
 
 @pasted_kernel
-def _move(lists, state, x, target):
+def move(lists, state, x, target):
     """Move x to a position; mark it, and where families change."""
     is_back = target > state.position[x]
     step = 1 if is_back else -1
@@ -234,47 +231,3 @@ def _move(lists, state, x, target):
     _mark(state, x)
     family = first_fit(lists, lists.starts[x], state.available, x)
     _change_family(lists, state, x, family)
-
-
-@pasted_kernel
-def climb(lists, state, limits, is_perturbed, most, random, i):
-    """Move marked columns, one at a time, to where each gains most; return how many more of `most`.
-
-    Before that, a few columns are inserted elsewhere if the order is to be perturbed. Rounding may
-    make a loss look like a gain, and moves mark columns again: `most` ends that.
-
-    `most`: the largest number of columns to try
-
-    Returns `n_left`: how many more could have been tried; with 0, columns may still be marked.
-    """
-    first, least = limits
-    order, position = state.order, state.position
-    n_insertions = n_related = centre = low = high = np.int64(0)
-    if is_perturbed:
-        n_insertions, centre, low, high = draw_surroundings(order, position, first, random, i)
-    related = lists.columns[centre]
-    while n_related < related.size and related[n_related] >= 0:
-        n_related += 1
-    while n_insertions > 0 or (state.marked[0] > 0 and most > 0):
-        if n_insertions > 0:
-            n_insertions -= 1
-            around = centre, low, high
-            x, target = draw_insertion(
-                order, position, first, around, related, n_related, random, i
-            )
-        else:
-            most -= 1
-            j = 1 + random_below(random, i, state.marked[0])
-            x = state.marked[j]
-            state.marked[j] = state.marked[state.marked[0]]
-            state.marked[0] -= 1
-            state.is_marked[x] = False
-            target = position[x]
-            if target >= first:
-                gain, target = _best_forward(lists, state, first, x, least)
-                more, later = _best_backward(lists, state, x, gain)
-                if more > gain:
-                    target = later
-        if target != position[x] and position[x] >= first:
-            _move(lists, state, x, target)
-    return most

@@ -40,14 +40,25 @@ def draw_surroundings(order, position, first, random, i):
 
 
 @pasted_kernel
-def draw_insertion(order, position, first, surroundings, related, n_related, random, i):
-    """Return a column and another position for it; related columns end beside each other, mostly.
+def draw_move(state, first, is_insertion, surroundings, related, n_related, random, i):
+    """Return a column, and another position for it if it is inserted elsewhere.
+
+    Otherwise it is a marked column, which is unmarked, and its own position. Related columns end
+    beside each other, mostly.
 
     `surroundings`: a column, and the positions of those to move, as `draw_surroundings` returns
         them
     `related`: its first `n_related` items are the columns that are related to that column
     """
+    order, position, marked = state.order, state.position, state.marked
     centre, low, high = surroundings
+    if not is_insertion:
+        j = 1 + random_below(random, i, marked[0])
+        x = marked[j]
+        marked[j] = marked[marked[0]]
+        marked[0] -= 1
+        state.is_marked[x] = False
+        return x, position[x]
     if low < high:
         x = order[low + random_below(random, i, high - low)]
         return x, low + random_below(random, i, high - low)

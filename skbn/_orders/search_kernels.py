@@ -6,18 +6,20 @@ import numpy as np
 from numba import boolean, float64, int64, uint64
 
 from skbn._core.arrays import F1, I1
-from skbn._core.compile import inner_kernel, kernel, tuple_type
+from skbn._core.compile import inner_kernel, kernel, pasted_kernel, tuple_type
 from skbn._core.random_numbers import uniform
 from skbn._orders.insertion_kernels import (
     LIMITS,
     STATE,
     State,
-    climb,
+    best_backward,
+    best_forward,
+    move,
     set_available,
     total_score,
 )
 from skbn._orders.list_kernels import LISTS, first_fit
-from skbn._orders.perturbation_kernels import draw_loss
+from skbn._orders.perturbation_kernels import draw_loss, draw_move, draw_surroundings
 
 
 class Best(NamedTuple):
@@ -82,19 +84,37 @@ def _loss(lists, x, family, missing):
     return lists.scores[lists.starts[x]] - score if score > missing else np.inf
 
 
-@kernel(LISTS, STATE, BEST, LIMITS, int64, int64, uint64[::1], int64, seconds=1.8)
+@kernel(LISTS, STATE, BEST, LIMITS, int64, int64, uint64[::1], int64, seconds=1.5)
 def climb_and_perturb(lists, state, best, limits, n, most, random, i):
     """Insert marked columns; then perturb, climb again, and keep what is not much worse.
+
+    To climb is to move marked columns, one at a time, to where each gains most. Rounding may make a
+    loss look like a gain, and moves mark columns again: `most` ends that.
 
     `best`: the best order and the scores are updated
     `n`: how often to perturb
     `most`: the largest number of columns to try to insert, after which no more is perturbed. If it
         ends the first climb, columns are still marked.
     """
+    order, position, first = state.order, state.position, limits.first
     for t in range(n + 1):
-        if t > 0 and most == 0:
-            break
-        most = climb(lists, state, limits, t > 0, most, random, i)
+        n_insertions = centre = low = high = np.int64(0)
+        if t > 0:
+            if most == 0:
+                break
+            n_insertions, centre, low, high = draw_surroundings(order, position, first, random, i)
+        related, around = lists.columns[centre], (centre, low, high)
+        n_related = _number_of(related)
+        while n_insertions > 0 or (state.marked[0] > 0 and most > 0):
+            is_insertion = n_insertions > 0
+            n_insertions -= is_insertion
+            most -= not is_insertion
+            x, target = draw_move(state, first, is_insertion, around, related, n_related, random, i)
+            if not is_insertion and target >= first:
+                gain, target = best_forward(lists, state, first, x, limits.least)
+                target = best_backward(lists, state, x, gain, target)
+            if target != position[x] and position[x] >= first:
+                move(lists, state, x, target)
         total = total_score(lists, state)
         if t == 0 or total >= best.totals[0] + draw_loss(random, i):
             best.totals[0] = total
@@ -105,6 +125,15 @@ def climb_and_perturb(lists, state, best, limits, n, most, random, i):
             _copy(state, best.kept)
         else:
             _copy(best.kept, state)
+
+
+@pasted_kernel
+def _number_of(columns):
+    """Return how many columns a row has that ends with -1 or with its last item."""
+    n = np.int64(0)
+    while n < columns.size and columns[n] >= 0:
+        n += 1
+    return n
 
 
 @inner_kernel

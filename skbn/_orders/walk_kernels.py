@@ -4,8 +4,7 @@ import numpy as np
 from numba import float64, int64, uint64
 
 from skbn._core.compile import inner_kernel, kernel, pasted_kernel
-from skbn._core.random_numbers import random_below
-from skbn._orders.perturbation_kernels import draw_insertion, draw_loss, draw_surroundings
+from skbn._orders.perturbation_kernels import draw_loss, draw_move, draw_surroundings
 from skbn._orders.placement_kernels import (
     FITTING,
     KEPT,
@@ -98,17 +97,6 @@ def _walk(fitting, placement, kept, x, step, end, best, is_final):
 
 
 @pasted_kernel
-def _next_marked(placement, random, i):
-    """Unmark a column that is drawn."""
-    j = 1 + random_below(random, i, placement.marked[0])
-    x = placement.marked[j]
-    placement.marked[j] = placement.marked[placement.marked[0]]
-    placement.marked[0] -= 1
-    placement.is_marked[x] = False
-    return x
-
-
-@pasted_kernel
 def _list_related(fitting, placement, centre):
     """List the columns that the family of `centre` has or gains by, and vice versa."""
     n_related, gains = np.int64(0), placement.gains
@@ -120,45 +108,20 @@ def _list_related(fitting, placement, centre):
 
 
 @pasted_kernel
-def _climb(fitting, placement, kept, is_perturbed, most, random, i):
-    """Move marked columns, one at a time, to where each gains most; return how many more of `most`.
+def _direction(placement, first, x, look, target):
+    """Return the step of a look, and where it ends: the first position, the last, or `target`."""
+    is_forward = look == 0 or (look == 2 and target < placement.position[x])
+    last = first if look == 0 else placement.order.size - 1
+    return -1 if is_forward else 1, target if look == 2 else last
 
-    Before that, a few columns are inserted elsewhere if it is to be perturbed. Rounding may make a
-    loss look like a gain, and moves mark columns again: `most` ends that.
-    """
-    order, position, first = placement.order, placement.position, fitting.first
-    n_insertions = n_related = centre = low = high = np.int64(0)
-    if is_perturbed:
-        n_insertions, centre, low, high = draw_surroundings(order, position, first, random, i)
-        n_related = _list_related(fitting, placement, centre)
-    while n_insertions > 0 or (placement.marked[0] > 0 and most > 0):
-        best = fitting.least
-        is_insertion = n_insertions > 0
-        if is_insertion:
-            n_insertions -= 1
-            around = centre, low, high
-            x, target = draw_insertion(
-                order, position, first, around, fitting.related, n_related, random, i
-            )
-        else:
-            most -= 1
-            x = _next_marked(placement, random, i)
-            target = position[x]
-        if position[x] < first:
-            continue
-        # It looks towards the front, then towards the end, and then moves. All share one call,
-        # since what it calls takes seconds to compile.
-        for look in range(2 if is_insertion else 0, 3):
-            step, end = -1, first
-            if look == 1 or (look == 2 and target > position[x]):
-                step, end = 1, order.size - 1
-            if look == 2:
-                end = target
-            if end != position[x]:
-                best, found = _walk(fitting, placement, kept, x, step, end, best, look == 2)
-                if look < 2 and found != position[x]:
-                    target = found
-    return most
+
+@pasted_kernel
+def _sum_of(scores):
+    """Return the sum of all scores."""
+    total = 0.0
+    for x in range(scores.size):
+        total += scores[x]
+    return total
 
 
 @pasted_kernel
@@ -237,10 +200,14 @@ def _next_column(placement, n_waiting):
 @kernel(
     *(FITTING, PLACEMENT, KEPT, int64[::1], int64, int64),
     *(float64[::1], int64, int64, uint64[::1], int64),
-    seconds=5,
+    seconds=4.4,
 )
 def place_and_perturb(fitting, placement, kept, n_waiting, begin, end, totals, n, most, random, i):
     """Place columns and climb; then perturb, climb again, and keep what is not much worse.
+
+    To climb is to move marked columns, one at a time, to where each gains most. To perturb is to
+    insert a few columns elsewhere. Rounding may make a loss look like a gain, and moves mark
+    columns again: `most` ends that.
 
     `n_waiting`: (m,), how many required parents of each column are not placed
     `begin`, `end`: which of the 3 m steps to make that place columns; nothing else is done before
@@ -252,18 +219,34 @@ def place_and_perturb(fitting, placement, kept, n_waiting, begin, end, totals, n
 
     Returns `n_done`: how many perturbations there were.
     """
+    order, position, first = placement.order, placement.position, fitting.first
     _place_greedily(fitting, placement, kept, n_waiting, begin, end)
-    if end < 3 * placement.order.size:
+    if end < 3 * order.size:
         return 0
     for t in range(n + 1):
+        n_insertions = n_related = centre = low = high = np.int64(0)
         if t > 0:
             if most == 0:
                 return t - 1
             _keep_order(placement, kept)
-        most = _climb(fitting, placement, kept, t > 0, most, random, i)
-        total = 0.0
-        for x in range(placement.order.size):
-            total += placement.scores[x]
+            n_insertions, centre, low, high = draw_surroundings(order, position, first, random, i)
+            n_related = _list_related(fitting, placement, centre)
+        related, around = fitting.related, (centre, low, high)
+        while n_insertions > 0 or (placement.marked[0] > 0 and most > 0):
+            best, is_insertion = fitting.least, n_insertions > 0
+            n_insertions -= is_insertion
+            most -= not is_insertion
+            x, target = draw_move(
+                placement, first, is_insertion, around, related, n_related, random, i
+            )
+            # It looks towards the front, then towards the end, and then moves. All share one call,
+            # since what it calls takes seconds to compile.
+            for look in range(2 if is_insertion else 0, 3 if position[x] >= first else 0):
+                step, last = _direction(placement, first, x, look, target)
+                if last != position[x]:
+                    best, found = _walk(fitting, placement, kept, x, step, last, best, look == 2)
+                    target = found if look < 2 and found != position[x] else target
+        total = _sum_of(placement.scores)
         if t == 0 or total >= totals[0] + draw_loss(random, i):
             totals[0] = total
             if total > totals[1] + fitting.least:
