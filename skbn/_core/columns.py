@@ -1,7 +1,7 @@
 """Columns as users name them, and values that are labelled by them."""
 
 import operator
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -203,28 +203,6 @@ def named_nodes(value: Any, nodes: Names, parameter: str) -> tuple[list[Hashable
     if not chosen or len(set(chosen)) < len(chosen):
         raise ValueError(f"{parameter} must name nodes, each once; got {chosen}.")
     return chosen, False
-
-
-def named_values(
-    values: Any, nodes: Names, parameter: str, read: Callable[[Any, str], Any] = finite_number
-) -> dict[int, Any]:
-    """Return the values of some nodes, by the nodes' numbers and in the nodes' order.
-
-    `read` takes a value and what errors call it.
-
-    Raises TypeError if they are not a dict or a series; ValueError if a label is not a node, or
-    comes twice; if a value is not a finite number.
-
-    >>> named_values({"b": 2, "a": 1}, ["a", "b"], "evidence")
-    {0: 1.0, 1: 2.0}
-    """
-    values = by_label(values, parameter, "node")
-    reject_unknown(values, nodes, parameter)
-    return {
-        v: read(values[node], f"The value of node {node!r} in {parameter}")
-        for v, node in enumerate(nodes)
-        if node in values
-    }
 
 
 def reject_unknown(chosen: Iterable[Any], nodes: Names, parameter: str) -> None:

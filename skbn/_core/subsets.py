@@ -174,6 +174,11 @@ def least_over_subsets(costs, end):
         size += size
 
 
+def n_small_subsets(n: int, most: int) -> int:
+    """Return how many sets of at most `most` out of n columns there are."""
+    return sum(comb(n, size) for size in range(most + 1))
+
+
 class SmallSubsets:
     """The sets of at most `most` out of n columns, numbered.
 
@@ -189,7 +194,7 @@ class SmallSubsets:
     @property
     def n_sets(self) -> int:
         """How many sets there are."""
-        return sum(comb(self.n, size) for size in range(self.most + 1))
+        return n_small_subsets(self.n, self.most)
 
     @cached_property
     def binomials(self) -> Integers:

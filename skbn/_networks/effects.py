@@ -26,7 +26,7 @@ import networkx as nx
 import numpy as np
 
 from skbn._core.arrays import Floats, is_listed
-from skbn._core.columns import named_nodes, named_values
+from skbn._core.columns import by_label, named_nodes
 from skbn._core.graphs import dag_of, equilibrated, propagate, require_finite, topological_order
 from skbn._core.subsets import members_of
 from skbn._core.text import must_be, readable_value
@@ -411,11 +411,11 @@ def _values_of_rows(
 ) -> dict[int, float | Floats]:
     """Return the values that columns are set to, by their numbers."""
     values: dict[int, float | Floats] = {}
-    for v, value in named_values(do, nodes.names, "do", lambda value, _: value).items():
-        name = f"The value of node {nodes.names[v]!r} in do"
+    for node, value in by_label(do, "do", "node").items():
+        name = f"The value of node {node!r} in do"
         if is_listed(value) and len(value) == n_rows:
             value = in_order_of_rows(value, labels, n_rows, name)
-        found = values_of_columns({nodes.names[v]: value}, nodes, "do")
+        found = values_of_columns({node: value}, nodes, "do")
         if any(np.size(each) != n_rows for each in found.values() if np.ndim(each)):
             raise ValueError(
                 must_be(name, f"one for all, or one for each of the {n_rows} rows of X", value)

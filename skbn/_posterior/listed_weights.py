@@ -26,7 +26,7 @@ from skbn._core.extended_floats import (
 )
 from skbn._core.random_numbers import first_above, uniform
 from skbn._core.resources import Threads
-from skbn._core.subsets import SmallSubsets, advance, binomial
+from skbn._core.subsets import advance, binomial, n_small_subsets
 from skbn._exact.family_sources import Filling, fill_by_child
 from skbn._exact.plan import SearchPlan
 from skbn._posterior.family_weights import MASK_BITS, FamilyWeights, scale_of_weights, sum_zeta
@@ -170,7 +170,7 @@ class FamilyList(NamedTuple):
     @property
     def n_families(self) -> int:
         """How many families there are."""
-        return SmallSubsets(len(self.candidates), self.most).n_sets
+        return n_small_subsets(len(self.candidates), self.most)
 
     def masks(self, bits: Sequence[int]) -> Integers:
         """Return the mask of each family's parents, from the bit of each position.

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from skbn._core.arrays import BYTES, Names
 from skbn._core.resources import Resources
-from skbn._core.subsets import SmallSubsets, members_of
+from skbn._core.subsets import members_of, n_small_subsets
 from skbn._core.text import first_few, readable_count, readable_size, readable_sizes
 from skbn._exact.plan import SearchPlan
 from skbn._regressions.log_determinants import log_determinants_work
@@ -240,15 +240,15 @@ def _listing(group: Group, constraints: Constraints) -> Listing | None:
     if most > _MOST_PARENTS_LISTED:
         return None
     n_families = [
-        SmallSubsets(
+        n_small_subsets(
             (constraints.allowed[x] & ~constraints.required[x]).bit_count(),
             constraints.max_parents - constraints.required[x].bit_count(),
-        ).n_sets
+        )
         for x in columns
     ]
-    subsets = SmallSubsets(n_positions, most + 1)
-    work = WORK_OF_SMALL_SET * subsets.n_sets + WORK_OF_LISTED_FAMILY * sum(n_families)
-    return Listing(most, sum(n_families), max(n_families), subsets.n_sets, work)
+    n_sets = n_small_subsets(n_positions, most + 1)
+    work = WORK_OF_SMALL_SET * n_sets + WORK_OF_LISTED_FAMILY * sum(n_families)
+    return Listing(most, sum(n_families), max(n_families), n_sets, work)
 
 
 def _order_plan(group: Group, shape: Shape, n_bytes: int, n_threads: int) -> GroupPlan:

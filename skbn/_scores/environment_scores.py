@@ -31,17 +31,11 @@ class EnvironmentScores(LocalScores):
     scorer: TargetScorer
 
     @classmethod
-    def _of(
-        cls, scores: LocalScores, environments: Environments, max_parents: int | None = None
-    ) -> Self:
+    def _of(cls, scores: LocalScores, environments: Environments) -> Self:
         self = cls.__new__(cls)
         vars(self).update(vars(scores))
-        settings = scores._nodes, scores._criterion, scores.penalty
-        if max_parents is not None:
-            self._max_parents = max_parents
-        self.scorer = TargetScorer(
-            environments, scores.sample, *settings, self._max_parents, scores._n_jobs
-        )
+        settings = scores._nodes, scores._criterion, scores.penalty, scores._max_parents
+        self.scorer = TargetScorer(environments, scores.sample, *settings, scores._n_jobs)
         return self
 
     def with_sums(self) -> Self:
@@ -64,13 +58,9 @@ class EnvironmentScores(LocalScores):
             "those of the table, and of the environments, before the scores are made."
         )
 
-    def _of_rows(
-        self, change: Callable[[Sample], Sample], max_parents: int | None = None
-    ) -> LocalScores:
+    def _of_rows(self, change: Callable[[Sample], Sample]) -> LocalScores:
         other = copy(self)
         other._sample = change(self.sample)
-        if max_parents is not None:
-            return self._of(other, self.scorer.environments, max_parents)
         other.scorer = self.scorer.with_sample(other._sample)
         return other
 

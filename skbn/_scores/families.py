@@ -27,6 +27,7 @@ from skbn._core.subsets import (
     mask_of,
     max_over_subsets,
     members_of,
+    n_small_subsets,
     rank,
 )
 from skbn._regressions.log_determinants import log_determinants, log_determinants_work, walk_seeds
@@ -287,7 +288,7 @@ class SmallFamilies(Families):
 
     def __init__(self, m: int, max_parents: int) -> None:
         most = min(int(max_parents), m - 1)
-        self.n_parent_sets = SmallSubsets(m - 1, most).n_sets
+        self.n_parent_sets = n_small_subsets(m - 1, most)
         super().__init__(m, m * self.n_parent_sets, most)
         self.subsets = SmallSubsets(m, self.max_parents + 1)
         self.n_subsets = self.subsets.n_sets
@@ -298,7 +299,7 @@ class SmallFamilies(Families):
         self.numbers_while_listed = self.n_subsets + of_child
 
     def count(self, n_candidates: Sequence[int]) -> int:
-        return sum(SmallSubsets(n, self.max_parents).n_sets for n in n_candidates)
+        return sum(n_small_subsets(n, self.max_parents) for n in n_candidates)
 
     def log_determinants(
         self, factor: Floats, offsets: Floats | None, resources: Resources

@@ -297,13 +297,10 @@ class LocalScores(TableMixin, BaseScores):
             n_jobs=self._n_jobs if n_jobs is None else n_jobs,
         )
 
-    def _of_rows(
-        self, change: Callable[[Sample], Sample], max_parents: int | None = None
-    ) -> LocalScores:
+    def _of_rows(self, change: Callable[[Sample], Sample]) -> LocalScores:
         """Return the scores of changed rows, each table on its own."""
         sample = change(self.sample)
-        is_same = sample is self.sample and max_parents is None
-        return self if is_same else self._with_sample(sample, max_parents=max_parents)
+        return self if sample is self.sample else self._with_sample(sample)
 
     # The families
 
@@ -583,10 +580,8 @@ class SummedScores(LocalScores):
     def _with_sample(self, sample: Sample, *_: Any, **__: Any) -> NoReturn:
         raise TypeError("SummedScores are of several tables. Take rows of each table.")
 
-    def _of_rows(
-        self, change: Callable[[Sample], Sample], max_parents: int | None = None
-    ) -> LocalScores:
-        return self._of([each._of_rows(change, max_parents) for each in self.tables])
+    def _of_rows(self, change: Callable[[Sample], Sample]) -> LocalScores:
+        return self._of([each._of_rows(change) for each in self.tables])
 
     def _memory_note(self) -> str:
         return ""

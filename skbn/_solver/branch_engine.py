@@ -21,7 +21,7 @@ from skbn._branch_and_cut.proof import FamilyCosts
 from skbn._core.arrays import S2, Floats, Integers, Names, ShortIntegers
 from skbn._core.exact_sums import lower_sum, two_sum, upper_sum
 from skbn._core.resources import ENDED_BY_USER, IsOver, Progress, Resources, count_threads
-from skbn._core.subsets import SmallSubsets, bits_of_rows, mask_of, members_of
+from skbn._core.subsets import bits_of_rows, mask_of, members_of, n_small_subsets
 from skbn._core.text import readable_size, readable_value
 from skbn._exact.k_best import NearOptimalNetwork
 from skbn._exact.plan import TooLargeError
@@ -256,11 +256,11 @@ def branch_and_cut_bytes(shape: Shape, group: Group, n_jobs: int | None) -> int:
     if families.are_given:
         return n_bytes + _bytes_of_families(n_families, width)
     m = len(shape.constraints.allowed)
-    of_child = _BYTES_WHILE_LISTING * SmallSubsets(m - 1, families.max_parents).n_sets
+    of_child = _BYTES_WHILE_LISTING * n_small_subsets(m - 1, families.max_parents)
     return (
         n_bytes
         + _bytes_of_families(int(_SHARE_UNDOMINATED * n_families), families.max_parents)
-        + 8 * SmallSubsets(m, families.max_parents + 1).n_sets
+        + 8 * n_small_subsets(m, families.max_parents + 1)
         + of_child * min(count_threads(n_jobs), len(group.columns))
     )
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from skbn._core.arrays import Booleans, Floats, Integers
 from skbn._core.resources import IsOver, Resources
-from skbn._core.subsets import SmallSubsets, bits_of, mask_of, members_of
+from skbn._core.subsets import bits_of, mask_of, members_of, n_small_subsets
 from skbn._orders.family_lists import FamilyLists
 from skbn._orders.growth import FamilyGrowth, Grown
 from skbn._orders.insertion_kernels import State
@@ -310,11 +310,7 @@ class CandidateGrowth(FamilyGrowth):
     has_placement = False
 
     def __init__(
-        self,
-        scorer: FamilyScorer,
-        constraints: Constraints,
-        order: list[int],
-        n_others: int,
+        self, scorer: FamilyScorer, constraints: Constraints, order: list[int], n_others: int
     ) -> None:
         m = len(constraints.allowed)
         self._scorer, self._select = scorer, _selection(scorer)
@@ -345,7 +341,7 @@ class CandidateGrowth(FamilyGrowth):
     def _n_candidates(self, n_sets: int) -> int:
         """Return the largest number of columns for which this many sets are enough."""
         n = 0
-        while n < len(self._order) and SmallSubsets(n + 2, self._most + 1).n_sets <= n_sets:
+        while n < len(self._order) and n_small_subsets(n + 2, self._most + 1) <= n_sets:
             n += 1
         return n
 

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 from skbn._core.resources import Resources
-from skbn._core.subsets import SmallSubsets, max_zeta, renumbered
+from skbn._core.subsets import max_zeta, n_small_subsets, renumbered
 from skbn._exact.cluster import search_on_cluster
 from skbn._exact.dense_families import DENSE_KERNELS, DenseFamilies
 from skbn._exact.k_best import KBestNetworks, NearOptimalStream
@@ -284,7 +284,7 @@ class _ListedSearch(_DynamicProgram):
     def cost(self) -> int:
         most = self._constraints.max_parents
         n_candidates = [self._constraints.allowed[x].bit_count() for x in self.columns]
-        n_families = sum(SmallSubsets(n, most).n_sets for n in n_candidates)
+        n_families = sum(n_small_subsets(n, most) for n in n_candidates)
         return _WORK_OF_LISTING * (most + 1) ** 2 * n_families
 
     def work(self) -> int:

@@ -242,12 +242,6 @@ class Problem:
         """Return the problem as it is kept after a fit: without rows and log-determinants."""
         return type(self)(self.scores._of_rows(Sample.without_rows), self.constraints)
 
-    def with_max_parents(self, max_parents: int) -> Self:
-        """Return the problem among networks with this limit on the parents."""
-        few = self.scores._of_rows(lambda sample: sample, max_parents)
-        most = min(max_parents, self.constraints.max_parents)
-        return type(self)(few, self.constraints._replace(max_parents=most))
-
     def prepare(self, progress: Progress) -> None:
         """Compute what the scores of listed families need, and advance the progress by it."""
         self.scorer.prepare(progress)
