@@ -343,12 +343,7 @@ def _as_python(values: npt.NDArray[Any]) -> list[Any]:
 
 
 def _codes(
-    table: Table,
-    j: int,
-    name: Hashable,
-    levels: list[Any],
-    may_miss: bool,
-    unseen: set[int] | None,
+    table: Table, j: int, name: Hashable, levels: list[Any], may_miss: bool, unseen: set[int] | None
 ) -> Integers:
     """Return the number of each row's level, -1 where it is missing."""
     column = table.column(j)

@@ -197,12 +197,7 @@ class GroupComparison(TableRepr):
 
 
 def compare_groups(
-    X: Any,
-    groups: Any,
-    estimator: Any = None,
-    *,
-    interventions: Any = None,
-    level: float = 0.95,
+    X: Any, groups: Any, estimator: Any = None, *, interventions: Any = None, level: float = 0.95
 ) -> GroupComparison:
     """Ask whether groups of rows share a network, and which coefficients differ.
 
@@ -422,8 +417,7 @@ def _deviations(sample: Sample, groups: Iterable[Integers], own: Sequence[Any] |
         free = at if sample.is_set is None else at[~sample.is_set[at].any(axis=1)]
         rows[at] -= sample[free if len(free) else at].summary.column_means
     return Sample(
-        *(rows, sample.weight, sample.labels, sample.nodes, sample.is_set),
-        may_miss=own is not None,
+        *(rows, sample.weight, sample.labels, sample.nodes, sample.is_set), may_miss=own is not None
     )
 
 

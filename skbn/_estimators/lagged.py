@@ -12,12 +12,7 @@ from skbn._core.estimator import Interval, StrOptions, check_values, random_gene
 from skbn._core.text import readable_value, warn
 from skbn._data import lags
 from skbn._data.containers import array_of, check_labels, frame_labels, is_dask, row_labels
-from skbn._data.row_values import (
-    in_order_of_rows,
-    names_in,
-    read_row_groups,
-    without_named,
-)
+from skbn._data.row_values import in_order_of_rows, names_in, read_row_groups, without_named
 from skbn._data.sample import TableMixin
 from skbn._displays.display import fitted_graph
 from skbn._displays.network_display import NetworkDisplay

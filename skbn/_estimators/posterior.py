@@ -44,12 +44,7 @@ from skbn._networks.gaussian import have_density
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._posterior import answers
 from skbn._posterior.augmentation import AugmentedPosterior, augmented_posterior, scores_to_complete
-from skbn._posterior.effects import (
-    Batches,
-    KnownPaths,
-    TotalEffects,
-    total_effects,
-)
+from skbn._posterior.effects import Batches, KnownPaths, TotalEffects, total_effects
 from skbn._posterior.network_posterior import NetworkPosterior, network_posterior
 from skbn._posterior.parameter_draws import (
     DrawParameters,

@@ -197,11 +197,7 @@ def anomalies(
 
 
 def _by_model(
-    model: LinearGaussianModel,
-    rows: Floats,
-    groups: Groups | None,
-    in_fit: bool,
-    nodes: Nodes,
+    model: LinearGaussianModel, rows: Floats, groups: Groups | None, in_fit: bool, nodes: Nodes
 ) -> tuple[Floats, ...]:
     """Return both tails' probabilities, rows' p-values, residuals, given others, and expected."""
     differences, outside = model.residuals(rows), [*model.exogenous]

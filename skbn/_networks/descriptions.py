@@ -209,10 +209,7 @@ def standardised_weights(model: LinearGaussianModel, blocks: Nodes) -> Floats:
 
 
 def score_losses(
-    dag: Dag,
-    scores: Any,
-    criterion: str | Criterion | None = None,
-    blocks: Nodes | None = None,
+    dag: Dag, scores: Any, criterion: str | Criterion | None = None, blocks: Nodes | None = None
 ) -> Floats:
     """Return by how much a network's score is lower without each of its edges, in nats.
 

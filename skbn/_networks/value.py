@@ -78,11 +78,7 @@ class NetworkValue(DocLinkMixin, PlotMixin, CallbackSupportMixin, DensityMixin, 
         return network
 
     def _become(
-        self,
-        graph: Dag,
-        model: LinearGaussianModel | None,
-        blocks: Nodes | None,
-        *learned: Any,
+        self, graph: Dag, model: LinearGaussianModel | None, blocks: Nodes | None, *learned: Any
     ) -> None:
         nodes = nodes_in_order(graph.nodes, blocks)
         self.__dict__.update(_graph=graph, _blocks=nodes, _given=(model, blocks))

@@ -19,22 +19,12 @@ from skbn._core.compile import compile_kernels
 from skbn._core.resources import Threads
 from skbn._orders.family_lists import FamilyLists
 from skbn._orders.growth import FamilyGrowth, GrownFor
-from skbn._orders.insertion_kernels import (
-    OrderLimits,
-    State,
-    choose_families,
-    state_of,
-)
+from skbn._orders.insertion_kernels import OrderLimits, State, choose_families, state_of
 from skbn._orders.list_kernels import find_dominated
 from skbn._orders.placement import PLACEMENT_KERNELS, Placed, PlacementSearch
 from skbn._orders.search_kernels import Best, climb_and_perturb, order_greedily
 
-ORDER_KERNELS = (
-    *PLACEMENT_KERNELS,
-    choose_families,
-    climb_and_perturb,
-    find_dominated,
-)
+ORDER_KERNELS = (*PLACEMENT_KERNELS, choose_families, climb_and_perturb, find_dominated)
 
 # Perturbations between two looks at the clock: a few tenths of a second for 1000 columns.
 _STEP = 50

@@ -54,11 +54,7 @@ def greedy_swaps(m: int) -> npt.NDArray[np.intp]:
     m = as_integer(m, "m")
     if m < 1:
         raise ValueError(f"m must be at least 1, the number of columns; got {m}.")
-    require_memory(
-        16 << m,
-        f"The sequence of 2**{m} - {m + 1} swaps",
-        "give a smaller m",
-    )
+    require_memory(16 << m, f"The sequence of 2**{m} - {m + 1} swaps", "give a smaller m")
     swaps = np.empty(0, dtype=np.intp)
     for last in range(1, m):
         swaps = np.concatenate([swaps, np.arange(last - 1, -1, -1), swaps + 1])

@@ -536,11 +536,7 @@ class FamilyScorer:
         """Return the local scores of all families, shape (m, n_parent_sets)."""
         m, size = self.families.m, self.families.n_parent_sets
         missing = 0 if self.n_bytes else self.families.n_subsets
-        require_memory(
-            BYTES * ((m + 8) * size + missing),
-            "The array of all local scores",
-            _FEWER,
-        )
+        require_memory(BYTES * ((m + 8) * size + missing), "The array of all local scores", _FEWER)
         array = np.empty((m, size))
         for child in range(m):
             start = 0

@@ -115,10 +115,7 @@ class TargetProblem(Problem):
             groups, divisors = scorer.of_environment(e, of_column)
             exogenous = members_of(self.constraints.exogenous)
             model = estimate_model(
-                *(groups, own, self.names),
-                fixed=directed,
-                exogenous=exogenous,
-                divisors=divisors,
+                *(groups, own, self.names), fixed=directed, exogenous=exogenous, divisors=divisors
             )
             networks.append(GaussianBayesianNetwork._from_model(model, scorer.nodes))
         return Targets._of(names, self.names, environments.kind, losses, networks)

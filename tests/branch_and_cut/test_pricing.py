@@ -44,12 +44,7 @@ from skbn._branch_and_cut.pricing_checker import (
     certified_bound_by_determinant,
     certified_bound_of_others,
 )
-from skbn._branch_and_cut.pricing_problem import (
-    Child,
-    ChildCosts,
-    ExactProducts,
-    diagonal_below,
-)
+from skbn._branch_and_cut.pricing_problem import Child, ChildCosts, ExactProducts, diagonal_below
 from skbn._branch_and_cut.proof import ClusterCut, DeterminantCut, LocalCut
 from skbn._branch_and_cut.proof_checker import ProofError
 from skbn._branch_and_cut.rounding_kernels import bounds_of_inverse, most_of_inverse

@@ -11,14 +11,7 @@ import reference
 from agreement import assert_drawn_from
 from hypothesis import given
 from hypothesis import strategies as st
-from states import (
-    candidates_of,
-    masks_of,
-    others,
-    random_scores,
-    state_of,
-    values_of,
-)
+from states import candidates_of, masks_of, others, random_scores, state_of, values_of
 
 from skbn._chains import chain as module
 from skbn._chains.candidate_kernels import redraw_candidates, weigh_candidates

@@ -10,14 +10,7 @@ import reference
 from agreement import assert_drawn_from
 from hypothesis import given
 from hypothesis import strategies as st
-from states import (
-    bits_of,
-    layers_of,
-    masks_of,
-    random_scores,
-    state_of,
-    values_of,
-)
+from states import bits_of, layers_of, masks_of, random_scores, state_of, values_of
 
 from skbn._chains.block_kernels import redraw_blocks
 from skbn._chains.family_kernels import draw_network, edges_given_partition, reach, sum_subsets

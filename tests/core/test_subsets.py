@@ -6,10 +6,7 @@ import pytest
 from numba import njit
 
 from skbn._core import vectors
-from skbn._core.subsets import (
-    SmallSubsets,
-    max_zeta,
-)
+from skbn._core.subsets import SmallSubsets, max_zeta
 
 
 @pytest.mark.parametrize(("n", "most"), [(1, 0), (4, 2), (6, 6), (7, 3), (3, 5)])

@@ -13,11 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 from skbn import GaussianBNLearner, GaussianBNPosterior
 from skbn._data.suspicions import about_codes
-from skbn.exceptions import (
-    MissingCodeWarning,
-    RedundantColumnsWarning,
-    RepeatedRowsWarning,
-)
+from skbn.exceptions import MissingCodeWarning, RedundantColumnsWarning, RepeatedRowsWarning
 
 N = 400
 ABOUT_TABLES = MissingCodeWarning, RedundantColumnsWarning, RepeatedRowsWarning

@@ -227,12 +227,7 @@ def test_tables_without_rows(frame):
     empty = frame(columns(0))
     learner = GaussianBNLearner().fit(frame(columns()))
     network = GaussianBayesianNetwork(nx.DiGraph([("a", "b")]))
-    for read in (
-        GaussianBNLearner().fit,
-        LocalScoreTransformer().fit,
-        learner.score,
-        network.fit,
-    ):
+    for read in (GaussianBNLearner().fit, LocalScoreTransformer().fit, learner.score, network.fit):
         raises(r"0 sample\(s\)", read, empty)
     assert learner.network_score_ == GaussianBNLearner().fit(rows()).network_score_
 

@@ -329,10 +329,7 @@ def test_ground_is_that_of_the_figure_or_the_subfigure():
         ({"edge_label": "standardised_weight"}, "no attribute standardised_weight. Fit a"),
         ({"edge_label": "probability"}, "the edges have no attribute probability"),
         ({"edge_label": "weights"}, r"the edges have no attribute weights. They have \[\]"),
-        (
-            {"orientation": "down"},
-            "'orientation' parameter of plot must be .* Got 'down'",
-        ),
+        ({"orientation": "down"}, "'orientation' parameter of plot must be .* Got 'down'"),
         ({"figsize": 3}, r"figsize must be \(width, height\) in inches.* got 3"),
         ({"figsize": (3, 0)}, r"figsize must be positive; got \(3, 0\)"),
         ({"figsize": (None, 3)}, "width in figsize must be a finite number; got None"),

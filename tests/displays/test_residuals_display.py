@@ -12,12 +12,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skbn import (
-    GaussianBayesianNetwork,
-    GaussianBNLearner,
-    LocalScoreTransformer,
-    ResidualsDisplay,
-)
+from skbn import GaussianBayesianNetwork, GaussianBNLearner, LocalScoreTransformer, ResidualsDisplay
 
 
 def points(ax):

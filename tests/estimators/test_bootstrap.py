@@ -177,11 +177,7 @@ def test_weights_multiply_the_counts_of_the_rows_that_have_one(wine):
 @pytest.mark.usefixtures("two_blas_threads")
 @pytest.mark.parametrize(
     "learner",
-    [
-        None,
-        Wrapped(),
-        pytest.param(GaussianBNLearnerCV([1, 2], cv=2), marks=pytest.mark.slow),
-    ],
+    [None, Wrapped(), pytest.param(GaussianBNLearnerCV([1, 2], cv=2), marks=pytest.mark.slow)],
 )
 @BACKENDS
 def test_neither_threads_nor_processes_change_a_bit(wine, backend, learner, monkeypatch):

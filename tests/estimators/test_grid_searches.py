@@ -5,12 +5,7 @@ import pytest
 from agreement import raises
 from sklearn.base import clone
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
-from sklearn.model_selection import (
-    GridSearchCV,
-    KFold,
-    ParameterGrid,
-    cross_val_score,
-)
+from sklearn.model_selection import GridSearchCV, KFold, ParameterGrid, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 

@@ -24,8 +24,7 @@ ROWS = np.random.default_rng(0).normal(size=(60, 5)) @ np.triu(np.ones((5, 5)))
 
 
 @pytest.mark.parametrize(
-    ("m", "criterion"),
-    [(2, "bic"), (3, "bge"), pytest.param(4, "bge", marks=pytest.mark.slow)],
+    ("m", "criterion"), [(2, "bic"), (3, "bge"), pytest.param(4, "bge", marks=pytest.mark.slow)]
 )
 def test_all_networks_and_all_classes_are_listed_in_order(m, criterion):
     rows = ROWS[:, :m]

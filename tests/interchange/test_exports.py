@@ -343,12 +343,7 @@ def test_tables_are_written_for_papers():
     assert lines == ["| a_b | path |", "| --- | --- |", "| 0.123 | x -> y |", r"|  | x\|y&50% |"]
     latex = to_latex(frame, digits=2).splitlines()
     assert latex[0] == r"\begin{tabular}{ll}"
-    assert latex[2:6] == [
-        r"a\_b & path \\",
-        r"\hline",
-        r"0.12 & x -> y \\",
-        r" & x|y\&50\% \\",
-    ]
+    assert latex[2:6] == [r"a\_b & path \\", r"\hline", r"0.12 & x -> y \\", r" & x|y\&50\% \\"]
     assert to_markdown({"a": [1]}) == to_markdown(pd.DataFrame({"a": [1]}))
     assert to_markdown(pd.DataFrame({"a": [1]}, index=["u"])).endswith("| u | 1 |")
     raises(

@@ -15,15 +15,7 @@ from numpy.testing import assert_allclose
 from sklearn.preprocessing import StandardScaler
 
 from skbn import GaussianBayesianNetwork, GaussianBNLearner, GaussianBNPosterior
-from skbn.io import (
-    legal_names,
-    to_arviz,
-    to_bnlearn,
-    to_dowhy,
-    to_gml,
-    to_graphml,
-    to_lavaan,
-)
+from skbn.io import legal_names, to_arviz, to_bnlearn, to_dowhy, to_gml, to_graphml, to_lavaan
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # the other programs' own
 

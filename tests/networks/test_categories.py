@@ -11,12 +11,7 @@ import reference
 from agreement import raises
 from numpy.testing import assert_allclose, assert_array_equal
 
-from skbn import (
-    GaussianBayesianNetwork,
-    GaussianBNImputer,
-    GaussianBNLearner,
-    GaussianBNPosterior,
-)
+from skbn import GaussianBayesianNetwork, GaussianBNImputer, GaussianBNLearner, GaussianBNPosterior
 from skbn._networks import categories
 
 pytestmark = pytest.mark.filterwarnings("ignore::skbn.exceptions.DataWarning")

@@ -7,12 +7,7 @@ import pytest
 from agreement import raises
 from numpy.testing import assert_allclose
 
-from skbn import (
-    GaussianBayesianNetwork,
-    GaussianBNLearner,
-    LocalScoreTransformer,
-    from_covariance,
-)
+from skbn import GaussianBayesianNetwork, GaussianBNLearner, LocalScoreTransformer, from_covariance
 
 DAG = nx.DiGraph([("a", "b"), ("a", "c"), ("b", "c"), ("c", "d")])
 NAMES = [*"abcd"]

@@ -9,18 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import t
 
-from skbn import (
-    BootstrapBNLearner,
-    GaussianBayesianNetwork,
-    GaussianBNLearner,
-    GaussianBNPosterior,
-)
-from skbn._networks.effect_estimates import (
-    EffectParts,
-    of_parts,
-    of_values,
-    read_intervention,
-)
+from skbn import BootstrapBNLearner, GaussianBayesianNetwork, GaussianBNLearner, GaussianBNPosterior
+from skbn._networks.effect_estimates import EffectParts, of_parts, of_values, read_intervention
 from skbn.io import from_modelstring
 
 NAMES = list("abcde")

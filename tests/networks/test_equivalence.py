@@ -17,11 +17,7 @@ from sklearn.base import clone
 import skbn
 from skbn import GaussianBayesianNetwork, GaussianBNLearner, GaussianBNLearnerCV, ParentSetScores
 from skbn._core.subsets import mask_of, members_of
-from skbn._networks.equivalence import (
-    canonical_member,
-    compelled_parents,
-    cpdag,
-)
+from skbn._networks.equivalence import canonical_member, compelled_parents, cpdag
 from skbn.datasets import make_gaussian_network
 
 

@@ -215,8 +215,7 @@ KINDS_ALONE = ["interventions", "exogenous", "sampling"]
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(
-    "kind",
-    ["both", *(pytest.param(k, marks=pytest.mark.slow) for k in KINDS_ALONE)],
+    "kind", ["both", *(pytest.param(k, marks=pytest.mark.slow) for k in KINDS_ALONE)]
 )
 def test_probabilities_of_other_tables_are_those_of_quadrature(kind):
     rng = np.random.default_rng(1)

@@ -10,15 +10,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from skbn import LocalScoreTransformer
 from skbn._core.subsets import SmallSubsets, members_of
-from skbn._regressions.log_determinants import (
-    log_determinants,
-    set_functions,
-)
+from skbn._regressions.log_determinants import log_determinants, set_functions
 from skbn._regressions.set_function import LEAST_SCORE, SetWeights
-from skbn._regressions.small_walk import (
-    columns_of_small_sets,
-    small_log_determinants,
-)
+from skbn._regressions.small_walk import columns_of_small_sets, small_log_determinants
 from skbn.datasets import make_gaussian_network
 
 # All sets of columns
