@@ -1,7 +1,7 @@
 """Columns as users name them, and values that are labelled by them."""
 
 import operator
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Set
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -10,7 +10,7 @@ import numpy as np
 
 from skbn._core.arrays import Names, finite_number
 from skbn._core.graphs import check_dag
-from skbn._core.text import readable_value
+from skbn._core.text import must_be, readable_value
 
 # NaN and NaT are of these kinds; pandas' NaT is a datetime.
 _MAY_DIFFER_FROM_THEMSELVES = float, np.floating, np.datetime64, np.timedelta64, datetime
@@ -122,6 +122,84 @@ def parents_in(dag: Any, columns: list[str | int]) -> list[list[int]]:
         raise ValueError(f"dag has no node for the columns {missing}; add one for each.")
     numbers = {node: number for number, node in nodes.items()}
     return [[numbers[p] for p in dag.predecessors(nodes[x])] for x in range(len(columns))]
+
+
+def reject_iterator(given: Any, name: str, remedy: str = "") -> None:
+    """Raise if this can be read only once: the next fit would find it empty."""
+    if isinstance(given, Iterator):
+        raise TypeError(
+            f"{name} is an iterator ({type(given).__name__}), which can be read only once, but "
+            f"each fit reads it. Wrap it in list(){remedy}."
+        )
+
+
+# Tiers
+
+
+def tier_numbers(
+    names: list[Any], tiers: Any, kind: str = "column", first: Iterable[int] = ()
+) -> list[int]:
+    """Return the number of each column's tier, from a list of tiers or a dict of title to tier.
+
+    `kind`: what errors call a column; a "node" may have any name
+    `first`: the numbers of those that are in the first tier unless they are named
+
+    >>> tier_numbers(["hue", "ash", "proline"], [["proline"], ...])
+    [1, 1, 0]
+    """
+    reject_iterator(tiers, "tiers")
+    if isinstance(tiers, str | Set) or not isinstance(tiers, Collection):
+        raise TypeError(
+            must_be("tiers", f"a list of lists of {kind}s, or a dict of title to list", tiers)
+        )
+    tier_of: dict[int, int] = {}
+    rest = None
+    for number, tier in enumerate(tiers.values() if isinstance(tiers, Mapping) else tiers):
+        if tier is not ...:
+            tier_of |= dict.fromkeys(_members(names, tier, tier_of, kind), number)
+        elif rest is None:
+            rest = number
+        else:
+            raise ValueError(
+                f"tiers has `...` twice. It stands for all {kind}s that are not named; leave one "
+                "out."
+            )
+    labels: Any = getattr(tiers, "index", None)  # a Series' index, a list's method
+    if is_series(tiers) and not labels.is_monotonic_increasing:
+        raise TypeError(
+            "tiers is a Series whose labels do not ascend. Pass tiers.sort_index().to_list() if "
+            "the labels number the tiers, or tiers.to_list() if the tiers are in order."
+        )
+    tier_of = dict.fromkeys(first, 0) | tier_of
+    missing = [name for x, name in enumerate(names) if x not in tier_of]
+    if missing and rest is None:
+        raise ValueError(
+            f"The {kind}s {readable_value(missing)} are in no tier; add each to one, or add the "
+            f"tier `...`, which stands for all {kind}s that are not named, as in "
+            "tiers=[['a', 'b'], ...]."
+        )
+    return [tier_of.get(x, rest or 0) for x in range(len(names))]
+
+
+def _members(names: list[Any], tier: Any, earlier: Collection[int], kind: str) -> list[int]:
+    """Return the numbers of a tier's columns; none may be in an earlier tier."""
+    reject_iterator(tier, "One of the tiers")
+    if isinstance(tier, str) or not isinstance(tier, Collection):
+        raise TypeError(
+            f"tiers must be a list of lists of {kind}s; one of them is {readable_value(tier)}."
+        )
+    members: list[int] = []
+    for each in tier:
+        if each is ...:
+            raise TypeError("`...` is a tier by itself, as in tiers=[['a', 'b'], ...].")
+        is_named = kind == "node" and each in names
+        x = names.index(each) if is_named else column_number(names, each)
+        if x in earlier or x in members:
+            raise ValueError(
+                f"{kind.title()} {readable_value(each)} is given twice in the tiers; leave one out."
+            )
+        members.append(x)
+    return members
 
 
 # Labelled values

@@ -11,7 +11,7 @@ import networkx as nx
 import numpy as np
 
 from skbn._core.arrays import finite_number
-from skbn._core.columns import by_label, column_number, is_labelled, is_missing
+from skbn._core.columns import by_label, is_labelled, is_missing, tier_numbers
 from skbn._core.text import must_be, readable_name, readable_value
 from skbn._displays.appearance import Edge
 from skbn._displays.labels import printable
@@ -218,47 +218,17 @@ def bands_of(dag: nx.DiGraph, tiers: Any) -> Bands:
     >>> bands_of(dag, {"before": ["a"], "after": ...})
     Bands(band_of={'a': 0, 'b': 1, 'c': 1}, titles={0: 'before', 1: 'after'})
     """
-    if isinstance(tiers, str) or not isinstance(tiers, Collection):
-        raise TypeError(
-            must_be("tiers", "a list of lists of nodes, or a dict of title to list", tiers)
-        )
-    if isinstance(tiers, Mapping):
-        titles, groups = [str(title) for title in tiers], list(tiers.values())
-    else:
-        titles, groups = [f"tier {i + 1}" for i in range(len(tiers))], list(tiers)
-    nodes = list(dag)
-    named = _numbers_of_named(nodes, groups)
-    rest = next((number for number, group in enumerate(groups) if group is ...), None)
-    missing = [node for node in nodes if node not in named]
-    if missing and rest is None:
-        raise ValueError(
-            f"tiers: the nodes {readable_value(missing)} are in no tier; add each to one, or add "
-            "the tier `...`, which stands for all nodes that are not named."
-        )
-    numbers = {node: named.get(node, rest or 0) for node in nodes}
+    numbers = dict(zip(dag, tier_numbers(list(dag), tiers, "node"), strict=True))
+    titles = [*map(str, tiers)]
+    if not isinstance(tiers, Mapping):
+        titles = [f"tier {i + 1}" for i in range(len(tiers))]
     for a, b in dag.edges:
         if numbers[a] > numbers[b]:
             raise ValueError(
                 f"tiers: the edge {a!r} -> {b!r} leads from {titles[numbers[a]]!r} back to "
                 f"{titles[numbers[b]]!r}. Give the tiers in the order of the edges."
             )
-    return Bands(numbers, dict(enumerate(titles))).of(nodes)  # a tier may be empty
-
-
-def _numbers_of_named(nodes: list[Any], groups: list[Any]) -> dict[Hashable, int]:
-    """Return the number of the tier of each node that is named in one."""
-    named: dict[Hashable, int] = {}
-    for number, group in enumerate(groups):
-        if group is ...:
-            continue
-        if isinstance(group, str) or not isinstance(group, Collection):
-            raise TypeError(f"tiers must be lists of nodes; one is {readable_value(group)}.")
-        for each in group:
-            node = each if each in nodes else nodes[column_number(nodes, each)]
-            if node in named:
-                raise ValueError(f"tiers: the node {readable_value(node)} is given twice.")
-            named[node] = number
-    return named
+    return Bands(numbers, dict(enumerate(titles))).of(dag)  # a tier may be empty
 
 
 # Colours of nodes: one for all, one for each, by group or by number

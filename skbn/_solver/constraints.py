@@ -1,6 +1,6 @@
 """Knowledge about a network before the search: required and forbidden edges, and tiers."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Sequence
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from skbn._core.columns import column_number, column_numbers, is_series
+from skbn._core.columns import column_number, column_numbers, reject_iterator, tier_numbers
 from skbn._core.graphs import reject_undirected
 from skbn._core.subsets import bits_of, mask_of, members_of, renumbered
 from skbn._core.text import readable_value
@@ -135,7 +135,9 @@ def read_constraints(
     required = _edges(columns, required_edges, "required_edges")
     forbidden = _edges(columns, forbidden_edges, "forbidden_edges")
     outside = _exogenous(columns, exogenous)
-    tier_of = _tiers(columns, tiers, outside)
+    tier_of = [0] * m
+    if tiers is not None:
+        tier_of = tier_numbers(columns, tiers, first=members_of(outside))
     _check_consistency(columns, required, set(forbidden), tier_of, max_parents, outside)
     allowed = [0 if outside >> x & 1 else (1 << m) - 1 ^ 1 << x for x in range(m)]
     for parent, child in forbidden:
@@ -205,7 +207,7 @@ def _edges(columns: list[str | int], edges: Any, name: str) -> list[Edge]:
 
 def _listed(edges: Any, name: str) -> list[Any]:
     """Return the items of a list, or the rows of a table with two columns."""
-    _reject_iterator(edges, name, ", or give a data frame's two columns")
+    reject_iterator(edges, name, ", or give a data frame's two columns")
     if hasattr(edges, "__array__"):
         table = np.asarray(edges)
         shape = table.shape
@@ -231,89 +233,17 @@ def _listed(edges: Any, name: str) -> list[Any]:
     return [*edges]
 
 
-def _reject_iterator(given: Any, name: str, remedy: str = "") -> None:
-    """Raise if this can be read only once: the next fit would find it empty."""
-    if isinstance(given, Iterator):
-        raise TypeError(
-            f"{name} is an iterator ({type(given).__name__}), which can be read only once, but "
-            f"each fit reads it. Wrap it in list(){remedy}."
-        )
-
-
 def _exogenous(columns: list[str | int], exogenous: Any) -> int:
     """Return the mask of the columns that are not modelled."""
     if exogenous is None:
         return 0
-    _reject_iterator(exogenous, "exogenous")
+    reject_iterator(exogenous, "exogenous")
     mask = mask_of(set(column_numbers(columns, exogenous, "exogenous")))
     if mask == (1 << len(columns)) - 1:
         raise ValueError(
             "exogenous has all columns, so that none is left to model; leave some out."
         )
     return mask
-
-
-def _tiers(columns: list[str | int], tiers: Any, exogenous: int) -> list[int]:
-    """Return the number of each column's tier; exogenous columns without one are in the first."""
-    if tiers is None:
-        return [0] * len(columns)
-    _reject_iterator(tiers, "tiers")
-    if isinstance(tiers, str | Set) or not isinstance(tiers, Collection):
-        raise TypeError(
-            "tiers must be a list of lists of columns, or a dict of title to list; got "
-            f"{readable_value(tiers)}."
-        )
-    if isinstance(tiers, Mapping):
-        tiers = [*tiers.values()]
-    tier_of: dict[int, int] = {}
-    rest = None
-    for number, tier in enumerate(tiers):
-        if tier is not ...:
-            tier_of |= dict.fromkeys(_members(columns, tier, tier_of), number)
-        elif rest is None:
-            rest = number
-        else:
-            raise ValueError(
-                "tiers has `...` twice. It stands for all columns that are not named; leave one "
-                "out."
-            )
-    labels: Any = getattr(
-        tiers, "index", None
-    )  # an index if it is a Series, a method if it is a list
-    if is_series(tiers) and not labels.is_monotonic_increasing:
-        raise TypeError(
-            "tiers is a Series whose labels do not ascend. Pass tiers.sort_index().to_list() if "
-            "the labels number the tiers, or tiers.to_list() if the tiers are in order."
-        )
-    tier_of = dict.fromkeys(members_of(exogenous), 0) | tier_of
-    missing = [x for x in range(len(columns)) if x not in tier_of]
-    if missing and rest is None:
-        raise ValueError(
-            f"The columns {readable_value([columns[x] for x in missing])} are in no tier; add "
-            "each to one, or add the tier `...`, which stands for all columns that are not "
-            "named, as in tiers=[['a', 'b'], ...]."
-        )
-    return [tier_of.get(x, rest or 0) for x in range(len(columns))]
-
-
-def _members(columns: list[str | int], tier: Any, earlier: Collection[int]) -> list[int]:
-    """Return the numbers of a tier's columns; none may be in an earlier tier."""
-    _reject_iterator(tier, "One of the tiers")
-    if isinstance(tier, str) or not isinstance(tier, Collection):
-        raise TypeError(
-            f"tiers must be a list of lists of columns; one of them is {readable_value(tier)}."
-        )
-    members: list[int] = []
-    for each in tier:
-        if each is ...:
-            raise TypeError("`...` is a tier by itself, as in tiers=[['a', 'b'], ...].")
-        x = column_number(columns, each)
-        if x in earlier or x in members:
-            raise ValueError(
-                f"Column {readable_value(each)} is given twice in the tiers; leave one out."
-            )
-        members.append(x)
-    return members
 
 
 def _check_consistency(
