@@ -62,38 +62,43 @@ def grow_for_insertions(lists, state, growth, found, x):
     n = _begin(lists, state.position, state.chosen[x], growth, x)
     if n < 0:
         return 0
-    n_members, n_found = _grow_and_report(lists, growth, found, x, n, no, np.int64(0))
+    limits = growth.max_parents, growth.least
+    n_members, score = refit(regressions, family, n, x, no, is_open, *limits)
+    n_found = _report(lists, growth, found, x, n_members, score, np.int64(0))
 
     # With one later column in front of x, or one parent behind it.
     n_changes = _list_changes(state.order, where, growth, x, n_members)
     for i in range(n_changes):
         y = changes[i]
         is_open[y] = not is_open[y]
-        n = _restart(growth, x, members, n_members)
+        n = rebuild(regressions, family, _keep_open(growth, members, n_members), x)
         added = y if is_open[y] else no
-        n, n_found = _grow_and_report(lists, growth, found, x, n, added, n_found)
+        n, score = refit(regressions, family, n, x, added, is_open, *limits)
+        n_found = _report(lists, growth, found, x, n, score, n_found)
         is_open[y] = not is_open[y]
 
     # With x behind one more column at a time. In the end all columns are open.
-    n = _restart(growth, x, members, n_members)
+    n = rebuild(regressions, family, _keep_open(growth, members, n_members), x)
     enough, to_explain = _to_gain(growth, x, n)
     for k in range(where + 1, m):
         y = state.order[k]
         is_open[y] = may_be_parent[x, y]
         if is_open[y] and gains_by(regressions, family, n, x, y, to_explain, enough):
-            n, n_found = _grow_and_report(lists, growth, found, x, n, no, n_found)
+            n, score = refit(regressions, family, n, x, no, is_open, *limits)
+            n_found = _report(lists, growth, found, x, n, score, n_found)
             enough, to_explain = _to_gain(growth, x, n)
 
     # With x in front of one more of its parents at a time.
-    n = _restart(growth, x, members, n_members)
+    n = rebuild(regressions, family, _keep_open(growth, members, n_members), x)
     for k in range(m - 1, -1, -1):
         y = state.order[k]
         is_open[y] = False
         if must_be_parent[x, y]:
             break
         if k < where and left[y] == np.inf:
-            n = _restart(growth, x, growth.family.members, n)
-            n, n_found = _grow_and_report(lists, growth, found, x, n, no, n_found)
+            n = rebuild(regressions, family, _keep_open(growth, family.members, n), x)
+            n, score = refit(regressions, family, n, x, no, is_open, *limits)
+            n_found = _report(lists, growth, found, x, n, score, n_found)
     return n_found
 
 
@@ -136,7 +141,7 @@ def _list_changes(order, where, growth, x, n_members):
     regressions, family = growth.regressions, growth.family
     for t in range(n_members):
         members[t] = family.members[t]
-    n = _restart(growth, x, members, n_members)
+    n = rebuild(regressions, family, _keep_open(growth, members, n_members), x)
     enough, to_explain = _to_gain(growth, x, n)
     n_changes = np.int64(0)
     for k in range(where + 1, order.size):
@@ -153,14 +158,14 @@ def _list_changes(order, where, growth, x, n_members):
 
 
 @inner_kernel
-def _restart(growth, x, members, n_members):
-    """Begin again with those members that are open; return their number."""
+def _keep_open(growth, members, n_members):
+    """Set the family's members to those of some that are open; return their number."""
     n = np.int64(0)
     for t in range(n_members):
         if growth.is_open[members[t]]:
             growth.family.members[n] = members[t]
             n += 1
-    return rebuild(growth.regressions, growth.family, n, x)
+    return n
 
 
 @inner_kernel
@@ -173,14 +178,9 @@ def _to_gain(growth, x, n):
 
 
 @inner_kernel
-def _grow_and_report(lists, growth, found, x, n, y, n_found):
-    """Grow a family, after adding y unless that is -1; keep it unless one as good is known.
-
-    Returns `n`, `n_found`: how many parents it has, and how many families are kept.
-    """
+def _report(lists, growth, found, x, n, score, n_found):
+    """Keep a family of n parents unless one as good is known; return how many are kept."""
     is_open, available = growth.is_open, found.available
-    limits = growth.max_parents, growth.least
-    n, score = refit(growth.regressions, growth.family, n, x, y, is_open, *limits)
     for word in range(available.shape[1]):
         available[0, word] = 0
     for bit in range(lists.columns.shape[1]):
@@ -195,4 +195,4 @@ def _grow_and_report(lists, growth, found, x, n, y, n_found):
             found.parents[n_found, t] = growth.family.members[t] if t < n else -1
         found.scores[n_found] = score
         n_found += 1
-    return n, n_found
+    return n_found

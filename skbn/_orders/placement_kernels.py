@@ -85,7 +85,7 @@ def open_before(is_open, position, may_be_parent, limit):
         is_open[y] = (position[y] < limit) & may_be_parent[y]
 
 
-@inner_kernel
+@pasted_kernel
 def _set_gains(fitting, placement, family, n, x, score):
     """Set what the family of x, with n parents and this score, gains by each column."""
     regressions, gains, has_gain = fitting.regressions, placement.gains, placement.has_gain[x]

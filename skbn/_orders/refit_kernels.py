@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from skbn._core.compile import inlined_kernel, inner_kernel
+from skbn._core.compile import inlined_kernel, inner_kernel, pasted_kernel
 from skbn._orders.regression_kernels import (
     LEAST_PIVOT,
     add_parent,
@@ -91,7 +91,7 @@ def gains_by(regressions, family, n, x, y, to_explain, enough):
     return False
 
 
-@inlined_kernel
+@pasted_kernel
 def _best_addition(regressions, family, n, max_parents, x, is_open, enough):
     """Return the open column that raises the score most, if above `enough`; or else -1."""
     left, tables, offset = family.left, regressions.tables, regressions.offsets[x]
@@ -108,7 +108,7 @@ def _best_addition(regressions, family, n, max_parents, x, is_open, enough):
     return chosen
 
 
-@inlined_kernel
+@pasted_kernel
 def _best_deletion(regressions, family, n, x, n_inverted):
     """Return the highest score with one parent fewer, and the parent to delete for it.
 

@@ -72,7 +72,7 @@ def family_scratch(m: int, width: int) -> Family:
     )
 
 
-@inner_kernel
+@pasted_kernel
 def _start(regressions, family, x):
     """Begin with no parents."""
     for y in range(family.left.size):
@@ -107,7 +107,7 @@ def add_parent(regressions, family, n, x, y):
     family.members[n] = y
 
 
-@inlined_kernel
+@pasted_kernel
 def remove_parent(regressions, family, n, x, t):
     """Remove member t from n parents of x; return how many remain.
 
