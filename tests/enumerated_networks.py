@@ -9,12 +9,6 @@ from numpy.testing import assert_allclose
 from random_constraints import is_allowed
 
 
-def parents_of(network):
-    """The parents of each column, as a tuple of tuples."""
-    dag = network.dag
-    return tuple(tuple(sorted(dag.predecessors(x))) for x in range(len(dag)))
-
-
 def ranking(scores, m, **settings):
     """All networks that the settings of a learner allow and their scores, the best first."""
     allowed = {
@@ -33,7 +27,7 @@ def check_lists(learner, expected, targets=()):
     networks = learner.near_optimal(10**6, equivalence_classes=False)
     assert networks.is_complete
     score_of = {parents: score for score, parents in expected}
-    found = [parents_of(network) for network in networks]
+    found = [reference.parents_of(network.dag) for network in networks]
     assert {*found} == {*score_of}
     assert len(found) == len(score_of)
     assert_allclose(networks.scores, [score for score, _ in expected], atol=1e-8)
@@ -50,7 +44,8 @@ def check_lists(learner, expected, targets=()):
     )
     n_members = list(listed.to_frame()["n_members"])
     for network, score, n in zip(listed, listed.scores, n_members, strict=True):
-        members = classes.pop(reference.interventional_class(parents_of(network), targets))
+        own = reference.parents_of(network.dag)
+        members = classes.pop(reference.interventional_class(own, targets))
         assert max(members)[0] == pytest.approx(score, abs=1e-8)
         assert n == len(members)
         if not learner.tiers and not learner.forbidden_edges and learner.max_parents is None:

@@ -2,7 +2,9 @@
 
 from itertools import combinations
 
+import networkx as nx
 import numpy as np
+import reference
 from scipy.special import comb
 from scipy.stats import beta, chi2
 
@@ -69,13 +71,6 @@ def equivalent_networks(parents):
     return found
 
 
-def descendants(parents, column):
-    found = {column}
-    while more := {x for x, own in enumerate(parents) if found & set(own)} - found:
-        found |= more
-    return found
-
-
 def chance_of_false_edges(parents, n, penalty=1.0):
     """At most how likely a BIC is to prefer a network that has an equivalent one's edges and more.
 
@@ -87,8 +82,9 @@ def chance_of_false_edges(parents, n, penalty=1.0):
     """
     one_more, more = set(), set()
     for network in equivalent_networks(parents):
+        graph = reference.graph_of(network)
         for child, own in enumerate(network):
-            useless = set(range(len(network))) - descendants(network, child) - set(own)
+            useless = {*graph} - nx.descendants(graph, child) - {child, *own}
             one_more |= {(frozenset((child, other)), own) for other in useless}
             more |= {
                 (child, own, others) for k in (2, 3) for others in combinations(sorted(useless), k)

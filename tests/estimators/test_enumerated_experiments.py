@@ -7,7 +7,7 @@ import hypothesis.strategies as st
 import numpy as np
 import pytest
 import reference
-from enumerated_networks import check_lists, parents_of, ranking
+from enumerated_networks import check_lists, ranking
 from experiment_tables import TARGETS, experiment
 from hypothesis import given
 from numpy.testing import assert_allclose
@@ -63,7 +63,7 @@ def check(m, targets, exogenous, settings, criterion):
     learner.fit(rows, interventions=is_set)
     best, _ = expected[0]
     assert learner.network_score_ == pytest.approx(best, abs=1e-8)
-    found = parents_of(learner.network_)
+    found = reference.parents_of(learner.dag_)
     assert sum(scores[x, p] for x, p in enumerate(found)) == pytest.approx(best, abs=1e-8)
     for x, p in enumerate(found):
         if x not in exogenous:

@@ -1,28 +1,21 @@
 """Adjustment sets by definition: regressions on them have the effect, whatever the weights."""
 
-from itertools import combinations, product
+from itertools import combinations
 
 import networkx as nx
 import numpy as np
 
+from reference.networks import all_dags, graph_of, subsets
+
 
 def acyclic_graphs(m):
     """Return the adjacency matrices of all acyclic graphs of m nodes."""
-    pairs = [*combinations(range(m), 2)]
-    graphs = []
-    for code in product(range(3), repeat=len(pairs)):
-        graph = np.zeros((m, m), dtype=bool)
-        for (a, b), direction in zip(pairs, code, strict=True):
-            graph[a, b], graph[b, a] = direction == 1, direction == 2
-        if nx.is_directed_acyclic_graph(nx.DiGraph(graph)):
-            graphs.append(graph)
-    return np.array(graphs)
+    return np.array([nx.to_numpy_array(graph_of(parents), dtype=bool) for parents in all_dags(m)])
 
 
 def candidate_sets(m, ends=(0, 1)):
     """Return the sets of nodes other than causes and effects."""
-    others = [v for v in range(m) if v not in ends]
-    return [each for k in range(len(others) + 1) for each in combinations(others, k)]
+    return subsets(v for v in range(m) if v not in ends)
 
 
 def valid_sets(graphs, causes=(0,), effects=(1,), seed=0):

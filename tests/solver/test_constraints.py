@@ -20,10 +20,6 @@ COLUMNS = list("abcde")
 EDGES = pd.DataFrame({"parent": ["d", "c"], "child": ["a", "b"]})
 
 
-def parents_of(dag):
-    return tuple(tuple(sorted(dag.predecessors(x))) for x in range(len(dag)))
-
-
 @pytest.mark.parametrize(
     ("m", "n_cases"),
     [
@@ -44,7 +40,7 @@ def test_optimum_is_that_of_the_dynamic_program(m, n_cases):
         best = reference.best_score_by_dynamic_program(local, m)
         learner = GaussianBNLearner(**settings).fit(rows)
         assert learner.network_score_ == pytest.approx(best, abs=1e-8)
-        own = sum(local[x, parents] for x, parents in enumerate(parents_of(learner.dag_)))
+        own = sum(local[x, parents] for x, parents in enumerate(reference.parents_of(learner.dag_)))
         assert own == pytest.approx(best, abs=1e-8)
         # The other way to search, by lists of the families that no subset beats.
         limited = settings | {"max_parents": settings.get("max_parents", m - 1)}
