@@ -1,7 +1,9 @@
-"""Whether two learners found the same, draws are from weights, and a call is refused as it should.
+"""Whether two learners found the same, draws are from weights, and a call is refused or warned of.
 
 Seeds are fixed. A test of random numbers fails with a probability below LEAST_P_VALUE.
 """
+
+import warnings
 
 import networkx as nx
 import numpy as np
@@ -47,3 +49,11 @@ def raises(message, ask, *args, kind=ValueError, **settings):
     """Check that a call raises an error of a kind, whose text has a match of the message."""
     with pytest.raises(kind, match=message):
         ask(*args, **settings)
+
+
+def warned_by(call, *args, **settings):
+    """Return the warnings that a call gives."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        call(*args, **settings)
+    return caught

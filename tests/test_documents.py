@@ -4,7 +4,6 @@ import copy
 import doctest
 import math
 import re
-import warnings
 from contextlib import redirect_stdout
 from importlib.util import find_spec
 from io import StringIO
@@ -14,7 +13,7 @@ from textwrap import dedent
 import networkx
 import numpy as np
 import pytest
-from agreement import raises
+from agreement import raises, warned_by
 from sklearn.datasets import load_breast_cancer
 
 import skbn
@@ -125,9 +124,7 @@ def check_limits(names):
     quote = r"^> ((?:Columns (?!have a value).*|Edges join .*)[^.\n])\.?$"
     quoted = re.findall(quote, page, re.MULTILINE)
     for table, message in zip(["diabetes", "cells", "table"], quoted, strict=True):
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            names["GaussianBNLearner"]().fit(names[table])
+        caught = warned_by(names["GaussianBNLearner"]().fit, names[table])
         assert any(message in str(each.message) for each in caught)
 
 

@@ -2,14 +2,13 @@
 
 import pickle
 import re
-import warnings
 from fractions import Fraction
 
 import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
-from agreement import assert_same_network, raises
+from agreement import assert_same_network, raises, warned_by
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
@@ -117,10 +116,7 @@ def test_weights_that_are_hardly_counts_are_warned_of_once(weight, message):
         lambda: GaussianBNImputer().fit(holes, sample_weight=weight),
     ]
     for use in uses if weight is EXPANSION else uses[:1]:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            use()
-        own = [each for each in caught if each.category is SampleWeightWarning]
+        own = [each for each in warned_by(use) if each.category is SampleWeightWarning]
         assert len(own) == (message is not None)
         for each in own:
             assert each.filename == __file__

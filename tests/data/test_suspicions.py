@@ -8,6 +8,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import statsmodels.datasets
+from agreement import warned_by
 from sklearn import datasets
 from sklearn.preprocessing import StandardScaler
 
@@ -27,9 +28,7 @@ def table(seed=0, n=N):
 
 
 def warnings_of(X, learner=None, **params):
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        (learner or GaussianBNLearner()).fit(X, **params)
+    caught = warned_by((learner or GaussianBNLearner()).fit, X, **params)
     return {each.category: str(each.message) for each in caught}
 
 

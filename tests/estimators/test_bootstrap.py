@@ -3,13 +3,12 @@
 import itertools
 import re
 import threading
-import warnings
 
 import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
-from agreement import raises
+from agreement import raises, warned_by
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from joblib import parallel_config
@@ -325,11 +324,8 @@ class Edgeless(BaseEstimator):
 def repeats(X, learner=None, labels=None, **settings):
     """Return the message of a RepeatedRowsWarning, or ""."""
     bootstrap = BootstrapBNLearner(learner, n_resamples=3, random_state=0, **settings)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        bootstrap.fit(X, stratify=labels)
-    messages = [str(each.message) for each in caught if each.category is RepeatedRowsWarning]
-    return " ".join(messages)
+    caught = warned_by(bootstrap.fit, X, stratify=labels)
+    return " ".join(str(each.message) for each in caught if each.category is RepeatedRowsWarning)
 
 
 NOISE = np.random.default_rng(1).normal(size=(240, 60))
@@ -799,9 +795,7 @@ def of_persons(seed, share=0.8, n_persons=30, n=10):
 def warned_of_groups(X, groups, learner=None, **options):
     """Return the message that rows of a group are alike, or ""."""
     bootstrap = BootstrapBNLearner(learner, n_resamples=2, random_state=0)
-    with warnings.catch_warnings(record=True) as found:
-        warnings.simplefilter("always")
-        bootstrap.fit(X, groups=groups, **options)
+    found = warned_by(bootstrap.fit, X, groups=groups, **options)
     kind = DependentRowsWarning
     return next((str(each.message) for each in found if each.category is kind), "")
 
@@ -843,8 +837,5 @@ def test_independent_rows_are_hardly_ever_taken_for_groups():
         model = GaussianBayesianNetwork(nx.empty_graph(3, nx.DiGraph)).fit(rows)._model()
         number = rng.integers(0, 12, size=60)
         groups = [np.flatnonzero(number == k) for k in range(12) if (number == k).any()]
-        with warnings.catch_warnings(record=True) as found:
-            warnings.simplefilter("always")
-            warn_about_groups(model, rows, groups, 60.0)
-        n_found += len(found)
+        n_found += len(warned_by(warn_about_groups, model, rows, groups, 60.0))
     assert n_found <= 2

@@ -10,6 +10,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from agreement import warned_by
 from scipy.stats import skew
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes
@@ -319,9 +320,7 @@ def test_a_search_over_folds_warns_once_of_each_kind(monkeypatch):
     monkeypatch.setattr(diagnostics, "_told_of_folds", set())
     table = effects(300).join(lognormal(300))
     search = GridSearchCV(GaussianBNLearner(), {"max_parents": [1, 2, 3]}, cv=5)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        search.fit(table)
+    caught = warned_by(search.fit, table)
     told = [(each.category, "in a fold of a search" in str(each.message)) for each in caught]
     told = [each for each in told if issubclass(each[0], DataWarning)]
     assert sorted(told, key=str) == sorted(
@@ -426,9 +425,7 @@ def test_few_columns_at_the_limit_get_no_warning(m, fewest):
         table = rows.copy()
         table[:, 2 : 2 + n_children] += table[:, :1] + table[:, 1:2]  # of which one is allowed
         learner = GaussianBNLearner(max_parents=1, tiers=[[x] for x in range(m)], penalty=4)
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            learner.fit(table)
+        caught = warned_by(learner.fit, table)
         assert sum(degree == 1 for _, degree in learner.dag_.in_degree) == n_children
         assert len(caught) == (n_children == fewest)
 
@@ -476,11 +473,9 @@ def test_columns_that_depend_on_the_family_promise_nothing():
     rows = rng.normal(size=(100, 6))
     rows[:, 2] = rows[:, 0] + rows[:, 1]
     rows[:, 5] = rows[:, 3] + rows[:, 4]
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        learner = GaussianBNLearner(max_parents=1).fit(rows)
+    learner = GaussianBNLearner(max_parents=1)
+    assert not warned_by(learner.fit, rows)
     masks, free = parent_masks(learner.dag_), [(1 << 6) - 1] * 6
     scorer = LocalScoreTransformer(max_parents=1).fit_transform(rows).scorer
     gains = gains_of_one_more_parent(scorer, masks, free, list(range(6)))
     assert gains.max() < 10
-    assert not caught
