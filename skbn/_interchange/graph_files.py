@@ -9,6 +9,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
+from skbn._core.columns import named_nodes, reject_unknown
 from skbn._core.graphs import own_texts
 from skbn._core.text import readable_value
 from skbn._displays.layout.layered import LayeredGraph
@@ -225,14 +226,16 @@ def to_dagitty(
     check_network(network)
     nodes = network.nodes  # raises if the graph is wrong
     quoted = own_texts(nodes, _quoted)
-    roles = {"exposure": _listed(exposure, nodes), "outcome": _listed(outcome, nodes)}
-    for name, own in roles.items():
-        _check_known(own, nodes, name)
+    roles = {
+        name: [] if given in (None, [], ()) else named_nodes(given, nodes, name)[0]
+        for name, given in (("exposure", exposure), ("outcome", outcome))
+    }
     if pos is None and len(nodes) <= _MOST_PLACED:
         pos = picture_positions(network._structure(), _POINTS)
     if pos is not None:
-        _check_known(pos, nodes, "pos")
-        _check_known(nodes, list(pos), "network", "pos")
+        reject_unknown(pos, nodes, "pos")
+        if missing := [node for node in nodes if node not in pos]:
+            raise ValueError(f"pos has no place for the node {readable_value(missing[0])}; add it.")
     lines = []
     for node in nodes:
         options = [name for name, own in roles.items() if node in own]
@@ -272,20 +275,3 @@ def _quoted(node: Hashable) -> str:
             "networkx.relabel_nodes."
         )
     return '"' + text.replace('"', r"\"") + '"'
-
-
-def _listed(nodes: Any, known: list[Hashable]) -> list[Hashable]:
-    if nodes is None:
-        return []
-    # A tuple may be a node.
-    is_one = isinstance(nodes, str) or not isinstance(nodes, list | tuple | set) or nodes in known
-    return [nodes] if is_one else list(nodes)
-
-
-def _check_known(nodes: Any, known: list[Hashable], name: str, where: str = "the network") -> None:
-    for node in nodes:
-        if node not in known:
-            raise ValueError(
-                f"{name} has the node {readable_value(node)}, and {where} does not. Name nodes of "
-                f"the network: {readable_value(known)}."
-            )

@@ -152,10 +152,10 @@ def test_dagitty_knows_classes(learner):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"exposure": "x"}, "exposure has the node 'x', and the network does not"),
-        ({"outcome": ["b", "x"]}, "outcome has the node 'x'"),
-        ({"pos": {"a": (0, 0)}}, "network has the node 'b', and pos does not"),
-        ({"pos": {"a": (0, 0), "b": (0, 0), "c": (0, 0)}}, "pos has the node 'c'"),
+        ({"exposure": "x"}, "exposure must name nodes; 'x' is not one of"),
+        ({"outcome": ["b", "x"]}, "outcome must name nodes; 'x' is not one"),
+        ({"pos": {"a": (0, 0)}}, "pos has no place for the node 'b'"),
+        ({"pos": {"a": (0, 0), "b": (0, 0), "c": (0, 0)}}, "pos must name nodes; 'c' is not one"),
     ],
 )
 def test_dagitty_refuses_other_nodes(settings, message):
