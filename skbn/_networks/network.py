@@ -21,7 +21,7 @@ from sklearn.utils import check_scalar
 
 from skbn._core import graphs
 from skbn._core.arrays import Floats, Random, level_of
-from skbn._core.columns import known_values
+from skbn._core.columns import known_values, reject_unknown
 from skbn._core.estimator import check_values, fit_method, random_generator
 from skbn._core.resources import explained
 from skbn._core.text import readable_value
@@ -507,11 +507,7 @@ class GaussianBayesianNetwork(NetworkValue):
         ['c', 'b']
         """
         moral_graph = nx.moral_graph(self._structure())
-        if node not in moral_graph:
-            raise ValueError(
-                f"There is no node {readable_value(node)}; the nodes are "
-                f"{readable_value(list(moral_graph))}."
-            )
+        reject_unknown([node], list(moral_graph), "node")
         return [other for other in moral_graph if other in moral_graph[node]]
 
     # Density
