@@ -16,6 +16,7 @@ Sets of the block's columns are masks, of which bit a is the a-th of them.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numba import boolean, float64, int64
@@ -23,132 +24,146 @@ from numba import boolean, float64, int64
 from skbn._chains.family_kernels import draw_set, set_parents
 from skbn._chains.move_kernels import choose_related, draw_width
 from skbn._chains.partition_kernels import PARTITION
-from skbn._core.compile import inner_kernel, kernel, pasted_kernel
+from skbn._core.arrays import B2, F1, I1, I2
+from skbn._core.compile import inner_kernel, kernel, pasted_kernel, tuple_type, zeros
 from skbn._core.random_numbers import uniform
+
+
+class Blocks(NamedTuple):
+    """Memory for blocks of up to `width` columns, of which each fills what it needs."""
+
+    columns: I1  # (width,): the columns of a block
+    below: B2  # (width, m): the descendants of each
+    stack: I1  # (m,)
+    after: I2  # (width, width): at [a, b], the candidates of column a that put column b before it
+    # (width, 2**width): at [a, S], which candidates column a may have if only the set S comes
+    # before it
+    allowed: I2
+    totals: F1  # (2**width,): the logarithm of the weight of all orders of each set of the block
+    old: I1  # (width,): the masks of parents before, and those drawn
+    new: I1
+    numbers: F1  # (2**width,): of orders of each set
+
+
+BLOCKS = tuple_type(Blocks)
+
+
+def blocks_of(m: int, width: int) -> Blocks:
+    """Return memory for blocks of up to `width` of m columns."""
+    n = 1 << width
+    return zeros(Blocks, width, (width, m), m, (width, width), (width, n), n, width, width, n)
 
 
 @kernel(
     *(PARTITION, int64[::1], float64[:, ::1], float64[::1], int64, int64[::1], boolean[:, ::1]),
-    seconds=2.2,
+    BLOCKS,
+    seconds=1.7,
 )
-def redraw_blocks(state, movable, related, shares_of_width, n_blocks, masks, is_parent):
+def redraw_blocks(state, movable, related, shares_of_width, n_blocks, masks, is_parent, blocks):
     """Draw the parents of some blocks of columns anew, and set the network's partition.
 
     `movable`, `related`, `shares_of_width`: as for `move_related`
     `masks`: (m,), the masks of each column's parents among its candidates
+    `blocks`: memory for blocks of as many columns as there are shares
     """
-    columns = np.empty(shares_of_width.size, np.int64)
-    below = np.empty((columns.size, masks.size), np.bool_)
-    stack = np.empty(masks.size, np.int64)
+    old, new = blocks.old, blocks.new
     for _ in range(n_blocks):
-        block = columns[: draw_width(state.random, movable, shares_of_width)]
-        choose_related(state.random, movable, related, block)
-        for a in range(block.size):
-            _mark_descendants(is_parent, block, a, below[a], stack)
-        _redraw_block(state, block, below, masks)
-        for x in block:
+        width = draw_width(state.random, movable, shares_of_width)
+        choose_related(state.random, movable, related, blocks.columns, width)
+        _mark_descendants(is_parent, blocks, width)
+        _set_allowed_parents(state, blocks, width)
+        _weigh_orders(state, blocks, width)
+        placed = (1 << width) - 1
+        while placed:
+            a = _draw_last(state, blocks, width, placed)
+            placed ^= 1 << a
+            old[a] = masks[blocks.columns[a]]
+            new[a] = draw_set(state, blocks.columns[a], blocks.allowed[a, placed], -1)
+        u = uniform(state.random, 0)
+        is_kept = not u * _n_orders(blocks, width, new) < _n_orders(blocks, width, old)
+        for a in range(width):
+            x = blocks.columns[a]
+            masks[x] = old[a] if is_kept else new[a]
             set_parents(state, x, masks[x], is_parent)
     _set_layers(state, masks)
 
 
-@inner_kernel
-def _mark_descendants(is_parent, block, a, marks, stack):
-    """Mark a column of a block and its descendants, as if no column of the block had parents."""
-    for x in range(marks.size):
-        marks[x] = False
-    marks[block[a]] = True
-    stack[0] = block[a]
-    n = 1
-    while n:
-        n -= 1
-        z = stack[n]
-        for child in range(marks.size):
-            if is_parent[child, z] and not marks[child] and child not in block:
-                marks[child] = True
-                stack[n] = child
-                n += 1
+@pasted_kernel
+def _mark_descendants(is_parent, blocks, width):
+    """Mark each column of a block and its descendants, as if none of the block had parents."""
+    columns, stack = blocks.columns, blocks.stack
+    for a in range(width):
+        for x in range(stack.size):
+            blocks.below[a, x] = False
+        for b in range(width):
+            blocks.below[a, columns[b]] = True
+        stack[0] = columns[a]
+        n = 1
+        while n:
+            n -= 1
+            z = stack[n]
+            for child in range(stack.size):
+                if is_parent[child, z] and not blocks.below[a, child]:
+                    blocks.below[a, child] = True
+                    stack[n] = child
+                    n += 1
+        for b in range(width):
+            blocks.below[a, columns[b]] = b == a
 
 
 @pasted_kernel
-def _redraw_block(state, block, below, masks):
-    """Draw new parents of a block, where the descendants of each of its columns are marked."""
-    width = block.size
-    after, allowed = _allowed_parents(state, block, below)
-    totals = _weigh_orders(state, block, allowed)
-    old, new = np.empty(width, np.int64), np.empty(width, np.int64)
+def _set_allowed_parents(state, blocks, width):
+    """Set which candidates put columns of a block before others, and which are allowed."""
+    after, allowed = blocks.after, blocks.allowed
     for a in range(width):
-        old[a] = masks[block[a]]
-    placed = (1 << width) - 1
-    while placed:
-        a = _draw_last(state, block, allowed, totals, placed)
-        placed ^= 1 << a
-        new[a] = draw_set(state, block[a], allowed[a, placed], -1)
-    if uniform(state.random, 0) * _n_orders(new, after) < _n_orders(old, after):
-        for a in range(width):
-            masks[block[a]] = new[a]
-
-
-@inner_kernel
-def _allowed_parents(state, block, below):
-    """Return the masks of candidates that put column b of a block before its column a, at [a, b].
-
-    Also return, at [a, S], which candidates column a may have if only the set S comes before it.
-    """
-    width = block.size
-    after = np.empty((width, width), np.int64)
-    allowed = np.empty((width, 1 << width), np.int64)
-    for a in range(width):
-        x = block[a]
+        x = blocks.columns[a]
         for b in range(width):
             after[a, b] = 0
-        for p in range(state.n_candidates[x]):
-            for b in range(width):
-                if below[b, state.candidates[x, p]]:
+            for p in range(state.n_candidates[x]):
+                if blocks.below[b, state.candidates[x, p]]:
                     after[a, b] |= 1 << p
         for before in range(1 << width):
             allowed[a, before] = (1 << state.n_candidates[x]) - 1
             for b in range(width):
                 if not before >> b & 1:
                     allowed[a, before] &= ~after[a, b]
-    return after, allowed
 
 
-@inner_kernel
-def _weigh_orders(state, block, allowed):
-    """Return the logarithm of the weight of all orders of each set of the block."""
-    totals = np.empty(1 << block.size)
+@pasted_kernel
+def _weigh_orders(state, blocks, width):
+    """Set the logarithm of the weight of all orders of each set of the block."""
+    totals = blocks.totals
     totals[0] = 0.0
-    for placed in range(1, totals.size):
-        totals[placed] = highest = -np.inf
-        for a in range(block.size):
+    for placed in range(1, 1 << width):
+        highest = -np.inf
+        for a in range(width):
             if placed >> a & 1:
-                highest = max(highest, _weight_with_last(state, block, allowed, totals, placed, a))
+                highest = max(highest, _weight_with_last(state, blocks, placed, a))
+        totals[placed] = highest
         if highest > -np.inf:
             total = 0.0
-            for a in range(block.size):
+            for a in range(width):
                 if placed >> a & 1:
-                    log = _weight_with_last(state, block, allowed, totals, placed, a)
-                    total += math.exp(log - highest)
+                    total += math.exp(_weight_with_last(state, blocks, placed, a) - highest)
             totals[placed] = highest + math.log(total)
-    return totals
 
 
 @inner_kernel
-def _weight_with_last(state, block, allowed, totals, placed, a):
+def _weight_with_last(state, blocks, placed, a):
     """Return the logarithm of the weight of the orders of a set in which column a is the last."""
     rest = placed ^ (1 << a)
-    return totals[rest] + state.sums[block[a], allowed[a, rest]]
+    return blocks.totals[rest] + state.sums[blocks.columns[a], blocks.allowed[a, rest]]
 
 
-@inner_kernel
-def _draw_last(state, block, allowed, totals, placed):
+@pasted_kernel
+def _draw_last(state, blocks, width, placed):
     """Draw the last column of a set of the block."""
     u = uniform(state.random, 0)
     last = -1
-    for a in range(block.size):
+    for a in range(width):
         if placed >> a & 1:
-            log = _weight_with_last(state, block, allowed, totals, placed, a)
-            share = math.exp(log - totals[placed])
+            log = _weight_with_last(state, blocks, placed, a)
+            share = math.exp(log - blocks.totals[placed])
             if share > 0:
                 last = a
                 u -= share
@@ -158,24 +173,23 @@ def _draw_last(state, block, allowed, totals, placed):
 
 
 @inner_kernel
-def _n_orders(parents, after):
+def _n_orders(blocks, width, parents):
     """Return how many orders of a block its parents allow."""
-    width = parents.size
-    numbers = np.empty(1 << width)
-    for placed in range(numbers.size):
+    numbers = blocks.numbers
+    for placed in range(1 << width):
         numbers[placed] = 1.0 if placed == 0 else 0.0
-    for placed in range(numbers.size):
+    for placed in range(1 << width):
         for a in range(width):
             is_allowed = not placed >> a & 1
             for b in range(width):
-                if parents[a] & after[a, b] and not placed >> b & 1:
+                if parents[a] & blocks.after[a, b] and not placed >> b & 1:
                     is_allowed = False
             if is_allowed:
                 numbers[placed | 1 << a] += numbers[placed]
-    return numbers[numbers.size - 1]
+    return numbers[(1 << width) - 1]
 
 
-@inner_kernel
+@pasted_kernel
 def _set_layers(state, masks):
     """Set the layers to those of a network: each column is in the first layer after its parents."""
     for x in range(masks.size):

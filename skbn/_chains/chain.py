@@ -24,12 +24,13 @@ import networkx as nx
 import numpy as np
 import numpy.typing as npt
 
-from skbn._chains.block_kernels import redraw_blocks
+from skbn._chains.block_kernels import blocks_of, redraw_blocks
 from skbn._chains.candidate_kernels import redraw_candidates, weigh_candidates
 from skbn._chains.candidates import Candidates
 from skbn._chains.family_kernels import draw_network, edges_given_partition, reach, sum_subsets
 from skbn._chains.move_kernels import move_related
 from skbn._chains.partition_kernels import Partition
+from skbn._chains.place_kernels import moves_of
 from skbn._core.arrays import BYTES, Floats, Integers
 
 CHAIN_KERNELS = (
@@ -155,6 +156,8 @@ class Chain:
         self._log_shares = np.zeros((m, 1 << (n - min(n, candidates.n_fewest))))
         self._set_candidates(parents, ranked, [len(own) + 1 for own in parents], np.zeros((m, m)))
         self._relate(np.zeros((m, m)))
+        self._moves = moves_of(m, _SHARES_OF_WIDTH.size)
+        self._blocks = blocks_of(m, _SHARES_OF_BLOCKS.size)
         self._masks = np.empty(m, dtype=np.int64)
         self._edges, self._is_parent = np.empty((m, m)), np.empty((m, m), dtype=np.bool_)
         self._reaches = np.empty((m, m), dtype=np.bool_)
@@ -222,15 +225,15 @@ class Chain:
         has_random = bool(self._has_random.any())
         n_moves = max(_FEWEST_MOVES, round(m * _MOVES_A_COLUMN[has_random]))
         n_blocks = max(1, round(m * _BLOCKS_A_COLUMN[has_random]))
-        move_related(state, self._movable, self._related, _SHARES_OF_WIDTH, n_moves)
+        move_related(state, self._movable, self._related, _SHARES_OF_WIDTH, n_moves, self._moves)
         if has_random:
             n_redrawn = max(_FEWEST_REDRAWN, round(m * _SHARE_REDRAWN))
             for x in self._rng.choice(np.flatnonzero(self._has_random), n_redrawn).tolist():
                 redraw_candidates(state, x, *self._random_candidates(x))
                 self._fill(x)
         draw_network(state, self._masks, self._is_parent)
-        blocks = self._movable, self._related, _SHARES_OF_BLOCKS, n_blocks
-        redraw_blocks(state, *blocks, self._masks, self._is_parent)
+        chosen = self._movable, self._related, _SHARES_OF_BLOCKS, n_blocks
+        redraw_blocks(state, *chosen, self._masks, self._is_parent, self._blocks)
         self._add_state()
 
     def _add_state(self) -> None:

@@ -16,16 +16,13 @@ last one back.
 Sets of chosen columns are masks, of which bit a is the a-th of them.
 """
 
-import numpy as np
 from numba import float64, int64
 
 from skbn._chains.partition_kernels import PARTITION
 from skbn._chains.place_kernels import (
     ADDED,
-    IN_GAP,
+    MOVES,
     NOWHERE,
-    Layer,
-    Scratch,
     less_by,
     normalised,
     share_after,
@@ -40,8 +37,8 @@ from skbn._core.subsets import popcount
 _MOST_TRIES = 50
 
 
-@kernel(PARTITION, int64[::1], float64[:, ::1], float64[::1], int64, seconds=6.0)
-def move_related(state, movable, related, shares_of_width, n_moves):
+@kernel(PARTITION, int64[::1], float64[:, ::1], float64[::1], int64, MOVES, seconds=4.4)
+def move_related(state, movable, related, shares_of_width, n_moves, moves):
     """Make some moves; return how many of them drew new places.
 
     A move may find no path: where a chain begins, the only paths that can go on may weigh so little
@@ -52,13 +49,26 @@ def move_related(state, movable, related, shares_of_width, n_moves):
     `movable`: (n,), the columns that may be moved
     `related`: (m, m), row x has cumulative weights of the columns that are moved together with x
     `shares_of_width`: (k,), cumulative probabilities of moves of 1, ..., k columns
+    `moves`: memory for moves of k columns
     """
-    columns = np.empty(shares_of_width.size, np.int64)
     n_drawn = 0
     for _ in range(n_moves):
         width = draw_width(state.random, movable, shares_of_width)
-        choose_related(state.random, movable, related, columns[:width])
-        n_drawn += _redraw_places(state, columns[:width])
+        choose_related(state.random, movable, related, moves.columns, width)
+        n_left = take_out(state, moves, width)
+        n_states, at_first = 2 << 2 * width, ADDED << 2 * width
+        for i in range(n_left + 1):
+            for at in range(n_states):
+                moves.weights[i, at] = 0.0
+        moves.weights[0, at_first], moves.powers_of_states[0, at_first] = 1.0, 0
+        for i in range(n_left + 1):
+            if i < n_left:
+                weigh_next_layer(state, moves, width, i)
+            for placed in range(1 << width):
+                power, is_any = _join_powers(moves, width, i, placed)
+                if is_any:
+                    _place_next(state, moves, width, n_left, i, placed, power)
+        n_drawn += _draw_back(state, moves, width, n_left)
     return n_drawn
 
 
@@ -73,7 +83,7 @@ def draw_width(random, movable, shares_of_width):
 
 
 @inner_kernel
-def choose_related(random, movable, related, columns):
+def choose_related(random, movable, related, columns, width):
     """Choose a column, and others that are related to one of those chosen before.
 
     The choice does not depend on the partition: if it did, moves would not leave the posterior as
@@ -81,7 +91,7 @@ def choose_related(random, movable, related, columns):
     """
     columns[0] = movable[random_below(random, 0, movable.size)]
     n, tries = 1, 0
-    while n < columns.size:
+    while n < width:
         tries += 1
         if tries > _MOST_TRIES:
             found = movable[random_below(random, 0, movable.size)]
@@ -99,73 +109,39 @@ def choose_related(random, movable, related, columns):
 
 
 @pasted_kernel
-def _redraw_places(state, columns):
-    """Draw new layers of some columns, given those of all others; return False without a path."""
-    chosen = take_out(state, columns)
-    n_sets = 1 << columns.size
-    shape = (chosen.n_left + 1, 2, n_sets, n_sets)
-    weights, powers = np.zeros(shape), np.empty(shape, np.int64)
-    following = np.empty(shape)  # not used after the last layer, nor is `layer`
-    layer = Layer(np.empty(n_sets), np.empty(n_sets, np.int64))
-    scratch = Scratch(
-        np.empty(columns.size, np.int64),
-        np.empty(n_sets, np.int64),
-        np.empty(n_sets),
-        np.empty(columns.size),
-        np.empty(n_sets),
-        np.empty(n_sets, np.int64),
-        np.empty(n_sets),
-        np.empty(n_sets),
-        np.empty(n_sets, np.int64),
-        np.empty(n_sets),
-        np.empty((2, n_sets)),
-        np.empty((2, n_sets, n_sets)),
-    )
-    weights[0, ADDED, 0, 0], powers[0, ADDED, 0, 0] = 1.0, 0
-    for i in range(chosen.n_left + 1):
-        if i < chosen.n_left:
-            weigh_next_layer(state, chosen, i, following[i], layer, scratch)
-        for placed in range(n_sets):
-            power, is_any = _join_powers(weights[i], powers[i], placed)
-            if is_any:
-                _place_next(
-                    state, chosen, i, placed, power, layer, weights, powers, following[i], scratch
-                )
-    return _draw_back(state, chosen, weights, following)
-
-
-@inlined_kernel
-def _place_next(state, chosen, i, placed, power, layer, weights, powers, following, scratch):
+def _place_next(state, moves, width, n_left, i, placed, power):
     """Set the weights of the states that come next after those with these columns placed.
 
     The next layer has some of the other chosen columns, in a layer of their own or with the next
     one that was left.
     """
-    subsets, values, own_powers = scratch.subsets, scratch.values, scratch.powers
-    free = 0
-    for a in range(chosen.columns.size):
+    subsets, values, powers = moves.subsets, moves.set_values, moves.set_powers
+    weights, powers_of_states = moves.weights, moves.powers_of_states
+    n_free = 0
+    for a in range(width):
         if not placed >> a & 1:
-            scratch.free[free] = a
-            free += 1
-    _sum_states(state, chosen, i, placed, scratch.free[:free], weights, following, scratch)
-    subsets[0], values[0], own_powers[0] = 0, 1.0, power
-    for j in range(1 << free):
+            moves.free[n_free] = a
+            n_free += 1
+    _sum_states(state, moves, width, i, placed, n_free)
+    subsets[0], values[0], powers[0] = 0, 1.0, power
+    for j in range(1 << n_free):
         if j:
-            a = scratch.free[_lowest(j)]
+            a = moves.free[_lowest(j)]
             others = j & (j - 1)
             subsets[j] = subsets[others] | 1 << a
-            values[j] = values[others] * chosen.values[i, a, placed]
-            own_powers[j] = own_powers[others] + chosen.powers[i, a, placed]
+            values[j] = values[others] * moves.values[i, a << width | placed]
+            powers[j] = powers[others] + moves.powers[i, a << width | placed]
         new = subsets[j]
-        value = values[j] * scratch.within[j]
+        value = values[j] * moves.within[j]
         if new and value > 0:
-            found = normalised(value, own_powers[j])
-            weights[i, IN_GAP, placed | new, new], powers[i, IN_GAP, placed | new, new] = found
-        value = values[j] * scratch.beyond[j] * layer.values[placed]
-        if i < chosen.n_left and value > 0:
-            found = normalised(value, own_powers[j] + layer.powers[placed])
-            weights[i + 1, ADDED, placed | new, new] = found[0]
-            powers[i + 1, ADDED, placed | new, new] = found[1]
+            found, of_found = normalised(value, powers[j])
+            at = (placed | new) << width | new
+            weights[i, at], powers_of_states[i, at] = found, of_found
+        value = values[j] * moves.beyond[j] * moves.layer_values[placed]
+        if i < n_left and value > 0:
+            found, of_found = normalised(value, powers[j] + moves.layer_powers[placed])
+            at = ADDED << 2 * width | (placed | new) << width | new
+            weights[i + 1, at], powers_of_states[i + 1, at] = found, of_found
 
 
 @inlined_kernel
@@ -174,27 +150,26 @@ def _lowest(mask):
     return popcount(~mask & (mask - 1))
 
 
-@inlined_kernel
-def _sum_states(state, chosen, i, placed, free, weights, following, scratch):
+@pasted_kernel
+def _sum_states(state, moves, width, i, placed, n_free):
     """Sum the states' weights times the shares of each set of chosen columns in the next layer.
 
-    `free` has the columns that are not placed, and sets are masks of these. `scratch.within` has
-    the sums for a layer of chosen columns alone, `scratch.beyond` those with the next layer that
-    was left.
+    Sets are masks of the columns that are not placed. `within` gets the sums for a layer of chosen
+    columns alone, `beyond` those with the next layer that was left.
     """
-    products, shares = scratch.products, scratch.shares
-    within, beyond = scratch.within, scratch.beyond
-    within[:] = 0.0
-    beyond[:] = 0.0
+    products, shares, within, beyond = moves.products, moves.shares, moves.within, moves.beyond
+    for j in range(1 << n_free):
+        within[j] = beyond[j] = 0.0
     for kind in range(2):
-        last = placed
+        first, last = (kind << width | placed) << width, placed
         while True:
-            weight = weights[i, kind, placed, last]
+            weight = moves.weights[i, first | last]
             if weight > 0:
-                for k in range(free.size):
-                    shares[k] = share_after(state, chosen, free[k], i, kind, placed, last)
-                after = following[kind, placed, last]
-                for j in range(1 << free.size):
+                for k in range(n_free):
+                    a = moves.free[k]
+                    shares[k] = share_after(state, moves, width, a, i, kind, placed, last)
+                after = moves.following[i, first | last]
+                for j in range(1 << n_free):
                     product = products[j & (j - 1)] * shares[_lowest(j)] if j else weight
                     products[j] = product
                     within[j] += product
@@ -204,45 +179,38 @@ def _sum_states(state, chosen, i, placed, free, weights, following, scratch):
             last = (last - 1) & placed
 
 
-@inlined_kernel
-def _join_powers(weights, powers, placed):
+@pasted_kernel
+def _join_powers(moves, width, i, placed):
     """Give the states with these columns placed one power; return it, and if any has a weight."""
+    weights, powers = moves.weights, moves.powers_of_states
     highest, is_any = 0, False
-    for kind in range(2):
-        last = placed
-        while True:
-            if weights[kind, placed, last] > 0:
-                power = powers[kind, placed, last]
-                highest = max(highest, power) if is_any else power
-                is_any = True
-            if last == 0:
-                break
-            last = (last - 1) & placed
-    for kind in range(2):
-        last = placed
-        while True:
-            if weights[kind, placed, last] > 0:
-                weights[kind, placed, last] *= less_by(highest - powers[kind, placed, last])
-            if last == 0:
-                break
-            last = (last - 1) & placed
+    for is_known in range(2):
+        for kind in range(2):
+            first, last = (kind << width | placed) << width, placed
+            while True:
+                if weights[i, first | last] > 0:
+                    power = powers[i, first | last]
+                    if is_known:
+                        weights[i, first | last] *= less_by(highest - power)
+                    else:
+                        highest = max(highest, power) if is_any else power
+                        is_any = True
+                if last == 0:
+                    break
+                last = (last - 1) & placed
     return highest, is_any
 
 
-@inner_kernel
-def _draw_back(state, chosen, weights, following):
+@pasted_kernel
+def _draw_back(state, moves, width, n_left):
     """Draw a path through the states from the last one, and set the layers; False without one."""
-    width = chosen.columns.size
-    n_sets = 1 << width
-    odds = np.empty(2 * n_sets)
-    most = width + chosen.n_left
-    kinds, sets = np.empty(most, np.int64), np.empty(most, np.int64)
-    i, placed, n_steps = chosen.n_left, n_sets - 1, 0
-    for k in range(n_sets):
-        odds[k] = weights[i, IN_GAP, placed, k]
-        odds[n_sets + k] = weights[i, ADDED, placed, k]
+    n_sets, odds, kinds, sets = 1 << width, moves.odds, moves.kinds, moves.sets
+    i, placed, n_steps = n_left, n_sets - 1, 0
+    for k in range(2 * n_sets):
+        kind, last = k >> width, k & (n_sets - 1)
+        odds[k] = moves.weights[i, (kind << width | placed) << width | last]
     while True:
-        found = _draw(state.random, odds)
+        found = _draw(state.random, odds, 2 * n_sets)
         if found < 0:
             return False
         kind, last = found // n_sets, found % n_sets
@@ -252,58 +220,60 @@ def _draw_back(state, chosen, weights, following):
         n_steps += 1
         placed ^= last
         i -= kind
-        _weigh_before(state, chosen, i, placed, kind, last, weights, following, odds)
-    _set_layers(state, chosen, kinds[:n_steps], sets[:n_steps])
+        _weigh_before(state, moves, width, i, placed, kind, last)
+    _set_layers(state, moves, width, n_steps)
     return True
 
 
-@inner_kernel
-def _weigh_before(state, chosen, i, placed, next_kind, new, weights, following, odds):
+@pasted_kernel
+def _weigh_before(state, moves, width, i, placed, next_kind, new):
     """Set the odds of the states at i with these columns placed, before a layer with `new` ones."""
-    width = chosen.columns.size
     n_sets = 1 << width
-    for k in range(odds.size):
-        odds[k] = 0.0
+    for k in range(2 * n_sets):
+        moves.odds[k] = 0.0
     for kind in range(2):
-        for last in range(placed + 1):
-            weight = weights[i, kind, placed, last]
-            if last & ~placed or not weight > 0:
-                continue
-            if next_kind == ADDED:
-                weight *= following[i, kind, placed, last]
-            for a in range(width):
-                if new >> a & 1:
-                    weight *= share_after(state, chosen, a, i, kind, placed, last)
-            odds[kind * n_sets + last] = weight
+        last = placed
+        while True:
+            at = (kind << width | placed) << width | last
+            weight = moves.weights[i, at]
+            if weight > 0:
+                if next_kind == ADDED:
+                    weight *= moves.following[i, at]
+                for a in range(width):
+                    if new >> a & 1:
+                        weight *= share_after(state, moves, width, a, i, kind, placed, last)
+                moves.odds[kind << width | last] = weight
+            if last == 0:
+                break
+            last = (last - 1) & placed
 
 
-@inner_kernel
-def _set_layers(state, chosen, kinds, sets):
-    """Set the numbers of layers, from the kinds of these and their chosen columns, last first."""
-    new_layer = np.empty(chosen.n_left + 1, np.int64)
-    n, i = kinds.size, 0
+@pasted_kernel
+def _set_layers(state, moves, width, n):
+    """Set the numbers of layers, from the n kinds of these and their chosen columns, last first."""
+    number, i = moves.number, 0
     for layer in range(1, n + 1):
-        if kinds[n - layer] == ADDED:
+        if moves.kinds[n - layer] == ADDED:
             i += 1
-            new_layer[i] = layer
-        for a in range(chosen.columns.size):
-            if sets[n - layer] >> a & 1:
-                state.layers[chosen.columns[a]] = layer
-    for x in range(chosen.left.size):
-        if chosen.left[x] != NOWHERE:
-            state.layers[x] = new_layer[chosen.left[x]]
+            number[i] = layer
+        for a in range(width):
+            if moves.sets[n - layer] >> a & 1:
+                state.layers[moves.columns[a]] = layer
+    for x in range(moves.left.size):
+        if moves.left[x] != NOWHERE:
+            state.layers[x] = number[moves.left[x]]
     state.n_layers[0] = n
 
 
-@inner_kernel
-def _draw(random, odds):
-    """Draw the number of an entry by its odds; -1 if all are 0."""
+@pasted_kernel
+def _draw(random, odds, n):
+    """Draw the number of one of n entries by its odds; -1 if all are 0."""
     total = 0.0
-    for j in range(odds.size):
+    for j in range(n):
         total += odds[j]
     u = uniform(random, 0) * total
     found = -1
-    for j in range(odds.size):
+    for j in range(n):
         if odds[j] > 0:
             found = j
             u -= odds[j]

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from skbn._chains.partition_kernels import inverse_of, share_of_exponentials
-from skbn._core.arrays import F1, F3, I1, I2, I3, Floats, Integers
-from skbn._core.compile import inlined_kernel, inner_kernel
+from skbn._core.arrays import F1, F2, I1, I2
+from skbn._core.compile import inlined_kernel, inner_kernel, pasted_kernel, tuple_type, zeros
 
 # The kinds of a last layer: chosen columns in a gap, or a layer that was left, with chosen ones
 # added.
@@ -28,108 +28,125 @@ _UNIT, _INVERSE_UNIT = math.exp(_LOG_UNIT), math.exp(-_LOG_UNIT)
 _LESS = np.exp(-_LOG_UNIT * np.arange(10))
 
 
-class MovedColumns(NamedTuple):
-    """The columns that are moved, and what their places weigh."""
+class Moves(NamedTuple):
+    """Memory for the moves of up to `width` columns at a time, of which each fills what it needs.
 
-    columns: I1  # (width,)
+    Sets are those of the chosen columns, of which there are ``n_sets = 2**width``, and so are S and
+    T; a comes from the chosen columns, and i from the layers that are left.
+    """
+
+    columns: I1  # (width,): the chosen columns
     # (m,): the layers of the columns that are left, from 1 without gaps; `NOWHERE` for chosen ones
     left: I1
-    n_left: int  # the number of these layers
-    # (n_left + 1, width): at [i, a], which candidates of chosen column a are in the first i layers
-    bases: I2
-    spread: I2  # (width, 2**width): at [a, S], which of them are in the set S of chosen columns
-    # (n_left + 1, width, 2**width): at [i, a, S], the exponential of the sum over the sets of
-    # these, in a unit of a's own
-    exponentials: F3
-    inverses: F3  # (n_left + 1, width, 2**width)
-    values: F3  # (n_left + 1, width, 2**width): the same as a weight
-    powers: I3  # (n_left + 1, width, 2**width)
+    number: I1  # (m + 1,): the new number of each layer
+    bases: I2  # (m + 1, width): at [i, a], which candidates of a are in the first i layers
+    # (width + 1, n_sets): at [a, S], which candidates of a are in S; the last row is scratch
+    spread: I2
+    # (m + 1, width * n_sets): at [i, a << width | S], the exponential of the sum over the sets of
+    # these, in a unit of a's own; the inverse of that; and the same as a weight
+    exponentials: F2
+    inverses: F2
+    values: F2
+    powers: I2
+    # (m + 1, 2 * n_sets**2): at [i, (kind << width | S) << width | T], the weights of states, and
+    # what the next layer that was left weighs after them, in units of `layer_values`
+    weights: F2
+    powers_of_states: I2
+    following: F2
+    # (n_sets,): at [S], the weight of the sums of that layer's columns, if S come before it
+    layer_values: F1
+    layer_powers: I1
+    free: I1  # (width,): the columns that are not placed
+    shares: F1  # (width,)
+    # (n_sets,): of the sets of free columns
+    subsets: I1
+    products: F1
+    set_values: F1
+    set_powers: I1
+    within: F1
+    beyond: F1
+    # of the next layer: (n_sets,), (2 * n_sets,) and (2 * n_sets**2,)
+    sums: F1
+    of_rest: F1
+    logs: F1
+    odds: F1  # (2 * n_sets,): of the states before one
+    kinds: I1  # (m,): of the layers on a path, last first
+    sets: I1  # (m,): their chosen columns
 
 
-class Layer(NamedTuple):
-    """What a layer that was left weighs after each state of the program, but for its shares."""
-
-    # (2**width,): at [S], the weight of the sums of its columns, if S are the chosen columns before
-    # it
-    values: F1
-    powers: I1  # (2**width,)
+MOVES = tuple_type(Moves)
 
 
-class Scratch(NamedTuple):
-    """Memory for numbers of sets of chosen columns."""
-
-    free: Integers
-    subsets: Integers
-    products: Floats
-    shares: Floats
-    values: Floats
-    powers: Integers
-    within: Floats
-    beyond: Floats
-    spread: Integers
-    sums: Floats
-    of_rest: Floats
-    logs: Floats
+def moves_of(m: int, width: int) -> Moves:
+    """Return memory for moves of up to `width` of m columns."""
+    n, of_columns, of_states = 1 << width, (m + 1, width << width), (m + 1, 2 << 2 * width)
+    return zeros(
+        *(Moves, width, m, m + 1, (m + 1, width), (width + 1, n)),
+        *(*[of_columns] * 4, *[of_states] * 3, n, n, width, width),
+        *(*[n] * 7, 2 * n, 2 * n * n, 2 * n, m, m),
+    )
 
 
-@inner_kernel
-def take_out(state, columns):
-    """Return the chosen columns, and what their places weigh."""
-    left, n_left = _layers_left(state, columns)
-    width, n_sets = columns.size, 1 << columns.size
-    bases = np.empty((n_left + 1, width), np.int64)
-    spread = np.empty((width, n_sets), np.int64)
-    exponentials, inverses, values = np.empty((3, n_left + 1, width, n_sets))
-    powers = np.empty((n_left + 1, width, n_sets), np.int64)
+@pasted_kernel
+def take_out(state, moves, width):
+    """Set what the places of the chosen columns weigh; return the number of layers left."""
+    n_left = _number_layers_left(state, moves, width)
+    bases, spread, n_sets = moves.bases, moves.spread, 1 << width
     for a in range(width):
-        x = columns[a]
-        _spread_chosen(state, x, columns, spread[a])
+        x = moves.columns[a]
+        spread_chosen(state, moves, width, x, a)
         for i in range(n_left + 1):
             bases[i, a] = 0
         for p in range(state.n_candidates[x]):
-            layer = left[state.candidates[x, p]]
+            layer = moves.left[state.candidates[x, p]]
             if layer != NOWHERE:
                 bases[layer, a] |= 1 << p
         for i in range(n_left):
             bases[i + 1, a] |= bases[i, a]
         unit = state.sums[x, bases[n_left, a] | spread[a, n_sets - 1]]
+        others = (n_sets - 1) ^ (1 << a)
         for i in range(n_left + 1):
-            for placed in range(n_sets):
-                if not placed >> a & 1:
-                    log = state.sums[x, bases[i, a] | spread[a, placed]] - unit
-                    exponentials[i, a, placed] = math.exp(log)
-                    inverses[i, a, placed] = inverse_of(exponentials[i, a, placed])
-                    values[i, a, placed], powers[i, a, placed] = _weight_of(log)
-    return MovedColumns(
-        columns, left, n_left, bases, spread, exponentials, inverses, values, powers
-    )
+            placed = others
+            while True:
+                at = a << width | placed
+                log = state.sums[x, bases[i, a] | spread[a, placed]] - unit
+                exponential = math.exp(log)
+                moves.exponentials[i, at] = exponential
+                moves.inverses[i, at] = inverse_of(exponential)
+                value, power = weight_of(log)
+                moves.values[i, at], moves.powers[i, at] = value, power
+                if placed == 0:
+                    break
+                placed = (placed - 1) & others
+    return n_left
 
 
-@inner_kernel
-def _layers_left(state, columns):
-    """Return the layers of the columns that are left, without gaps, and their number."""
-    left = state.layers.copy()
-    for x in columns:
-        left[x] = NOWHERE
-    number = np.empty(state.n_layers[0] + 1, np.int64)
-    for layer in range(number.size):
+@pasted_kernel
+def _number_layers_left(state, moves, width):
+    """Set the layers of the columns that are left, without gaps; return their number."""
+    left, number = moves.left, moves.number
+    for x in range(left.size):
+        left[x] = state.layers[x]
+    for a in range(width):
+        left[moves.columns[a]] = NOWHERE
+    for layer in range(state.n_layers[0] + 1):
         number[layer] = 0
-    for layer in left:
-        if layer != NOWHERE:
-            number[layer] = 1
+    for x in range(left.size):
+        if left[x] != NOWHERE:
+            number[left[x]] = 1
     n_left = 0
-    for layer in range(1, number.size):
+    for layer in range(1, state.n_layers[0] + 1):
         if number[layer]:
             n_left += 1
             number[layer] = n_left
     for x in range(left.size):
         if left[x] != NOWHERE:
             left[x] = number[left[x]]
-    return left, n_left
+    return n_left
 
 
 @inner_kernel
-def _weight_of(log):
+def weight_of(log):
     """Return the weight of which this is the logarithm."""
     if log > -_LOG_UNIT:
         return math.exp(log), 0
@@ -158,70 +175,72 @@ def less_by(n):
 
 
 @inner_kernel
-def _spread_chosen(state, x, columns, spread):
-    """Set which candidates of a column are in each set of chosen columns."""
-    spread[0] = 0
+def spread_chosen(state, moves, width, x, row):
+    """Set in a row which candidates of a column are in each set of chosen columns."""
+    spread = moves.spread
+    spread[row, 0] = 0
     size = 1
-    for z in columns:
-        place = state.places[x, z]
+    for a in range(width):
+        place = state.places[x, moves.columns[a]]
         bit = 1 << place if place >= 0 else 0
         for j in range(size):
-            spread[size + j] = spread[j] | bit
+            spread[row, size + j] = spread[row, j] | bit
         size *= 2
 
 
 @inlined_kernel
-def share_after(state, chosen, a, i, kind, placed, last):
+def share_after(state, moves, width, a, i, kind, placed, last):
     """Return which share of a chosen column's parent sets meets the last layer of a state."""
     if kind == ADDED and i == 0:  # nothing was placed before: it has no parents
         return 1.0
     rest = placed ^ last
     return share_of_exponentials(
         state,
-        chosen.columns[a],
-        chosen.bases[i, a] | chosen.spread[a, placed],
-        chosen.bases[i - kind, a] | chosen.spread[a, rest],
-        chosen.exponentials[i - kind, a, rest],
-        chosen.inverses[i, a, placed],
+        moves.columns[a],
+        moves.bases[i, a] | moves.spread[a, placed],
+        moves.bases[i - kind, a] | moves.spread[a, rest],
+        moves.exponentials[i - kind, a << width | rest],
+        moves.inverses[i, a << width | placed],
     )
 
 
-@inlined_kernel
-def weigh_next_layer(state, chosen, i, following, layer, scratch):
+@pasted_kernel
+def weigh_next_layer(state, moves, width, i):
     """Weigh layer i + 1 of those that were left, after each state at i.
 
-    The weight is that of `layer` at S times ``following[kind, S, T]``. Columns that have no chosen
-    one among their candidates weigh the same after all states, unless these are in a gap: none is
-    their parent there.
+    The weight is that of the layer at S times ``following[i, kind, S, T]``. Columns that have no
+    chosen one among their candidates weigh the same after all states, unless these are in a gap:
+    none is their parent there.
     """
-    n_sets = 1 << chosen.columns.size
-    is_small = False
-    spread, sums = scratch.spread, scratch.sums
-    scratch.logs[:] = 0.0
-    sums[:] = 0.0
-    following[:] = 1.0
-    if i == 0:
-        following[ADDED, 1:] = 0.0
-    for x in range(chosen.left.size):
-        if chosen.left[x] != i + 1:
-            continue
-        _spread_chosen(state, x, chosen.columns, spread)
-        if spread[n_sets - 1] == 0:
-            following[IN_GAP] = 0.0
-        else:
-            is_small |= _weigh_column(state, chosen, i, x, following, scratch)
-    if is_small:
-        _scale_logs(following, scratch.logs, sums)
+    n_sets, n_states, is_small = 1 << width, 2 << 2 * width, False
+    following, sums = moves.following, moves.sums
+    for at in range(n_states):
+        is_nothing = i == 0 and at >= n_sets * (n_sets + 1)  # nothing is placed before that layer
+        moves.logs[at], following[i, at] = 0.0, 0.0 if is_nothing else 1.0
     for placed in range(n_sets):
-        layer.values[placed], layer.powers[placed] = _weight_of(sums[placed])
+        sums[placed] = 0.0
+    for x in range(moves.left.size):
+        if moves.left[x] != i + 1:
+            continue
+        spread_chosen(state, moves, width, x, moves.columns.size)
+        if moves.spread[moves.columns.size, n_sets - 1] == 0:
+            for at in range(n_sets * n_sets):
+                following[i, at] = 0.0
+        else:
+            is_small |= _weigh_column(state, moves, width, i, x)
+    if is_small:
+        _scale_logs(moves, width, i)
+    for placed in range(n_sets):
+        value, power = weight_of(sums[placed])
+        moves.layer_values[placed], moves.layer_powers[placed] = value, power
 
 
-@inner_kernel
-def _candidates_up_to(state, chosen, x, i):
+@pasted_kernel
+def _candidates_up_to(state, left, x, i):
     """Return the masks of a column's candidates in the first i layers, and in the first i - 1."""
     up_to, before = 0, 0
     for p in range(state.n_candidates[x]):
-        layer = chosen.left[state.candidates[x, p]]
+        layer = left[state.candidates[x, p]]
         if layer <= i:
             up_to |= 1 << p
             if layer < i:
@@ -229,62 +248,65 @@ def _candidates_up_to(state, chosen, x, i):
     return up_to, before
 
 
-@inlined_kernel
-def _weigh_column(state, chosen, i, x, following, scratch):
+@pasted_kernel
+def _weigh_column(state, moves, width, i, x):
     """Multiply by the weight of one column of this layer; return whether logarithms were taken."""
-    spread, of_rest = scratch.spread, scratch.of_rest
-    n_sets = spread.size
-    base, before = _candidates_up_to(state, chosen, x, i)
-    unit = state.sums[x, base | spread[n_sets - 1]]
-    for placed in range(n_sets):
-        log = state.sums[x, base | spread[placed]] - unit
-        scratch.sums[placed] += log
-        of_rest[IN_GAP, placed] = math.exp(log)
-        of_rest[ADDED, placed] = math.exp(state.sums[x, before | spread[placed]] - unit)
+    n_sets, own, spread, of_rest = 1 << width, moves.columns.size, moves.spread, moves.of_rest
+    following = moves.following
+    base, before = _candidates_up_to(state, moves.left, x, i)
+    unit = state.sums[x, base | spread[own, n_sets - 1]]
     is_small = False
     for placed in range(n_sets):
-        inverse = inverse_of(of_rest[IN_GAP, placed])
+        log = state.sums[x, base | spread[own, placed]] - unit
+        moves.sums[placed] += log
+        of_rest[placed] = math.exp(log)
+        of_rest[n_sets + placed] = math.exp(state.sums[x, before | spread[own, placed]] - unit)
+        inverse = inverse_of(of_rest[placed])
         for kind in range(2):
             if kind == ADDED and i == 0:  # nothing was placed before: it has no parents
                 continue
             without = base if kind == IN_GAP else before
-            last = placed
+            first, last = (kind << width | placed) << width, placed
             while True:
-                value = following[kind, placed, last]
+                value = following[i, first | last]
                 if value != 0.0:
                     rest = placed ^ last
                     value *= share_of_exponentials(
                         state,
                         x,
-                        base | spread[placed],
-                        without | spread[rest],
-                        of_rest[kind, rest],
+                        base | spread[own, placed],
+                        without | spread[own, rest],
+                        of_rest[kind << width | rest],
                         inverse,
                     )
                     if 0 < value < _SMALL:
-                        scratch.logs[kind, placed, last] += math.log(value)
+                        moves.logs[first | last] += math.log(value)
                         value = 1.0
                         is_small = True
-                    following[kind, placed, last] = value
+                    following[i, first | last] = value
                 if last == 0:
                     break
                 last = (last - 1) & placed
     return is_small
 
 
-@inner_kernel
-def _scale_logs(following, logs, sums):
+@pasted_kernel
+def _scale_logs(moves, width, i):
     """Join products with logarithms of what was too small for them, in one unit for each S."""
-    for placed in range(sums.size):
+    following, logs = moves.following, moves.logs
+    for placed in range(1 << width):
         highest = -np.inf
-        for kind in range(2):
-            for last in range(placed + 1):
-                value = following[kind, placed, last]
-                if last & ~placed == 0 and value > 0:
-                    logs[kind, placed, last] += math.log(value)
-                    highest = max(highest, logs[kind, placed, last])
-        for kind in range(2):
-            for last in range(placed + 1):
-                if following[kind, placed, last] > 0:
-                    following[kind, placed, last] = math.exp(logs[kind, placed, last] - highest)
-        sums[placed] += highest
+        for is_known in range(2):
+            for kind in range(2):
+                first, last = (kind << width | placed) << width, placed
+                while True:
+                    if following[i, first | last] > 0:
+                        if is_known:
+                            following[i, first | last] = math.exp(logs[first | last] - highest)
+                        else:
+                            logs[first | last] += math.log(following[i, first | last])
+                            highest = max(highest, logs[first | last])
+                    if last == 0:
+                        break
+                    last = (last - 1) & placed
+        moves.sums[placed] += highest

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Annotated, Any, get_origin, get_type_hints
 
 import numba
+import numpy as np
 from numba import types
 from numba.core import event
 
@@ -96,6 +97,13 @@ def _numba_type(hint: Any) -> Any:
     if hint in numbers:
         return numbers[hint]
     return hint.__metadata__[0] if get_origin(hint) is Annotated else tuple_type(hint)
+
+
+def zeros(kind: Callable[..., Any], *shapes: Any) -> Any:
+    """Return a named tuple of zeros in arrays of these shapes, by its annotations."""
+    hints = get_type_hints(kind, include_extras=True).values()
+    types_and_shapes = zip(map(_numba_type, hints), shapes, strict=True)
+    return kind(*(np.zeros(shape, dtype=str(each.dtype)) for each, shape in types_and_shapes))
 
 
 def kernels_of(module: str) -> list[Any]:

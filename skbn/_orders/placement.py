@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from skbn._core.arrays import I1, Integers
+from skbn._core.compile import zeros
 from skbn._orders.placement_kernels import Fitting, Kept, Placement
 from skbn._orders.regression_kernels import Regressions, family_scratch
 from skbn._orders.walk_kernels import place_and_perturb
@@ -57,26 +58,14 @@ class PlacementSearch:
             min(max_parents, width),
             least,
         )
-        self._placement = Placement(
-            np.arange(m),
-            np.full(m, m, dtype=np.int64),
-            np.zeros((m, width), dtype=np.int64),
-            n_required.astype(np.int64),
-            np.zeros(m),
-            np.full(m, -np.inf),
-            np.zeros(m),
-            np.zeros((m, m), dtype=np.float32),
-            np.zeros((m, m), dtype=np.bool_),
-            np.zeros(m, dtype=np.bool_),
-            np.zeros(m + 1, dtype=np.int64),
+        self._placement = zeros(
+            *(Placement, m, m, (m, width), m, m, m, m, (m, m), (m, m), m, m + 1),
         )
-        self._kept = Kept(
-            np.zeros(m, dtype=np.int64),
-            np.zeros((m, width), dtype=np.int64),
-            np.zeros(m, dtype=np.int64),
-            np.zeros(m, dtype=np.bool_),
-            np.zeros(m + 1, dtype=np.int64),
-        )
+        self._placement.order[:] = range(m)
+        self._placement.position[:] = m
+        self._placement.n_parents[:] = n_required
+        self._placement.tops[:] = -np.inf
+        self._kept = zeros(Kept, m, (m, width), m, m, m + 1)
         self._n_waiting = n_required.astype(np.int64)
         self._totals = np.full(2, -np.inf)
         self._best = Placed(self._placement.order, [], -math.inf)

@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from states import bits_of, layers_of, masks_of, random_scores, state_of, values_of
 
-from skbn._chains.block_kernels import redraw_blocks
+from skbn._chains.block_kernels import blocks_of, redraw_blocks
 from skbn._chains.family_kernels import draw_network, edges_given_partition, reach, sum_subsets
 from skbn._chains.move_kernels import move_related
+from skbn._chains.place_kernels import moves_of
 from skbn._core.compile import compile_kernels
 
 ALL = np.array([1.0])
@@ -48,7 +49,7 @@ def test_a_move_is_a_draw_given_the_rest(width, ruled_out):
     layers = state.layers.copy()
     for _ in range(4000):
         state.layers[:], state.n_layers[0] = layers, len(start)
-        assert move_related(state, np.array(columns), related, shares, 1)
+        assert move_related(state, np.array(columns), related, shares, 1, moves_of(m, width))
         found[layers_of(state)] += 1
     assert_drawn_from(found, expected)
 
@@ -65,7 +66,8 @@ def test_weights_that_differ_by_more_than_float64_holds():
         order = np.random.default_rng(seed).permutation(m).tolist()
         state = state_of(scores, [[x] for x in order], seed)
         related = np.cumsum(np.ones((m, m)), axis=1)
-        assert move_related(state, np.arange(m), related, np.array([0.3, 0.8, 1.0]), 200) == 200
+        shares = np.array([0.3, 0.8, 1.0])
+        assert move_related(state, np.arange(m), related, shares, 200, moves_of(m, 3)) == 200
         assert layers_of(state) == tuple((x,) for x in range(m))
 
 
@@ -81,9 +83,9 @@ def test_columns_whose_parents_in_the_last_layer_are_improbable():
     state = state_of(scores, [[0], [1], [2]])
     related = np.cumsum(np.ones((m, m)), axis=1)
     # Given that 1 and 2 are in layers of their own, the column 0 has one place.
-    assert move_related(state, np.array([0]), related, ALL, 1)
+    assert move_related(state, np.array([0]), related, ALL, 1, moves_of(m, 1))
     assert layers_of(state) == ((0,), (1,), (2,))
-    assert move_related(state, np.array([2]), related, ALL, 1)
+    assert move_related(state, np.array([2]), related, ALL, 1, moves_of(m, 1))
     assert layers_of(state) == ((0,), (1, 2))
 
 
@@ -97,7 +99,8 @@ def test_related_columns_are_moved_together():
     for _ in range(300):
         before = layers_of(state)
         assert move_related(
-            state, np.array([0, 1]), np.cumsum(related, axis=1), np.array([0.0, 1.0]), 1
+            *(state, np.array([0, 1]), np.cumsum(related, axis=1), np.array([0.0, 1.0]), 1),
+            moves_of(m, 2),
         )
         assert without(layers_of(state), [0, 1]) == without(before, [0, 1])
 
@@ -115,13 +118,13 @@ def redrawn(scores, starts, columns):
     state = state_of(scores, [range(M)])
     related = np.cumsum(np.tile(np.isin(range(M), columns).astype(float), (M, 1)), axis=1)
     shares = np.append(np.zeros(len(columns) - 1), 1.0)
-    found = Counter()
+    found, blocks = Counter(), blocks_of(M, len(columns))
     for parents in starts:
         masks = np.array(masks_of(parents))
         is_parent = np.zeros((M, M), np.bool_)
         for x, own in enumerate(parents):
             is_parent[x, list(own)] = True
-        redraw_blocks(state, np.array(columns), related, shares, 1, masks, is_parent)
+        redraw_blocks(state, np.array(columns), related, shares, 1, masks, is_parent, blocks)
         network = tuple(tuple(np.flatnonzero(row).tolist()) for row in is_parent)
         assert masks_of(network) == tuple(masks.tolist())
         assert layers_of(state) == generations_of(network)
@@ -173,9 +176,9 @@ def test_all_networks_of_four_columns(width):
     related, shares = np.cumsum(np.ones((M, M)), axis=1), np.append(np.zeros(width - 1), 1.0)
     state, masks = state_of(scores, [range(M)]), np.zeros(M, np.int64)
     is_parent = np.zeros((M, M), np.bool_)
-    found = Counter()
+    found, blocks = Counter(), blocks_of(M, width)
     for _ in range(20_000):
-        redraw_blocks(state, np.arange(M), related, shares, 20, masks, is_parent)
+        redraw_blocks(state, np.arange(M), related, shares, 20, masks, is_parent, blocks)
         found[tuple(tuple(np.flatnonzero(row).tolist()) for row in is_parent)] += 1
     assert_drawn_from(found, weights)
 
