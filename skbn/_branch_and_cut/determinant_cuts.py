@@ -49,27 +49,20 @@ class DeterminantSeparation:
     """
 
     def __init__(self, correlations: Correlations | None, network: Sequence[Sequence[int]]) -> None:
-        self._first: list[Cut] = []
-        if correlations is None or len(correlations[0]) > _MOST_COLUMNS:
-            return
-        matrix, self._starts = correlations
-        self._has_begun = False
-        try:
-            self._matrix = covariance_of_network(matrix, self._starts, network)
-            self._first += _cuts_of([self._matrix, matrix], self._starts)
-        except np.linalg.LinAlgError:  # some parents are dependent in these rows
-            return
+        is_small = correlations is not None and len(correlations[0]) <= _MOST_COLUMNS
+        self._correlations, self._network = correlations if is_small else None, network
+        self._matrix: Floats | None = None  # once there are cuts
 
     def violated(self, point: Point, cuts: Sequence[Cut], multipliers: Floats) -> list[Cut]:
         """Return a cut that a point violates, if there is one; at first those to begin with.
 
         The point is where these multipliers of the cuts are from.
         """
-        if not self._first:
+        if self._correlations is None:
             return []
-        if not self._has_begun:
-            self._has_begun = True
-            return self._first
+        given, starts = self._correlations
+        if self._matrix is None:
+            return self._first_cuts(given, starts)
         total, of_all = np.zeros_like(self._matrix), 0.0
         for cut, multiplier in zip(cuts, multipliers.tolist(), strict=True):
             if isinstance(cut, DeterminantCut) and multiplier > 0:
@@ -77,10 +70,20 @@ class DeterminantSeparation:
                 of_all += multiplier
         begin = total / of_all if of_all > 0 else self._matrix
         try:
-            value, matrix = more_violated(begin, self._starts, point)
+            value, matrix = more_violated(begin, starts, point)
         except np.linalg.LinAlgError:  # a step led to a singular matrix
             return []
-        return _cuts_of([matrix], self._starts) if value > _LEAST_VIOLATION else []
+        return _cuts_of([matrix], starts) if value > _LEAST_VIOLATION else []
+
+    def _first_cuts(self, given: Floats, starts: Integers) -> list[Cut]:
+        try:
+            self._matrix = covariance_of_network(given, starts, self._network)
+            cuts = _cuts_of([self._matrix, given], starts)
+        except np.linalg.LinAlgError:  # some parents are dependent in these rows
+            cuts = []
+        if not cuts:
+            self._correlations = None
+        return cuts
 
 
 def _cuts_of(matrices: Sequence[Floats], starts: Integers) -> list[Cut]:

@@ -28,42 +28,58 @@ LogDeterminant = Callable[[list[int], list[int]], float]
 _DIGITS = 60
 
 
+class _UnitColumns:
+    """A factor's columns, scaled to norm 1 with 60 digits, and their products where needed."""
+
+    def __init__(self, factor: Floats) -> None:
+        self._factor = factor
+        self._columns: dict[int, list[Decimal]] = {}
+        self._products: dict[tuple[int, int], Decimal] = {}
+
+    def product(self, a: int, b: int) -> Decimal:
+        key = min(a, b), max(a, b)
+        if key not in self._products:
+            with localcontext(prec=_DIGITS):
+                pairs = map(mul, self._column(a), self._column(b))
+                self._products[key] = Decimal(sum(pairs))
+        return self._products[key]
+
+    def _column(self, a: int) -> list[Decimal]:
+        if a not in self._columns:
+            # A triangular factor has zeros at the ends, and products end with the shorter column.
+            entries = [*map(Decimal, np.trim_zeros(self._factor[:, a], "b").tolist())]
+            norm = Decimal(sum(map(mul, entries, entries))).sqrt()
+            self._columns[a] = [entry / norm for entry in entries]
+        return self._columns[a]
+
+
 class ExactProducts:
     """Products of columns of norm 1 with 60 digits, for families that float64 cannot tell apart.
 
     Parameters
     ----------
-    of_all : list of lists of Decimal
-        The products of all columns, which children share.
+    units : _UnitColumns
+        All columns, which children share.
     at : sequence of int
         Which of these columns are meant.
     """
 
-    def __init__(self, of_all: list[list[Decimal]], at: Sequence[int]) -> None:
-        self._of_all, self._at = of_all, at
+    def __init__(self, units: _UnitColumns, at: Sequence[int]) -> None:
+        self._units, self._at = units, at
 
     @classmethod
     def of_factor(cls, factor: Floats) -> Self:
         """Return the products of a factor's columns, scaled to norm 1."""
-        with localcontext(prec=_DIGITS):
-            # A triangular factor has zeros at the ends, and products end with the shorter column.
-            columns = [[*map(Decimal, np.trim_zeros(each, "b").tolist())] for each in factor.T]
-            norms = [Decimal(sum(map(mul, each, each))).sqrt() for each in columns]
-            units = [[v / norm for v in each] for each, norm in zip(columns, norms, strict=True)]
-            half = [
-                [Decimal(sum(map(mul, a, b))) for b in units[: i + 1]] for i, a in enumerate(units)
-            ]
-        n = range(len(half))
-        return cls([[half[max(i, j)][min(i, j)] for j in n] for i in n], n)
+        return cls(_UnitColumns(factor), range(factor.shape[1]))
 
     @property
     def rows(self) -> list[list[Decimal]]:
         """The rows of the matrix of products."""
-        return [[self._of_all[a][b] for b in self._at] for a in self._at]
+        return [[self._units.product(a, b) for b in self._at] for a in self._at]
 
     def of_columns(self, columns: Sequence[int]) -> ExactProducts:
         """Return the products of some columns."""
-        return ExactProducts(self._of_all, [self._at[c] for c in columns])
+        return ExactProducts(self._units, [self._at[c] for c in columns])
 
     def log_determinant(self, parents: list[int], own: list[int]) -> float:
         """Return the log-determinant of the residuals of own columns on the parents."""

@@ -20,7 +20,14 @@ from skbn._branch_and_cut.checker_kernels import CHECKER_KERNELS
 from skbn._branch_and_cut.proof import FamilyCosts
 from skbn._core.arrays import S2, Floats, Integers, Names, ShortIntegers
 from skbn._core.exact_sums import lower_sum, two_sum, upper_sum
-from skbn._core.resources import ENDED_BY_USER, IsOver, Progress, Resources, count_threads
+from skbn._core.resources import (
+    ENDED_BY_USER,
+    IsOver,
+    Progress,
+    Resources,
+    count_threads,
+    duration,
+)
 from skbn._core.subsets import bits_of_rows, mask_of, members_of, n_small_subsets
 from skbn._core.text import readable_size, readable_value
 from skbn._exact.k_best import NearOptimalNetwork
@@ -216,6 +223,9 @@ _BYTES_WHILE_LISTING = 17
 # and up to four parents it was from 0.07 to 0.25 by the BIC from 1000 rows. It grows with the rows
 # and as the penalty shrinks: when the families are listed, their memory is looked at again.
 _SHARE_UNDOMINATED = 0.25
+# The seconds that a set's log-determinant takes, and a family of few parents while they are listed;
+# and the share of a time limit that all families may take, so that a proof has some of it.
+_SECONDS_OF_SET, _SECONDS_OF_FAMILY, _SHARE_TO_LIST = 1.7e-7, 6.5e-8, 0.5
 # Nobody knows how long branch and cut takes. The progress has at most this share when it begins.
 _SHARE_OF_PROGRESS = 0.1
 
@@ -234,12 +244,32 @@ def plan_branch_and_cut(
     tables = f"the {_n_families(shape, group):,} families of branch and cut"
     n_bytes = branch_and_cut_bytes(shape, group, resources.n_jobs)
     search = _BranchAndCut(shape, group, resources, settings, n_bytes, tables)
+    if lists_take_too_long(shape, group, resources):
+        search.seconds_of_lists = seconds_of_lists(shape, group, resources)
+        return search
 
     from skbn._branch_and_cut.branch_and_cut import BRANCH_AND_CUT_KERNELS
 
     search.kernels += find_dominated, *BRANCH_AND_CUT_KERNELS, *CHECKER_KERNELS, *families.kernels
     search.shared_work = families.work
     return search
+
+
+def seconds_of_lists(shape: Shape, group: Group, resources: Resources) -> float:
+    """Return about how long it takes to list a group's families; 0 if they are given."""
+    families = shape.families
+    if families.are_given:
+        return 0.0
+    m = len(shape.constraints.allowed)
+    n_sets = shape.n_row_groups * n_small_subsets(m, families.max_parents + 1)
+    seconds = _SECONDS_OF_SET * n_sets + _SECONDS_OF_FAMILY * _n_families(shape, group)
+    return seconds / resources.n_threads
+
+
+def lists_take_too_long(shape: Shape, group: Group, resources: Resources) -> bool:
+    """Whether a time limit leaves no time for a proof once a group's families are listed."""
+    limit = math.inf if resources.time_limit is None else resources.time_limit
+    return seconds_of_lists(shape, group, resources) > _SHARE_TO_LIST * limit
 
 
 def _n_families(shape: Shape, group: Group) -> int:
@@ -375,6 +405,12 @@ class ProofSearch(GroupSearch):
         except NoNetworkError:
             self._by_orders = None
 
+    def _unproven(self, why_ended: str, resources: Resources) -> Found:
+        """Return the network of the order search, about which nothing is proven."""
+        assert self._by_orders is not None
+        resources.progress.advance(self.cost())
+        return self._by_orders._replace(n_iter=0, start_losses=None, why_ended=why_ended)
+
     def optimum(self, problem: Problem, resources: Resources) -> Found:
         start, given = self._prepared(problem, resources)
         if start is None:
@@ -437,6 +473,14 @@ class ProofSearch(GroupSearch):
 
 
 class _BranchAndCut(ProofSearch):
+    seconds_of_lists = 0.0  # if these are too many for the time limit
+
+    def optimum(self, problem: Problem, resources: Resources) -> Found:
+        if self.seconds_of_lists and self._by_orders is not None:
+            listing = f"Listing the families of {len(self.columns):,} columns takes"
+            return self._unproven(f"{listing} about {duration(self.seconds_of_lists)}.", resources)
+        return super().optimum(problem, resources)
+
     def _start(self, problem: Problem, resources: Resources) -> Start | None:
         listed = list_families(problem, self._group, resources, self._require_memory)
         network = listed.any_network()

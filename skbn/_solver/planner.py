@@ -14,7 +14,11 @@ from skbn._core.resources import Resources, duration
 from skbn._core.text import readable_size
 from skbn._exact.plan import TooLargeError, space_of_scratch
 from skbn._scores.families import SmallFamilies
-from skbn._solver.branch_engine import branch_and_cut_bytes, plan_branch_and_cut
+from skbn._solver.branch_engine import (
+    branch_and_cut_bytes,
+    lists_take_too_long,
+    plan_branch_and_cut,
+)
 from skbn._solver.constraints import Group
 from skbn._solver.engines import (
     EXACT,
@@ -146,7 +150,7 @@ def _plan_group(
             with suppress(TooLargeError, ImportError):
                 return plan_pricing(shape, group, resources, settings) or search
         return search
-    for plan in (plan_pricing,) if lists_networks else (plan_branch_and_cut, plan_pricing):
+    for plan in _proofs(shape, group, resources, settings):
         try:
             other = plan(shape, group, resources, settings)
         except TooLargeError as error:
@@ -155,6 +159,17 @@ def _plan_group(
             if other is not None:
                 return other
     raise refusal
+
+
+def _proofs(
+    shape: Shape, group: Group, resources: Resources, settings: SearchSettings
+) -> list[Engine]:
+    """Return what may prove a network of many columns, the first choice first."""
+    if settings.lists_networks:
+        return [plan_pricing]
+    proofs: list[Engine] = [plan_branch_and_cut, plan_pricing]
+    is_late = can_price(shape) and lists_take_too_long(shape, group, resources)
+    return proofs[::-1] if is_late else proofs
 
 
 def _require_time(search: GroupSearch, n_walks: int, resources: Resources) -> None:

@@ -34,8 +34,9 @@ if TYPE_CHECKING:  # pricing is imported where it is used: few fits need it
 
 # The lists of families, the cuts and the program, at first.
 _BYTES_OF_LISTS = 1 << 28
-# What a proof over n columns takes before its first bound, in seconds, over n**3: its products, and
-# the check of each child. It is not begun if that ends more than the last seconds too late.
+# What a proof over n columns takes before its first bound, in seconds, over n**3: the products of
+# children with the same rows, and the check of each child. It is not begun if that ends more than
+# the last seconds too late.
 _SECONDS_OF_PRODUCTS, _SECONDS_OF_CHILD, _GRACE = 4e-8, 3e-10, 1.0
 # The rounding of products, where the factor has more digits, and that of what is solved by them.
 _OF_PRODUCTS, _OF_SOLUTION = 2.0**-53, 2.0**-50
@@ -123,10 +124,7 @@ class _PricingSearch(ProofSearch):
         try:
             return super().optimum(problem, resources)
         except OutOfTimeError:
-            assert self._by_orders is not None
-            resources.progress.advance(self.cost())
-            why_ended = self._time_of_bound(problem, resources)[1]
-            return self._by_orders._replace(n_iter=0, start_losses=None, why_ended=why_ended)
+            return self._unproven(self._time_of_bound(problem, resources)[1], resources)
 
     def begin(self, problem: Problem, resources: Resources) -> None:
         seconds, told = self._time_of_bound(problem, resources)
@@ -136,8 +134,10 @@ class _PricingSearch(ProofSearch):
 
     def _time_of_bound(self, problem: Problem, resources: Resources) -> tuple[float, str]:
         """Return about how long a first bound takes, also in words."""
-        m, n = len(self.columns), len(problem.scorer.of_child(self.columns[0]).statistics.scale)
-        seconds = n**3 * (_SECONDS_OF_PRODUCTS + _SECONDS_OF_CHILD * m / resources.n_threads)
+        scorers = {id(each): each for each in map(problem.scorer.of_child, self.columns)}
+        m, n = len(self.columns), len(next(iter(scorers.values())).statistics.scale)
+        of_products = len(scorers) * _SECONDS_OF_PRODUCTS
+        seconds = n**3 * (of_products + _SECONDS_OF_CHILD * m / resources.n_threads)
         return seconds, f"A first bound over {m:,} columns takes about {duration(seconds)}."
 
     def _start(self, problem: Problem, resources: Resources) -> Start:

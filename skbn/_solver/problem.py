@@ -23,6 +23,7 @@ from skbn._networks.equivalence import canonical_member, told_apart
 from skbn._networks.gaussian import LinearGaussianModel, estimate_model
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._networks.targets import Targets
+from skbn._regressions.least_squares import solve_triangular
 from skbn._regressions.set_function import SCORE_ACCURACY
 from skbn._scores.criteria import is_score_equivalent
 from skbn._scores.families import Families, Limits, ScoredParentSets
@@ -198,11 +199,12 @@ class Problem:
         for nodes, scorer in self.scorer.row_groups if self.has_model else []:
             if not scorer.statistics.is_checked:
                 return None
-            inverse = np.linalg.inv(scorer.statistics.factor)
-            for own in (scorer.nodes.columns_of([x]) for x in nodes):
+            factor, columns = scorer.statistics.factor, scorer.nodes.columns_of(nodes)
+            rows = solve_triangular(factor, np.eye(len(factor))[:, columns], transposed=True)
+            ends = np.cumsum([scorer.nodes.widths[x] for x in nodes])
+            for own in np.split(rows, ends[:-1], axis=1):
                 # What the others leave of a node is the inverse of its block of the inverse.
-                left = np.linalg.inv(inverse[own] @ inverse[own].T)
-                shares += (1 - np.diag(left)).tolist()
+                shares += (1 - np.diag(np.linalg.inv(own.T @ own))).tolist()
         return float(np.median(shares)) if shares else None
 
     def correlations(self, nodes: Sequence[int]) -> tuple[Floats, Integers] | None:

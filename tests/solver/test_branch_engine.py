@@ -403,6 +403,26 @@ def test_a_dynamic_program_beyond_the_time_limit_is_not_begun():
     assert "branch and cut" not in planned(1e5)
 
 
+def test_lists_that_take_longer_than_the_time_limit_are_not_begun():
+    X = make_gaussian_network(90, mean_degree=1, n_samples=100, random_state=0)[0]
+    scores = {
+        criterion: LocalScoreTransformer(criterion, max_parents=3).fit_transform(X)
+        for criterion in ("ebic", "bge")
+    }
+
+    def planned(time_limit, criterion="ebic"):
+        given = replace(resources(900_000_000), time_limit=time_limit, n_jobs=1)
+        return str(plan_searches(problem(scores[criterion]).read(), given))
+
+    assert "branch and cut over all parent sets of 90 columns" in planned(0.5)
+    assert "branch and cut over 90 columns" in planned(60)
+    assert "branch and cut over 90 columns" in planned(0.5, "bge")
+    with pytest.warns(ConvergenceWarning, match="Listing the families of 90 columns takes about"):
+        learner = GaussianBNLearner("bge", time_limit=0.5, max_parents=3).fit(X)
+    assert learner.optimality_gap_ == learner.score_bound_ == np.inf
+    assert learner.dag_.number_of_edges() > 0
+
+
 def test_what_cannot_be_priced_is_named():
     X = np.random.default_rng(0).normal(size=(60, 40))
     with pytest.raises(ValueError, match="A time_limit alone is enough for the BIC, AIC, EBIC or"):
