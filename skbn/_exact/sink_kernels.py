@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import float64, int64
 
-from skbn._core.compile import inner_kernel, kernel, tuple_type
+from skbn._core.compile import inner_kernel, kernel, pasted_kernel, tuple_type
 from skbn._core.subsets import bit_length, remove_bit
 from skbn._core.vectors import float_sum, larger, load, store
 
@@ -64,7 +64,7 @@ def extend_blocks(F, B, n_inner, block_bits, blocks):
         extend_block(F, B, n_inner, first, 1 << block_bits, larger, float_sum, None)
 
 
-@inner_kernel
+@pasted_kernel
 def extend_block(F, B, n_inner, first, length, join, product, wide):
     """Finish F on one block of a slab, of `length` sets from `first` on.
 
@@ -110,7 +110,7 @@ def add_column(target, source, factors, length, join, product, wide):
         store(F, f + i, join(load(F, f + i), value, wide))
 
 
-@inner_kernel
+@pasted_kernel
 def _extend_within_block(F, first, B, length, join, product, wide):
     """Recurse over the low bits: a finished lower half is handed to the upper half.
 
@@ -132,7 +132,7 @@ def _extend_within_block(F, first, B, length, join, product, wide):
             add_column((F, first + end), (F, rest), parents, half, join, product, wide)
 
 
-@inner_kernel
+@pasted_kernel
 def _extend_run(F, first, B, run, join, product, wide):
     """Recurse over the lowest three bits, set by set: their halves are shorter than a vector."""
     for i in range(1, run):
@@ -145,7 +145,7 @@ def _extend_run(F, first, B, run, join, product, wide):
         F[first + i] = value
 
 
-@inner_kernel
+@pasted_kernel
 def _extend_eight(F, first, B, join, product, wide):
     """Recurse over three bits with all eight sets in registers: loads would wait for stores."""
     half = first >> 1

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skbn._core.arrays import B1, I1, I2, Integers
-from skbn._core.compile import inner_kernel, kernel, pasted_kernel, tuple_type
+from skbn._core.compile import inner_kernel, kernel, pasted_kernel, tuple_type, zeros
 from skbn._core.subsets import popcount
 from skbn._orders.list_kernels import LISTS, ListArrays, first_fit, has
 
@@ -39,14 +39,9 @@ LIMITS = tuple_type(OrderLimits)
 def state_of(order: Integers, lists: ListArrays) -> State:
     """Return the state of an order; `choose_families` sets all but the order."""
     m, n_words = len(order), lists.sets.shape[1]
-    return State(
-        order.copy(),
-        np.empty(m, dtype=np.int64),
-        np.empty((m + 1, n_words), dtype=np.int64),
-        np.empty(m, dtype=np.int64),
-        np.zeros(m, dtype=np.bool_),
-        np.zeros(m + 1, dtype=np.int64),
-    )
+    state: State = zeros(State, m, m, (m + 1, n_words), m, m, m + 1)
+    state.order[:] = order
+    return state
 
 
 @inner_kernel

@@ -24,8 +24,15 @@ from skbn._core.extended_floats import (
     wide_sum,
 )
 from skbn._core.resources import Threads, allocate
-from skbn._core.subsets import bit_length, members_of, popcount, remove_bit, zeta_transform
-from skbn._core.vectors import float_sum, larger, load, plus, reversed_entries, store
+from skbn._core.subsets import (
+    bit_length,
+    insert_zero_bit,
+    members_of,
+    popcount,
+    remove_bit,
+    zeta_transform,
+)
+from skbn._core.vectors import load, plus, reversed_entries, store
 from skbn._exact.dense_families import Part, SearchColumns, fill_by_blocks, parts_in_memory
 from skbn._exact.family_sources import Filling
 from skbn._exact.fill_kernels import (
@@ -114,7 +121,7 @@ def _odds_of_others(families, child, parents):
 
 
 @pasted_kernel
-def _weigh_block(families, child, base, values, join, weigh, nothing, wide):
+def _weigh_block(families, child, base, values, wide):
     """Set `values` to a child's families with the parent sets of one block, from `base` on.
 
     False is returned, and nothing done, if the constraints allow none of them.
@@ -126,8 +133,8 @@ def _weigh_block(families, child, base, values, join, weigh, nothing, wide):
     places[0] = base
     odds[0] = _odds_of_others(families, child, base)
     of_block = _of_block(families, child, places, np.int64(1), odds)
-    fill_values(values, of_block, True, nothing, join, weigh, wide)
-    rule_out(values, families, child, families.block_bits, nothing)
+    fill_values(values, of_block, True, np.int64(0), wide_sum, _weight, wide)
+    rule_out(values, families, child, families.block_bits, np.int64(0))
     return True
 
 
@@ -143,16 +150,23 @@ def score_range(families, child):
 
     The highest is -inf, and the lowest inf, if there is none.
     """
-    values = np.empty(_size_of_block(families, child))
+    n_low, bit = families.block_bits, np.int64(1) << child
+    low_odds = families.low_odds[child % families.low_odds.shape[0]]
+    forbidden, required = families.forbidden[child] | bit, families.required[child]
     best, least = -math.inf, math.inf
-    for base in range(0, families.of_parents.size, 1 << families.block_bits):
-        if base >> child & 1:
+    for base in range(0, families.of_parents.size, 1 << n_low):
+        if (base & forbidden | ~base & required) >> n_low:
             continue
-        if _weigh_block(families, child, base, values, larger, float_sum, -math.inf, None):
-            for value in values:
-                if value >= LEAST_SCORE:  # else it is ruled out
-                    best = max(best, value)
-                    least = min(least, value)
+        odds = _odds_of_others(families, child, base)
+        for i in range(_size_of_block(families, child)):
+            parents = base | (insert_zero_bit(i, child) if child < n_low else i)
+            score = families.of_family[parents | bit] - families.of_parents[parents]
+            value = score + (low_odds[i] + odds)
+            if value >= LEAST_SCORE and (parents & forbidden | ~parents & required) == 0:
+                if value > best:
+                    best = value
+                if value < least:
+                    least = value
     return best, least
 
 
@@ -170,7 +184,7 @@ def family_weights(families, child, bases, wide, biases, weights):
             continue
         first = remove_bit(base, child)
         values = weights[first : first + size]
-        if not _weigh_block(families, child, base, values, wide_sum, _weight, np.int64(0), own):
+        if not _weigh_block(families, child, base, values, own):
             for i in range(size):
                 values[i] = 0
 
@@ -213,7 +227,7 @@ def edge_sums(families, n_columns, child, gamma, exponent, wide, biases, sums):
     for base in range(0, families.of_parents.size, 1 << block_bits):
         if base >> child & 1:
             continue
-        if _weigh_block(families, child, base, values, wide_sum, _weight, np.int64(0), own):
+        if _weigh_block(families, child, base, values, own):
             start = remove_bit(base & inner, child)
             _weigh_with_descendants(values, gamma, start, exponent, wide, weights)
             total = _fold(weights, child, block_bits, sums)

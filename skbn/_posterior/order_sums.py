@@ -53,7 +53,7 @@ SUM_TABLES = tuple_type(Tables, int64[::1], int64[::1])
 _slab = (int64[::1], int64, SUM_TABLES, int64, int64, int64[::1], WIDE)
 
 
-@kernel(*_slab, seconds=1.1)
+@kernel(*_slab, seconds=0.9)
 def extend_sums(F, fixed, alpha, n_inner, block_bits, blocks, wide):
     """Finish the forward sums F on some blocks of a slab, and hand them on.
 
