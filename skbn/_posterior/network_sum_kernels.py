@@ -25,7 +25,7 @@ from numba.extending import intrinsic, register_jitable
 from skbn._core.arrays import F1, I1
 from skbn._core.compile import inner_kernel, kernel, pasted_kernel, tuple_type
 from skbn._core.extended_floats import WIDE, is_zero, wide_as_double, wide_from_double
-from skbn._core.resources import allocate
+from skbn._core.resources import allocate_all
 from skbn._core.subsets import bit_length, insert_zero_bit, popcount, remove_bit
 from skbn._core.vectors import (
     FOUR,
@@ -89,11 +89,12 @@ def new_memory(n_inner: int, n_free: int) -> Memory:
     n_rows, n_sets = max(4, 1 << n_inner), max(4, 1 << min(n_free, ROW_BITS))
     # The arrays begin with lines of the cache: those of numpy begin anywhere, and then every other
     # vector lies in two lines.
-    factors, inner_sums, mantissas, outer_sums = map(allocate, (n_rows, n_rows, n_sets, n_sets))
-    exponents, starts, least = (allocate(n_rows).view(np.int64) for _ in range(3))
+    of_rows = row_length(n_free) << n_inner
+    sizes = [n_rows, n_rows, n_sets, n_sets, n_rows, n_rows, n_rows, n_sets, of_rows]
+    factors, inner_sums, mantissas, outer_sums, *rest = allocate_all(sizes)
+    exponents, starts, least, of_sets, rows = (each.view(np.int64) for each in rest)
     inner = InnerParts(factors, exponents, starts, least, inner_sums)
-    outer = OuterParts(mantissas, allocate(n_sets).view(np.int64), outer_sums)
-    rows = allocate(row_length(n_free) << n_inner).view(np.int64)
+    outer = OuterParts(mantissas, of_sets, outer_sums)
     rows.fill(0)  # vectors read entries beyond the end of short rows, which must be zero
     return Memory(rows, inner, outer)
 
