@@ -33,4 +33,4 @@ def lines(function):
 def test_number_and_lines_of_kernels():
     found = list(kernels())
     assert len(found) <= 378
-    assert sum(map(lines, found)) <= 5289
+    assert sum(map(lines, found)) <= 5301

@@ -21,7 +21,7 @@ import math
 import numpy as np
 from numba import float64, int64
 
-from skbn._core.compile import inner_kernel, kernel
+from skbn._core.compile import inner_kernel, kernel, pasted_kernel
 from skbn._core.subsets import rank
 
 # The scale at which a logistic distribution has variance 1.
@@ -46,7 +46,7 @@ _MOST_STEPS, _SHORTEST, _ACCURACY = 50, 1e-6, 1e-12
     float64[:, ::1],
     float64[::1],
     float64[::1],
-    seconds=4.0,
+    seconds=2.4,
 )
 def walk_families(rows, weight, first, begin, most, binomials, starts, statistics, shares, scores):
     """Set the log-likelihoods of the families with some first candidates and any later ones.
@@ -100,7 +100,7 @@ def walk_families(rows, weight, first, begin, most, binomials, starts, statistic
         depth += 1
 
 
-@inner_kernel
+@pasted_kernel
 def _add(levels, weight, depth, candidate, following):
     """Regress the child, and the candidates from `following` on, on one candidate more."""
     pivot = levels[depth, 1 + candidate]
@@ -123,7 +123,7 @@ def _sweep(column, pivot, weight, square, left):
         left[t] = column[t] - slope * pivot[t]
 
 
-@inner_kernel
+@pasted_kernel
 def log_likelihood(residuals, weight, statistics, shares, theta):
     """Return the largest log-likelihood of residuals; set `theta` to where it is attained.
 
@@ -137,7 +137,9 @@ def log_likelihood(residuals, weight, statistics, shares, theta):
     if not square > SMALLEST * SMALLEST * total:
         return math.nan
     unit = math.sqrt(square / total) * STEP / SCALE  # the distance of the nodes, as a residual
-    counts = np.zeros(shares.size)
+    counts = np.empty(shares.size)
+    for i in range(shares.size):
+        counts[i] = 0.0
     beyond = 0.0
     last = 2.0 * N_ASIDE
     for t in range(residuals.size):
@@ -149,12 +151,15 @@ def log_likelihood(residuals, weight, statistics, shares, theta):
         counts[i] += weight[t] * (1 - share)
         counts[i + 1] += weight[t] * share
     base = -2 * STEP * beyond  # the slope of the logarithm of the logistic density
-    means = np.zeros(theta.size)
+    means = np.empty(theta.size)
+    for k in range(theta.size):
+        means[k] = 0.0
     for i in range(shares.size):
         base += counts[i] * math.log(shares[i])
         for k in range(theta.size):
             means[k] += counts[i] * statistics[i, k]
-    means /= total
+    for k in range(theta.size):
+        means[k] /= total
     value = _maximise(means, statistics, shares, _RIDGE / total, theta)
     return base + total * (value - math.log(unit))
 
@@ -171,34 +176,41 @@ def _maximise(means, statistics, shares, ridge, theta):
     curvature = np.empty((theta.size, theta.size))
     step = np.empty(theta.size)
     trial = np.empty(theta.size)
-    theta[:] = 0.0
+    for k in range(theta.size):
+        theta[k] = 0.0
     value = _objective(means, statistics, shares, ridge, theta, density)
     for _ in range(_MOST_STEPS):
         _differentiate(means, statistics, density, ridge, theta, step, curvature)
-        falls = step[-1] < 0
+        falls = step[theta.size - 1] < 0
         promised = _solve(curvature, step, size)
         if promised < _ACCURACY:
             if size == theta.size or not falls:
                 break
             size += 1
             continue
-        step[size:] = 0.0
+        for k in range(size, theta.size):
+            step[k] = 0.0
         length = 2.0
         better = -math.inf
         while better < value + 0.1 * length * promised and length > _SHORTEST:
             length /= 2
-            trial[:] = theta + length * step
+            for k in range(theta.size):
+                trial[k] = theta[k] + length * step[k]
             better = _objective(means, statistics, shares, ridge, trial, density)
-        theta[:] = trial
+        for k in range(theta.size):
+            theta[k] = trial[k]
         value = better
     return value
 
 
-@inner_kernel
+@pasted_kernel
 def _differentiate(means, statistics, density, ridge, theta, slope, curvature):
     """Set the gradient of the objective, and the lower half of its Hessian times -1."""
-    centre = np.zeros(theta.size)
-    curvature[:] = 0.0
+    centre = np.empty(theta.size)
+    for k in range(theta.size):
+        centre[k] = 0.0
+        for j in range(theta.size):
+            curvature[k, j] = 0.0
     for i in range(density.size):
         for k in range(theta.size):
             part = density[i] * statistics[i, k]
@@ -234,7 +246,7 @@ def _objective(means, statistics, shares, ridge, theta, density):
     return value - math.log(integral) - largest
 
 
-@inner_kernel
+@pasted_kernel
 def _solve(matrix, vector, size):
     """Solve the first equations of a positive definite system in place.
 
