@@ -14,7 +14,7 @@ from typing import Self
 
 import numpy as np
 
-from skbn._core.arrays import Booleans, Floats, Names
+from skbn._core.arrays import Booleans, Floats, Integers, Names
 from skbn._core.graphs import LinearModel, equilibrated, propagate, require_finite
 from skbn._core.resources import one_blas_thread
 from skbn._core.subsets import bits_of
@@ -23,6 +23,9 @@ from skbn._data.sample import Sample
 from skbn._data.statistics import Groups, SampleStatistics
 from skbn._missing.incomplete_rows import rows_by_pattern
 from skbn._regressions.least_squares import solve_triangular, triangular_factor
+
+# The density of rows follows from what they lack if they have this many times as many values.
+_FEW = 8
 
 
 def estimate_model(
@@ -284,20 +287,35 @@ class LinearGaussianModel(LinearModel):
         if self.exogenous:
             rows = rows - self._effects(rows[:, list(self.exogenous)])
         for at, observed in rows_by_pattern(seen):
-            columns = np.flatnonzero(observed)
-            if len(columns) == len(self.nodes):
+            columns, lacking = np.flatnonzero(observed), np.flatnonzero(~observed)
+            if len(lacking) == 0:
                 log_density[at] = self._joint_log_density(rows[at])
             elif len(columns):
-                scaled, unit = equilibrated(factor[:, columns])
-                triangle = triangular_factor(scaled)
                 with np.errstate(over="ignore", invalid="ignore"):
-                    deviations = (rows[np.ix_(at, columns)] - self.mean[columns]) / unit
-                    noise = solve_triangular(triangle, deviations.T, transposed=True)
-                    squares = (noise**2).sum(axis=0)
+                    if len(columns) < _FEW * len(lacking):
+                        deviations = rows[np.ix_(at, columns)] - self.mean[columns]
+                        squares, log_scale = _squares_of_seen(factor[:, columns], deviations)
+                    else:
+                        squares, log_scale = self._squares_without(lacking, rows[at] - self.mean)
                 squares[np.isnan(squares)] = np.inf
-                log_scale = np.log(2 * np.pi) / 2 + np.log(np.abs(np.diag(triangle)) * unit)
-                log_density[at] = -0.5 * squares - log_scale.sum()
+                log_scale += len(columns) * np.log(2 * np.pi) / 2
+                log_density[at] = -0.5 * squares - log_scale
         return log_density
+
+    def _squares_without(self, lacking: Integers, deviations: Floats) -> tuple[Floats, float]:
+        """Return what `_squares_of_seen` does, where few nodes are lacking.
+
+        Of all values that the lacking nodes might have, those count with the least squares.
+        """
+        deviations[:, lacking] = 0.0
+        sizes = np.sqrt(self.noise_variance)
+        residuals = (deviations - deviations @ self.coef) / sizes
+        moved = (np.eye(len(sizes))[lacking] - self.coef[lacking]) / sizes
+        scaled, unit = equilibrated(moved.T)
+        basis, triangle = np.linalg.qr(scaled)
+        residuals -= (residuals @ basis) @ basis.T
+        log_scale = np.log(sizes).sum() + np.log(np.abs(np.diag(triangle)) * unit).sum()
+        return (residuals**2).sum(axis=1), float(log_scale)
 
     @one_blas_thread()
     def mean_log_density(
@@ -352,6 +370,17 @@ class LinearGaussianModel(LinearModel):
             exogenous=tuple(v for v in self.exogenous if v not in values),
             before=self.before or self,
         )
+
+
+def _squares_of_seen(factor: Floats, deviations: Floats) -> tuple[Floats, float]:
+    """Return each row's sum of squares in units of the noise, and the logarithm of its scale.
+
+    `deviations`: (n, k), from the mean, and the factor of the covariance of these k nodes
+    """
+    scaled, unit = equilibrated(factor)
+    triangle = triangular_factor(scaled)
+    noise = solve_triangular(triangle, (deviations / unit).T, transposed=True)
+    return (noise**2).sum(axis=0), float(np.log(np.abs(np.diag(triangle)) * unit).sum())
 
 
 def have_density(

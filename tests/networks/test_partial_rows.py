@@ -41,9 +41,10 @@ def by_hand(network, row):
     return reference.conditional(network.mean_, network.covariance_, seen, row[seen])
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_log_densities_are_those_of_what_is_observed(seed):
-    network, rows = fitted(seed)
+@pytest.mark.parametrize(("seed", "m"), [(0, 5), (1, 5), (2, 12), (3, 12)])
+def test_log_densities_are_those_of_what_is_observed(seed, m):
+    network, rows = fitted(seed, m)
+    assert m == 5 or (np.isnan(rows).sum(axis=1) == 1).any()  # few values are lacking
     moments = network.mean_, network.covariance_
     expected = [reference.observed_log_likelihood(row[np.newaxis], *moments) for row in rows]
     np.testing.assert_allclose(network.score_samples(rows), expected, rtol=1e-9)
