@@ -15,7 +15,7 @@ from numba import float64, int64, uint64
 from numba.extending import register_jitable
 
 from skbn._core.arrays import F1, I1, I2
-from skbn._core.compile import inner_kernel, kernel, tuple_type
+from skbn._core.compile import inner_kernel, kernel, pasted_kernel, tuple_type
 from skbn._core.extended_floats import WIDE, is_zero, wide_as_double, wide_product
 from skbn._core.random_numbers import first_above, uniform
 from skbn._core.subsets import bit_length, insert_zero_bit, popcount, remove_bit, zeta_transform
@@ -274,7 +274,7 @@ _LAYER_WALKS = tuple_type(
 _MEMORY = tuple_type(LayerMemory)
 
 
-@kernel(int64[::1], SUM_TABLES, int64[::1], int64, _LAYER_WALKS, _MEMORY, WIDE, seconds=1.5)
+@kernel(int64[::1], SUM_TABLES, int64[::1], int64, _LAYER_WALKS, _MEMORY, WIDE, seconds=1.4)
 def draw_layers(M, alpha, samples, most, walks, memory, wide):
     """Draw the next layers of samples.
 
@@ -315,7 +315,7 @@ def _sums_within_vector(x, wide):
     return plus(x, raised_by_bit_1(x, filled(0.0)))
 
 
-@inner_kernel
+@pasted_kernel
 def _layer_weights(M, alpha, used, last, memory, cumulative, wide):
     """Set `cumulative` to the running sums of the weights of the next layers, after `last`.
 
@@ -356,7 +356,7 @@ def _layer_weights(M, alpha, used, last, memory, cumulative, wide):
         cumulative[k] = total
 
 
-@inner_kernel
+@pasted_kernel
 def _products(alpha, used, n, memory, wide):
     """Set `products` to those of alpha[used] over all sets of the columns, in reverse."""
     products = memory.products
@@ -375,7 +375,7 @@ def _products(alpha, used, n, memory, wide):
                 store(products, i - size, wide_product(load(products, i), filled(factor), wide))
 
 
-@inner_kernel
+@pasted_kernel
 def _signed_products(memory, size, exponent, wide):
     """Set `terms` to the products times `others`, negative for sets of an odd size."""
     products, others, terms = memory.products, memory.others, memory.terms
@@ -391,7 +391,7 @@ def _signed_products(memory, size, exponent, wide):
         store(terms, i, times(load(_SIGNS, 4 * is_odd), term))
 
 
-@inner_kernel
+@pasted_kernel
 def _share_with_parent_in(alpha, used, last, child, wide):
     """Return the share of a child's families with parents in `used` that have one in `last`."""
     start = alpha.starts[child]
@@ -406,7 +406,7 @@ def _share_with_parent_in(alpha, used, last, child, wide):
     return max(1.0 - without / wide_as_double(of_used, wide, exponent), 0.0)
 
 
-@inner_kernel
+@pasted_kernel
 def _draw_layer(cumulative, used, n_columns, random):
     """Return the mask of a layer after the columns `used`; 0 if all weights count as 0."""
     last = (1 << (n_columns - popcount(used))) - 1
