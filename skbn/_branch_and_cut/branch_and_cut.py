@@ -73,6 +73,8 @@ _WORK_OF_ROOT, _WORK_OF_NODE = 1 << 23, 1 << 22
 _CHOICES, _FEWEST_CHOICES = 1 << 12, 1 << 10
 # In the root, families are removed when the gap has shrunk by this share since the last time.
 _SHRINKAGE = 0.1
+# What is left of the time for the replay of the proof.
+_SHARE_OF_CHECK = 0.05
 # Nodes are closed at the first of these shares of the tolerance below the best network's cost. The
 # proof claims no more than the second: what is between them is room for rounding.
 _SHARE_OF_NODES, _SHARE_OF_PROOF = 0.5, 0.75
@@ -130,7 +132,8 @@ def branch_and_cut(
     correlations : Correlations, optional
         Those of the columns, from which determinant cuts are sought.
     """
-    why_ended = ENDED_BY_TIME
+    why_ended, now = ENDED_BY_TIME, time.monotonic()
+    deadline = now + (1 - _SHARE_OF_CHECK) * (deadline - now)
     with Threads(n_jobs) as threads:
         own = families, network, tolerance, deadline, seed, threads, tell, cuts, correlations
         search = _Search(*own)

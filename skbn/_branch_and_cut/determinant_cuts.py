@@ -23,7 +23,7 @@ from skbn._branch_and_cut.separation import Point
 from skbn._core.arrays import Floats, Integers
 
 # With more columns each step takes too long.
-_MOST_COLUMNS = 256
+_MOST_COLUMNS = 128
 # Steps from the matrix to begin with, and what the square of the distance from it costs.
 _STEPS, _PULL = 10, 10.0
 # What the smallest eigenvalue of a matrix of correlations is raised by: rounding puts coefficients
