@@ -43,7 +43,7 @@ GROWTH = tuple_type(Growth)
 FOUND = tuple_type(GrownSets)
 
 
-@kernel(LISTS, STATE, GROWTH, FOUND, int64, seconds=1.7)
+@kernel(LISTS, STATE, GROWTH, FOUND, int64, seconds=1.3)
 def grow_for_insertions(lists, state, growth, found, x):
     """Grow the parents of x for the order, and for each insertion that changes what it may have.
 
