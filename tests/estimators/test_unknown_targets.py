@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 import reference
 from agreement import raises
-from enumerated_networks import parents_of, ranking
+from enumerated_networks import ranking
 from numpy.testing import assert_allclose
 from random_constraints import is_allowed
 from sklearn.pipeline import make_pipeline
@@ -82,7 +82,7 @@ def check(learner, scores, **settings):
     m = len(learner.dag_)
     (score, _), *_ = ranking({key: own for key, (own, _) in best.items()}, m, **settings)
     assert_allclose(learner.network_score_, score, rtol=1e-9)
-    parents = parents_of(learner.network_)
+    parents = reference.parents_of(learner.network_.dag)
     assert_allclose(sum(best[x, p][0] for x, p in enumerate(parents)), score, rtol=1e-9)
     changed = [best[x, p][1] for x, p in enumerate(parents)]
     assert dict(learner.targets_) == {
@@ -231,7 +231,7 @@ def test_hard_targets_are_interventions_once_they_are_known():
 def test_targets_tell_of_themselves(kind):
     tables = environments(10, n=(80, 60, 60), shift=3.0)
     learner, scores = fit(tables, kind), reference.target_scores(tables, kind)
-    targets, parents = learner.targets_, parents_of(learner.network_)
+    targets, parents = learner.targets_, reference.parents_of(learner.network_.dag)
     assert isinstance(targets, Targets)
     assert targets.reference == 0
     frame = targets.to_frame()
@@ -462,7 +462,7 @@ def check_without_reference(learner, scores, **settings):
     best = {key: score for key, (score, _) in best_targets(scores).items()}
     ranked = ranking(best, m, **settings)
     assert_allclose(learner.network_score_, ranked[0][0], rtol=1e-10)
-    parents = parents_of(learner.network_)
+    parents = reference.parents_of(learner.network_.dag)
     for x, p in enumerate(parents):
         own = {key[2]: score for key, score in scores.items() if key[:2] == (x, p)}
         top = [changed for changed, score in own.items() if score > max(own.values()) - 1e-7]
@@ -528,7 +528,7 @@ def test_networks_of_environments_without_a_reference(kind):
     tables = environments(10, n=(80, 60, 60), shift=3.0)
     learner = fit(tables, kind, reference=False)
     scores = reference.target_scores(tables, kind, has_reference=False)
-    for x, p in enumerate(parents_of(learner.network_)):
+    for x, p in enumerate(reference.parents_of(learner.network_.dag)):
         own = {key[2]: score for key, score in scores.items() if key[:2] == (x, p)}
         changed = max(own, key=own.get)
         for e, table in enumerate(tables):
