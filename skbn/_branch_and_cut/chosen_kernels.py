@@ -8,7 +8,7 @@ import numpy as np
 from skbn._branch_and_cut.checker_kernels import EPSILON
 from skbn._branch_and_cut.pricing_problem import ChildCosts, Discounts
 from skbn._core.arrays import F1, F2, F3, I1, I2
-from skbn._core.compile import inner_kernel, tuple_type
+from skbn._core.compile import inner_kernel, pasted_kernel, tuple_type
 
 
 class SetsFound(NamedTuple):
@@ -85,48 +85,47 @@ def with_more_room(found: SetsFound) -> SetsFound:
     return larger
 
 
-@inner_kernel
+@pasted_kernel
 def begin(child, discounts, chosen):
     """Choose the required nodes only."""
-    begin_regressions(child, discounts, chosen)
-    for i in range(discounts.starts.size):
-        chosen.entries[0, i] = 0
-    fill_discount(child, discounts, chosen, np.int64(0))
-    for a in range(child.n_required):
-        choose(child, discounts, chosen, np.int64(a), a)
+    for a in range(-1, child.n_required):
+        choose(child, discounts, chosen, a, a)
 
 
-@inner_kernel
+@pasted_kernel
 def begin_regressions(child, discounts, chosen):
     """Fill products and variances before any column is chosen."""
-    _begin(child.products, chosen.covariances, chosen.variances)
-    for i in range(discounts.weights.size):
-        _begin(discounts.matrices[i], chosen.covariances_of[i], chosen.variances_of[i])
-
-
-@inner_kernel
-def _begin(products, covariances, variances):
-    last = products.shape[0] - 1
-    for a in range(last + 1):
-        covariances[0, a] = products[last, a]
-        variances[0, a] = products[a, a]
+    last = child.products.shape[0] - 1
+    for i in range(-1, discounts.weights.size):
+        products, covariances, variances = child.products, chosen.covariances, chosen.variances
+        if i >= 0:
+            products = discounts.matrices[i]
+            covariances, variances = chosen.covariances_of[i], chosen.variances_of[i]
+        for a in range(last + 1):
+            covariances[0, a] = products[last, a]
+            variances[0, a] = products[a, a]
 
 
 @inner_kernel
 def choose(child, discounts, chosen, q, a):
-    """Choose a node after the first q."""
-    n = chosen.n_columns[q]
-    for column in range(child.starts[a], child.starts[a + 1]):
-        regress_all_on(child, discounts, chosen, n, column)
-        n += 1
-    chosen.nodes[q] = a
-    chosen.n_columns[q + 1] = n
-    for i in range(discounts.starts.size):
-        chosen.entries[q + 1, i] = chosen.entries[q, i] | discounts.bits[i, a]
+    """Choose a node after the first q, or none if q is -1: what follows from none is filled."""
+    if q < 0:
+        begin_regressions(child, discounts, chosen)
+        for i in range(discounts.starts.size):
+            chosen.entries[0, i] = 0
+    else:
+        n = chosen.n_columns[q]
+        for column in range(child.starts[a], child.starts[a + 1]):
+            regress_all_on(child, discounts, chosen, n, column)
+            n += 1
+        chosen.nodes[q] = a
+        chosen.n_columns[q + 1] = n
+        for i in range(discounts.starts.size):
+            chosen.entries[q + 1, i] = chosen.entries[q, i] | discounts.bits[i, a]
     fill_discount(child, discounts, chosen, q + 1)
 
 
-@inner_kernel
+@pasted_kernel
 def regress_all_on(child, discounts, chosen, q, a):
     """Choose a column after the first q columns, and leave the discount as it is."""
     regress_on(child, chosen, q, a)
@@ -135,7 +134,7 @@ def regress_all_on(child, discounts, chosen, q, a):
         _regress(discounts.matrices[i], chosen.rows_of[i], covariances, variances, q, a)
 
 
-@inner_kernel
+@pasted_kernel
 def regress_on(child, chosen, q, a):
     """Choose a column after the first q columns, without the matrices of cuts."""
     chosen.columns[q] = a
@@ -161,7 +160,7 @@ def _regress(products, rows, covariances, variances, q, a):
         variances[q + 1, b] = max(variances[q, b] - row[b] * row[b], 1e-300)
 
 
-@inner_kernel
+@pasted_kernel
 def fill_discount(child, discounts, chosen, q):
     """Fill the discount of the first q chosen nodes, and what one more loses of it.
 
@@ -173,7 +172,7 @@ def fill_discount(child, discounts, chosen, q):
     chosen.discount[q] = (1 + 4 * (n_terms + 4) * EPSILON) * total
 
 
-@inner_kernel
+@pasted_kernel
 def _discount_of_matrices(child, discounts, chosen, q):
     """Return the discount by determinant cuts; add what one more node loses of it."""
     n, last = chosen.n_columns[q], child.products.shape[0] - 1
@@ -192,7 +191,7 @@ def _discount_of_matrices(child, discounts, chosen, q):
     return total
 
 
-@inner_kernel
+@pasted_kernel
 def add_losses(starts, weight, covariances, variances, lost):
     """Add what one more node loses of the discount by a determinant cut, at least.
 
@@ -207,7 +206,7 @@ def add_losses(starts, weight, covariances, variances, lost):
             lost[a] += weight * math.log(own / max(own - most, 1e-300))
 
 
-@inner_kernel
+@pasted_kernel
 def discount_of(discounts, members, entries, lost):
     """Return the discount by the entries of the cuts; fill what one more node loses of it."""
     for a in range(lost.size):

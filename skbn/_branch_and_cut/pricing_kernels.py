@@ -50,7 +50,7 @@ from skbn._branch_and_cut.walk_kernels import (
     leave_out_all,
     leave_out_node,
 )
-from skbn._core.compile import inner_kernel, kernel, pasted_kernel
+from skbn._core.compile import inlined_kernel, inner_kernel, kernel, pasted_kernel
 
 # The price of a parent in the relaxation, as a share of what the first one may cost: the logarithm
 # is concave, and each further parent may cost less.
@@ -61,7 +61,7 @@ _FEWEST_OPEN, _FEWEST_OPEN_ELSE = 4, 48
 _LARGE_ERROR = 1e-10
 
 
-@kernel(CHILD_COSTS, DISCOUNTS, CHOSEN, WALK, FOUND, float64, int64, seconds=6.5)
+@kernel(CHILD_COSTS, DISCOUNTS, CHOSEN, WALK, FOUND, float64, int64, seconds=6.0)
 def search_parent_sets(child, discounts, chosen, walk, found, slack, n_nodes):
     """Find the families within reach, without those that a subset dominates unless `walk` says so.
 
@@ -103,11 +103,10 @@ def search_parent_sets(child, discounts, chosen, walk, found, slack, n_nodes):
         full, more = _cost_of_all(child, walk), _fill_costs(child, chosen, walk)
         node, n_open = -1, 0
         if full + more[1] <= min(reach, cheapest):
-            of_costs = full, reach, cheapest
-            if _leave_out_dear(child, chosen, walk, was_fresh, of_costs):
+            if _leave_out_dear(child, chosen, walk, was_fresh, full, reach, cheapest):
                 continue
             node, n_open = _losses(child, chosen.lost[q], walk, full)
-        if node < 0 or _is_beyond(losses[:n_open], lost[:n_open], full, more, reach, cheapest):
+        if node < 0 or _is_beyond(losses, lost, n_open, full, more, reach, cheapest):
             numbers[LEVEL] -= 1
             if level == 0:
                 break
@@ -165,7 +164,7 @@ def _bounds_of_cost(child, chosen, q):
     return least, most
 
 
-@inner_kernel
+@pasted_kernel
 def _fill_last_column(chosen, n, column):
     """Fill about the last column of the inverse of the products of n chosen columns and one."""
     v, rows, columns = chosen.v, chosen.rows, chosen.columns
@@ -276,7 +275,7 @@ def _losses(child, all_lost, walk, full):
     return node, n_open
 
 
-@inner_kernel
+@pasted_kernel
 def _losses_of_groups(child, all_lost, walk, full):
     """Fill the same where nodes have several columns."""
     level, node, n_open, largest = walk.numbers[LEVEL], -1, 0, -1.0
@@ -304,22 +303,30 @@ def _leave_out_hopeless(child, lost, walk, level, most):
 
 
 @pasted_kernel
-def _leave_out_dear(child, chosen, walk, is_fresh, costs):
+def _price_of_parent(child, walk, is_fresh, most):
+    """Return the price of a parent in the relaxation, or 0 if that is not worth its time."""
+    level, weight = walk.numbers[LEVEL], child.weight
+    q = walk.n_chosen[level]
+    fewest = _FEWEST_OPEN if is_fresh else _FEWEST_OPEN_ELSE
+    if child.diagonal.size == 0 or walk.n_left[level] - 1 - q < fewest:
+        return 0.0
+    costs = child.least_costs
+    # The RSS up to which a family is within reach, with one open column and with two.
+    one, two = _rss_of(most, costs[q + 1], weight, True), _rss_of(most, costs[q + 2], weight, True)
+    return _SHARE_OF_PRICE * (one - two)
+
+
+@inner_kernel
+def _leave_out_dear(child, chosen, walk, is_fresh, full, reach, cheapest):
     """Leave out open columns that no family within reach has; return whether there are any.
 
     With t of the open columns, the child's RSS is at least what the relaxation leaves of it less
     the t largest gains, one of which may be replaced by that of a column.
     """
     level, weight, k, work = walk.numbers[LEVEL], child.weight, child.diagonal.size, walk.work
-    q, is_open = walk.n_chosen[level], walk.is_open[level]
-    fewest = _FEWEST_OPEN if is_fresh else _FEWEST_OPEN_ELSE
-    if k == 0 or walk.n_left[level] - 1 - q < fewest:
-        return False
-    full, reach, cheapest = costs
-    more, lost, most = child.least_costs[q:], chosen.lost[q], min(reach, cheapest)
-    # The RSS up to which a family is within reach, with one open column and with two.
-    one, two = _rss_of(most, more[1], weight, True), _rss_of(most, more[2], weight, True)
-    price = _SHARE_OF_PRICE * (one - two)
+    q, is_open, most = walk.n_chosen[level], walk.is_open[level], min(reach, cheapest)
+    lost = chosen.lost[q]
+    price = _price_of_parent(child, walk, is_fresh, most)
     if not price > 0:
         return False
     relax(child, chosen, q, max(q - is_fresh, 0), is_open, price, work.relaxed)
@@ -332,11 +339,12 @@ def _leave_out_dear(child, chosen, walk, is_fresh, costs):
     least = _rss_of(full, 0.0, weight, False)  # with all columns
     n_most, totals[0] = 0, 0.0
     for t in range(1, n + 1):
-        limits[t] = _rss_of(most, more[t], weight, True)
+        limits[t] = _rss_of(most, child.least_costs[q + t], weight, True)
         if limits[t] < least:
             break
         n_most = t
-        totals[t] = totals[t - 1] + largest_first(gains[t - 1 : n], order[t - 1 : n])
+        largest_first(gains, order, t - 1, n)
+        totals[t] = totals[t - 1] + gains[t - 1]
     n_out = 0
     for i in range(n):
         a, t = order[i], 1
@@ -355,7 +363,7 @@ def _leave_out_dear(child, chosen, walk, is_fresh, costs):
     return n_out > 0
 
 
-@pasted_kernel
+@inlined_kernel
 def _rss_of(cost, costs, weight, up):
     """Return the RSS that costs a number less others, at most (up) or at least."""
     off = 8 * EPSILON * (1 + (abs(cost) + abs(costs)) / weight)
@@ -384,8 +392,8 @@ def _branch(child, walk, level, node):
     walk.numbers[LEVEL] += 1
 
 
-@inner_kernel
-def _is_beyond(losses, lost, full, least_costs, reach, cheapest):
+@pasted_kernel
+def _is_beyond(losses, lost, n, full, least_costs, reach, cheapest):
     """Whether all families with some of the open nodes are beyond reach, or dominated.
 
     If t of them are taken and all of these have larger losses than the others, the largest loss of
@@ -393,10 +401,11 @@ def _is_beyond(losses, lost, full, least_costs, reach, cheapest):
 
     Parameters
     ----------
-    losses : ndarray of shape (n,), float64
-        How much more the families cost without each of the nodes; sorted here.
-    lost : ndarray of shape (n,), float64
+    losses : ndarray of float64
+        How much more the families cost without each of n nodes; sorted here.
+    lost : ndarray of float64
         What each takes from the discount; sorted along.
+    n : int
     full : float
         What the families cost at least, without the cost of their number of parents.
     least_costs : ndarray of float64
@@ -405,16 +414,19 @@ def _is_beyond(losses, lost, full, least_costs, reach, cheapest):
         What they may cost, with and without the loss of discount.
     """
     least_lost, most = np.inf, 0.0
-    for each in lost:
-        least_lost = min(least_lost, each)
-    for t in range(losses.size + 1):
+    for t in range(n):
+        least_lost = min(least_lost, lost[t])
+    for t in range(n + 1):
         if t:
             most = max(most, lost[t - 1])
         parents = least_costs[max(t, 1)]
         taken = max(most, least_lost)
         if full + parents + taken > reach or full + parents >= cheapest:
             return True
-        total = full + parents + largest_first(losses[t:], lost[t:])
+        total = full + parents
+        if t < n:
+            largest_first(losses, lost, t, n)
+            total += losses[t]
         if total + taken <= reach and total < cheapest:
             return False
     return True

@@ -20,7 +20,7 @@ import numpy as np
 
 from skbn._branch_and_cut.checker_kernels import EPSILON
 from skbn._core.arrays import B1, F1, F2
-from skbn._core.compile import inner_kernel
+from skbn._core.compile import inner_kernel, pasted_kernel
 
 _MOST_SWEEPS = 20
 # Coefficients have converged if their changes gain less than this share of the price of a parent.
@@ -43,7 +43,7 @@ def new_relaxed(k: int) -> Relaxed:
     return Relaxed(np.zeros((k + 1, k)), np.empty(k), columns, np.empty(k, dtype=np.bool_))
 
 
-@inner_kernel
+@pasted_kernel
 def relax(child, chosen, q, first, is_open, price, relaxed):
     """Fill coefficients of the open candidates, and the slopes, if a parent has a price in RSS.
 
@@ -72,7 +72,7 @@ def relax(child, chosen, q, first, is_open, price, relaxed):
             break
 
 
-@inner_kernel
+@pasted_kernel
 def fill_gains(child, chosen, q, is_open, relaxed, b, gains):
     """Fill by how much the child's RSS falls at most with each open candidate.
 
@@ -119,7 +119,7 @@ def fill_gains(child, chosen, q, is_open, relaxed, b, gains):
     return base - (2 * k + 16) * EPSILON * magnitude
 
 
-@inner_kernel
+@pasted_kernel
 def _regress_on_chosen(child, chosen, q, b):
     """Fill the coefficients of the first q chosen candidates, given those of the open ones."""
     k = b.size

@@ -13,10 +13,10 @@ an approximate inverse is a bound of the norm of its residual r. All rounding is
 import math
 
 from skbn._branch_and_cut.checker_kernels import EPSILON
-from skbn._core.compile import inlined_kernel, inner_kernel
+from skbn._core.compile import inlined_kernel, inner_kernel, pasted_kernel
 
 
-@inner_kernel
+@pasted_kernel
 def bounds_of_inverse(products, columns, n, v, eigenvalue):
     """Return bounds of x, by both terms in r.
 

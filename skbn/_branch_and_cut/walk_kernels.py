@@ -14,7 +14,7 @@ from skbn._branch_and_cut.pricing_problem import ChildCosts
 from skbn._branch_and_cut.relaxed_kernels import Relaxed, new_relaxed
 from skbn._branch_and_cut.rounding_kernels import error_of
 from skbn._core.arrays import B1, B2, F1, F2, F3, I1, I2
-from skbn._core.compile import inner_kernel, tuple_type
+from skbn._core.compile import inner_kernel, pasted_kernel, tuple_type
 
 PAUSED, FULL, DONE = 0, 1, 2
 # The numbers of a search, by their places in `Walk.numbers` and `Walk.limits`.
@@ -142,7 +142,7 @@ def leave_out(child, walk, level, at, n, target):
     walk.n_left[target] = n - 1
 
 
-@inner_kernel
+@pasted_kernel
 def leave_out_node(child, walk, level, target, node):
     """Fill a level's inverse with that of a level without a node; they may be the same."""
     n, source = walk.n_left[level], level
@@ -155,7 +155,7 @@ def leave_out_node(child, walk, level, target, node):
         source = target
 
 
-@inner_kernel
+@pasted_kernel
 def leave_out_all(child, walk, level, is_out):
     """Leave out columns, one by one or, if few are left, by a new inverse."""
     inverse, left, n = walk.inverses[level], walk.left[level], walk.n_left[level]
@@ -167,23 +167,22 @@ def leave_out_all(child, walk, level, is_out):
             if is_out[left[at]]:
                 leave_out(child, walk, level, at, n, level)
                 n -= 1
-        return
-    n_kept = 0
-    for at in range(n):
-        if at == n - 1 or not is_out[left[at]]:
-            left[n_kept] = left[at]
-            n_kept += 1
-    _invert(child.products, left[:n_kept], inverse)
-    rest = child.products, left, n_kept
-    for at in range(n_kept):
-        walk.errors[level, at] = error_of(*rest, inverse[at], at, walk.work.row)
-    walk.n_left[level] = n_kept
+    else:
+        n_kept = 0
+        for at in range(n):
+            if at == n - 1 or not is_out[left[at]]:
+                left[n_kept] = left[at]
+                n_kept += 1
+        _invert(child.products, left, n_kept, inverse)
+        rest = child.products, left, n_kept
+        for at in range(n_kept):
+            walk.errors[level, at] = error_of(*rest, inverse[at], at, walk.work.row)
+        walk.n_left[level] = n_kept
 
 
-@inner_kernel
-def _invert(products, columns, inverse):
-    """Fill the inverse of the products of some columns, by Gauss-Jordan elimination."""
-    n = columns.size
+@pasted_kernel
+def _invert(products, columns, n, inverse):
+    """Fill the inverse of the products of n columns, by Gauss-Jordan elimination."""
     for a in range(n):
         for b in range(n):
             inverse[a, b] = products[columns[a], columns[b]]
@@ -200,15 +199,12 @@ def _invert(products, columns, inverse):
                     inverse[a, b] -= factor * inverse[p, b]
 
 
-@inner_kernel
-def largest_first(numbers, others):
-    """Exchange the first number with the largest one, and return this; others move along."""
-    if numbers.size == 0:
-        return 0.0
-    i = 0
-    for j in range(1, numbers.size):
+@pasted_kernel
+def largest_first(numbers, others, first, stop):
+    """Exchange the first of some numbers with the largest one; others move along."""
+    i = first
+    for j in range(first + 1, stop):
         if numbers[j] > numbers[i]:
             i = j
-    numbers[0], numbers[i] = numbers[i], numbers[0]
-    others[0], others[i] = others[i], others[0]
-    return numbers[0]
+    numbers[first], numbers[i] = numbers[i], numbers[first]
+    others[first], others[i] = others[i], others[first]
