@@ -228,7 +228,7 @@ def discount_of(discounts, members, entries, lost):
     return total
 
 
-@inner_kernel
+@pasted_kernel
 def cost_of(child, chosen, q):
     """Return what the family of the first q chosen nodes costs."""
     n, last = chosen.n_columns[q], child.products.shape[0] - 1

@@ -18,7 +18,7 @@ from skbn._branch_and_cut.chosen_kernels import (
 )
 from skbn._branch_and_cut.pricing_problem import CHILD_COSTS, DISCOUNTS
 from skbn._core.arrays import B1, F1, F2, F3, I1, I2
-from skbn._core.compile import inner_kernel, kernel, tuple_type
+from skbn._core.compile import inner_kernel, kernel, pasted_kernel, tuple_type
 
 # A step must gain as many nats.
 _LEAST_GAIN = 1e-9
@@ -90,7 +90,7 @@ def descend(child, discounts, chosen, starts, sizes, found, work):
         for t in range(size):
             family[t] = starts[start, t]
         while n_found < found.cost.size:
-            _choose_all(child, discounts, chosen, family[:size])
+            _choose_all(child, discounts, chosen, family, size)
             cost = cost_of(child, chosen, size)
             reduced = cost - chosen.discount[size]
             for t in range(width):
@@ -98,9 +98,14 @@ def descend(child, discounts, chosen, starts, sizes, found, work):
             found.reduced[n_found], found.cost[n_found] = reduced, cost
             n_found += 1
             limit = reduced - _LEAST_GAIN
+            _fill_memory(discounts, chosen, family, size, work)
             added, left_out = _best_step(
-                child, discounts, chosen, family[:size], size < width, work, limit
+                child, discounts, chosen, family, size, size < width, work, limit
             )
+            if added < 0 and left_out < 0:
+                added, left_out = _best_exchange(
+                    child, discounts, chosen, family, size, work, limit
+                )
             if added < 0 and left_out < 0:
                 break
             if left_out >= 0:
@@ -113,22 +118,28 @@ def descend(child, discounts, chosen, starts, sizes, found, work):
     return n_found
 
 
-@inner_kernel
-def _best_step(child, discounts, chosen, family, may_grow, work, limit):
-    """Return the column to add, and the place of the one to leave out; -1 for none.
+@pasted_kernel
+def _fill_memory(discounts, chosen, family, q, work):
+    """Fill what the first q columns of a family, its parents, lead to."""
+    for a in range(work.is_in.size):
+        work.is_in[a] = False
+    for t in range(q):
+        work.is_in[family[t]] = True
+    for c in range(-1, discounts.weights.size):
+        rows, inverse, coefficients = chosen.rows, work.inverse, work.coefficients
+        if c >= 0:
+            rows, inverse = chosen.rows_of[c], work.inverses_of[c]
+            coefficients = work.coefficients_of[c]
+        _fill_inverse(rows, chosen.columns, q, inverse, coefficients)
+    _fill_entries(discounts, family, q, work.entries)
+
+
+@pasted_kernel
+def _best_step(child, discounts, chosen, family, q, may_grow, work, limit):
+    """Return the column to add, or the place of the one to leave out; -1 for none.
 
     Both are -1 if no reduced cost is below the limit.
     """
-    q = family.size
-    for a in range(work.is_in.size):
-        work.is_in[a] = False
-    for a in family:
-        work.is_in[a] = True
-    _fill_inverse(chosen.rows, chosen.columns, q, work.inverse, work.coefficients)
-    for c in range(discounts.weights.size):
-        inverse, coefficients = work.inverses_of[c], work.coefficients_of[c]
-        _fill_inverse(chosen.rows_of[c], chosen.columns, q, inverse, coefficients)
-    _fill_entries(discounts, family, work.entries)
     added, left_out = -1, -1
     least = limit
     if may_grow:
@@ -147,23 +158,20 @@ def _best_step(child, discounts, chosen, family, may_grow, work, limit):
         reduced -= discounts.constant
         if reduced < least:
             added, left_out, least = -1, i, reduced
-    if added >= 0 or left_out >= 0:
-        return added, left_out
-    return _best_exchange(child, discounts, chosen, family, work, limit)
+    return added, left_out
 
 
 @inner_kernel
-def _choose_all(child, discounts, chosen, family):
-    """Choose the columns of a family."""
-    q = family.size
+def _choose_all(child, discounts, chosen, family, q):
+    """Choose the first q columns of a family."""
     begin_regressions(child, discounts, chosen)
     chosen.n_columns[q] = q
     for i in range(q):
         regress_all_on(child, discounts, chosen, i, family[i])
     for i in range(discounts.starts.size):
         entry = 0
-        for a in family:
-            entry |= discounts.bits[i, a]
+        for t in range(q):
+            entry |= discounts.bits[i, family[t]]
         chosen.entries[q, i] = entry
     fill_discount(child, discounts, chosen, q)
 
@@ -186,7 +194,7 @@ def _best_added(child, is_in, covariances, variances, lost, q):
     return best, least
 
 
-@inner_kernel
+@pasted_kernel
 def _fill_inverse(rows, columns, q, inverse, coefficients):
     """Fill the inverse of the factor of q columns, and all columns' coefficients on them."""
     for i in range(q - 1, -1, -1):
@@ -205,7 +213,7 @@ def _fill_inverse(rows, columns, q, inverse, coefficients):
                 coefficients[i, b] += factor * rows[j, b]
 
 
-@inner_kernel
+@pasted_kernel
 def _diagonal(inverse, q, i):
     """Return an entry of the diagonal of the inverse of the products of q columns."""
     total = 0.0
@@ -214,7 +222,7 @@ def _diagonal(inverse, q, i):
     return total
 
 
-@inner_kernel
+@pasted_kernel
 def _cost_without(child, chosen, q, i, work):
     """Return what q parents cost without the i-th."""
     rss = _rss_without(work.inverse, work.coefficients, chosen.covariances[q], q, i)
@@ -229,24 +237,24 @@ def _rss_without(inverse, coefficients, covariances, q, i):
     return max(covariances[k] + own * own / _diagonal(inverse, q, i), 1e-300)
 
 
-@inner_kernel
-def _fill_entries(discounts, family, entries):
+@pasted_kernel
+def _fill_entries(discounts, family, q, entries):
     """Fill the numbers of the cuts' entries, and the bits that two parents or more have."""
     for i in range(discounts.starts.size):
         entry, twice = 0, 0
-        for a in family:
-            twice |= entry & discounts.bits[i, a]
-            entry |= discounts.bits[i, a]
+        for t in range(q):
+            twice |= entry & discounts.bits[i, family[t]]
+            entry |= discounts.bits[i, family[t]]
         entries[0, i], entries[1, i] = entry, twice
 
 
-@inner_kernel
+@pasted_kernel
 def _entry_without(discounts, i, a, entries):
     """Return the number of a cut's entry without a parent."""
     return entries[0, i] & ~(discounts.bits[i, a] & ~entries[1, i])
 
 
-@inner_kernel
+@pasted_kernel
 def _discount_without(discounts, a, entries):
     """Return the discount of a family without a parent."""
     total = 0.0
@@ -257,12 +265,12 @@ def _discount_without(discounts, a, entries):
 
 
 @inner_kernel
-def _best_exchange(child, discounts, chosen, family, work, limit):
+def _best_exchange(child, discounts, chosen, family, q, work, limit):
     """Return the best column to add, and the place of the one that it replaces.
 
     Both are -1 if no reduced cost is below the limit.
     """
-    q, k = family.size, work.is_in.size
+    k = work.is_in.size
     added, left_out = -1, -1
     covariances, variances, without = work.covariances, work.variances, work.entries[2]
     for i in range(child.n_required, q):
