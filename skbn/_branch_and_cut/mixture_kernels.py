@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skbn._core.arrays import F1, F2, I1, I2
-from skbn._core.compile import inner_kernel, tuple_type
+from skbn._core.compile import inner_kernel, pasted_kernel, tuple_type
 
 # Reduced costs nearer to 0, and pivots nearer to 0, are rounding: numbers of size 1 that a thousand
 # pivots have changed.
@@ -87,7 +87,7 @@ def rate_of(mixture, network):
     return rate
 
 
-@inner_kernel
+@pasted_kernel
 def begin(mixture):
     """Make the first basis: a network, the excess of its families, and the slack of the others.
 
@@ -147,7 +147,7 @@ def minimise(mixture, objective, most_pivots):
     return objective, 0
 
 
-@inner_kernel
+@pasted_kernel
 def _entering(mixture):
     """Return the column with the steepest descent by Devex weights, or -1 at the optimum."""
     rates, norms = mixture.rates, mixture.norms
@@ -160,7 +160,7 @@ def _entering(mixture):
     return entering
 
 
-@inner_kernel
+@pasted_kernel
 def _fill_column(mixture, entering):
     """Fill the entering column, expressed by the basis."""
     inverse, column = mixture.inverse, mixture.column
@@ -181,7 +181,7 @@ def _fill_column(mixture, entering):
             column[i] = -inverse[entering - n_families, i]
 
 
-@inner_kernel
+@pasted_kernel
 def _leaving(mixture):
     """Return the row whose variable reaches 0 first, or -1 if none does."""
     values, column = mixture.values, mixture.column
@@ -196,7 +196,7 @@ def _leaving(mixture):
     return row
 
 
-@inner_kernel
+@pasted_kernel
 def _replace(mixture, row, step):
     """Replace the row's variable in the basis by the entering column."""
     inverse, values, column = mixture.inverse, mixture.values, mixture.column
@@ -214,7 +214,7 @@ def _replace(mixture, row, step):
             inverse[j, row] = pivot_row[j]
 
 
-@inner_kernel
+@pasted_kernel
 def _price(mixture, entering):
     """Update prices, reduced costs and Devex weights after a pivot."""
     pivot_row, entries = mixture.pivot_row, mixture.entries

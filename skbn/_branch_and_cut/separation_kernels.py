@@ -21,7 +21,7 @@ from skbn._branch_and_cut.window_kernels import (
     fill_cheapest,
 )
 from skbn._core.arrays import F1, F2, I2
-from skbn._core.compile import inner_kernel, kernel, tuple_type
+from skbn._core.compile import inner_kernel, kernel, pasted_kernel, tuple_type
 from skbn._core.random_numbers import uniform
 
 # A network is new if it makes the excess smaller at this rate: well above rounding, and too little
@@ -81,7 +81,7 @@ def _evaluate(window, trial):
     return violation
 
 
-@kernel(WINDOW, TRIAL, MIXTURE, uint64[::1], seconds=2.0)
+@kernel(WINDOW, TRIAL, MIXTURE, uint64[::1], seconds=1.9)
 def ascend(window, trial, mixture, random):
     """Improve coefficients along subgradients, and collect the networks on the way.
 
@@ -111,7 +111,7 @@ def ascend(window, trial, mixture, random):
         delta *= _DECAY
 
 
-@inner_kernel
+@pasted_kernel
 def _add_cheapest(mixture, networks, found):
     """Add the cheapest networks to the mixture; return which one is the cheapest of all."""
     cheapest = 0
@@ -128,7 +128,7 @@ def _add_cheapest(mixture, networks, found):
     return cheapest
 
 
-@inner_kernel
+@pasted_kernel
 def _squared_distance(weights, network):
     """Return the squared distance of a network from the point: of the subgradient from 0."""
     square = 0.0
@@ -139,7 +139,7 @@ def _squared_distance(weights, network):
     return square
 
 
-@inner_kernel
+@pasted_kernel
 def _step_towards(window, network, step, coefficients):
     """Take a step that makes a network dearer and the point cheaper; stay between 0 and 1."""
     for f in range(coefficients.size):
@@ -154,7 +154,7 @@ def _step_towards(window, network, step, coefficients):
             coefficients[f] = min(coefficients[f] - least, 1.0)
 
 
-@kernel(WINDOW, TRIAL, MIXTURE, float64, float64, seconds=1.8)
+@kernel(WINDOW, TRIAL, MIXTURE, float64, float64, seconds=1.4)
 def generate(window, trial, mixture, least, accept):
     """Add networks to the mixture until its prices, as coefficients, are good enough.
 
@@ -192,7 +192,7 @@ def generate(window, trial, mixture, least, accept):
             return True
 
 
-@inner_kernel
+@pasted_kernel
 def _smooth(prices, share, best, coefficients):
     """Fill the coefficients: the mixture's prices, and a share of the best ones so far."""
     for f in range(coefficients.size):
@@ -200,7 +200,7 @@ def _smooth(prices, share, best, coefficients):
         coefficients[f] = share * best[f] + (1.0 - share) * own
 
 
-@inner_kernel
+@pasted_kernel
 def _add_better(networks, mixture):
     """Add the networks that make the mixture better; return how many are new."""
     n_before = mixture.n_networks[0]

@@ -12,7 +12,7 @@ import numpy as np
 from numba import float64, int64, uint64
 
 from skbn._core.arrays import F1, I1
-from skbn._core.compile import inner_kernel, kernel, tuple_type
+from skbn._core.compile import inner_kernel, kernel, pasted_kernel, tuple_type
 from skbn._core.random_numbers import random_below
 from skbn._core.subsets import least_over_subsets
 
@@ -99,7 +99,7 @@ def cost_of_cheapest(costs, forward):
     return forward[forward.size - 1]
 
 
-@inner_kernel
+@pasted_kernel
 def fill_cheapest(window, coefficients, costs, forward, networks, found):
     """Find the cheapest network with each column as the last of its order.
 
