@@ -61,7 +61,7 @@ def new_memory(n: int, n_cuts: int, n_matrices: int, width: int) -> DescentMemor
     )
 
 
-@kernel(CHILD_COSTS, DISCOUNTS, CHOSEN, int64[:, ::1], int64[::1], FOUND, _MEMORY, seconds=2.5)
+@kernel(CHILD_COSTS, DISCOUNTS, CHOSEN, int64[:, ::1], int64[::1], FOUND, _MEMORY, seconds=3.0)
 def descend(child, discounts, chosen, starts, sizes, found, work):
     """Lower the reduced costs of families by adding, leaving out and exchanging a parent.
 
