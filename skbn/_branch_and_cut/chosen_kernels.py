@@ -108,7 +108,7 @@ def begin_regressions(child, discounts, chosen):
 
 @inner_kernel
 def choose(child, discounts, chosen, q, a):
-    """Choose a node after the first q, or none if q is -1: what follows from none is filled."""
+    """Choose a node after the first q, or begin without any if q is -1."""
     if q < 0:
         begin_regressions(child, discounts, chosen)
         for i in range(discounts.starts.size):

@@ -24,7 +24,7 @@ from skbn._data.statistics import Groups, SampleStatistics
 from skbn._missing.incomplete_rows import rows_by_pattern
 from skbn._regressions.least_squares import solve_triangular, triangular_factor
 
-# The density of rows follows from what they lack if they have this many times as many values.
+# Where a row has this many times as many values as it lacks, what it lacks is eliminated.
 _FEW = 8
 
 
@@ -303,9 +303,9 @@ class LinearGaussianModel(LinearModel):
         return log_density
 
     def _squares_without(self, lacking: Integers, deviations: Floats) -> tuple[Floats, float]:
-        """Return what `_squares_of_seen` does, where few nodes are lacking.
+        """Return what `_squares_of_seen` does, faster where few nodes are lacking.
 
-        Of all values that the lacking nodes might have, those count with the least squares.
+        These get the values with the least sum of squares.
         """
         deviations[:, lacking] = 0.0
         sizes = np.sqrt(self.noise_variance)
@@ -373,9 +373,10 @@ class LinearGaussianModel(LinearModel):
 
 
 def _squares_of_seen(factor: Floats, deviations: Floats) -> tuple[Floats, float]:
-    """Return each row's sum of squares in units of the noise, and the logarithm of its scale.
+    """Return each row's squared Mahalanobis distance, and half the covariance's log-determinant.
 
-    `deviations`: (n, k), from the mean, and the factor of the covariance of these k nodes
+    `deviations`: (n, k), from the mean of k nodes
+    `factor`: of their covariance
     """
     scaled, unit = equilibrated(factor)
     triangle = triangular_factor(scaled)
