@@ -3,7 +3,7 @@
 import os
 import re
 from collections import Counter
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sized
 from typing import Any
 
 import networkx as nx
@@ -227,7 +227,7 @@ def to_dagitty(
     nodes = network.nodes  # raises if the graph is wrong
     quoted = own_texts(nodes, _quoted)
     roles = {
-        name: [] if given in (None, [], ()) else named_nodes(given, nodes, name)[0]
+        name: [] if _is_empty(given) else named_nodes(given, nodes, name)[0]
         for name, given in (("exposure", exposure), ("outcome", outcome))
     }
     if pos is None and len(nodes) <= _MOST_PLACED:
@@ -275,3 +275,8 @@ def _quoted(node: Hashable) -> str:
             "networkx.relabel_nodes."
         )
     return '"' + text.replace('"', r"\"") + '"'
+
+
+def _is_empty(nodes: Any) -> bool:
+    is_list = isinstance(nodes, Sized) and not isinstance(nodes, str)
+    return nodes is None or (is_list and len(nodes) == 0)

@@ -140,6 +140,13 @@ def test_dagitty_has_standardised_weights_and_roles(learner):
     assert len({*places}) == len(places)
 
 
+@pytest.mark.parametrize("kind", [set, tuple, np.array, pd.Index])
+def test_dagitty_takes_nodes_in_any_list(kind):
+    network = GaussianBayesianNetwork(nx.DiGraph([("a", "b")]))
+    assert to_dagitty(network, exposure=kind([])) == to_dagitty(network)
+    assert to_dagitty(network, exposure=kind(["a"])) == to_dagitty(network, exposure="a")
+
+
 def test_dagitty_knows_classes(learner):
     network = learner.network_
     kind, _, edges = read_dagitty(to_dagitty(network, cpdag=True))
