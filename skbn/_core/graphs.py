@@ -14,7 +14,7 @@ import numpy as np
 
 from skbn._core.arrays import Floats, Names, finite_number
 from skbn._core.subsets import mask_of, members_of
-from skbn._core.text import must_be, readable_value
+from skbn._core.text import internal_error, must_be, readable_value
 
 # Attributes of edges that a network keeps: how sure edges and their pairs are, by a posterior or a
 # bootstrap, and what their reversal costs.
@@ -142,6 +142,18 @@ def topological_order(parents: Sequence[int]) -> list[int]:
             if n_left[child] == 0:
                 order.append(child)
     return order
+
+
+def descendants_of(parents: Sequence[int]) -> list[int]:
+    """Return the mask of the descendants of each column; raise if the network has a cycle."""
+    order, after = topological_order(parents), [0] * len(parents)
+    if len(order) < len(parents):
+        rest = sorted({*range(len(parents))} - {*order})
+        raise internal_error(f"the network found has a cycle of the columns {rest} or some of them")
+    for child in order[::-1]:
+        for parent in members_of(parents[child]):
+            after[parent] |= 1 << child | after[child]
+    return after
 
 
 @dataclass(frozen=True)

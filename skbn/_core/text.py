@@ -140,6 +140,18 @@ def must_be(name: str, expected: str, value: Any) -> str:
     return f"{name} must be {expected}; got {got}."
 
 
+def internal_error(what: str) -> RuntimeError:
+    """Return the error for a result that is wrong although the input was right.
+
+    >>> raise internal_error("2 + 2 is 5")
+    Traceback (most recent call last):
+    RuntimeError: 2 + 2 is 5; this is a defect of the library or of the machine, please report it
+    """
+    return RuntimeError(
+        f"{what}; this is a defect of the library or of the machine, please report it"
+    )
+
+
 def first_few(items: Iterable[Any]) -> str:
     """Return the first five items, and an ellipsis if there are more.
 

@@ -27,6 +27,7 @@ from sklearn.base import clone
 
 from skbn._core.arrays import Floats, Integers, level_of
 from skbn._core.columns import parents_in
+from skbn._core.graphs import descendants_of
 from skbn._core.resources import explained
 from skbn._core.subsets import mask_of, members_of
 from skbn._core.text import readable_name, readable_value
@@ -45,7 +46,6 @@ from skbn._posterior.network_posterior import NetworkPosterior
 from skbn._regressions.set_function import SCORE_ACCURACY
 from skbn._scores.criteria import BIC, BGe
 from skbn._scores.local_scores import LocalScores
-from skbn._solver.certificate import descendants_of
 from skbn._solver.constraints import Constraints
 from skbn._solver.problem import Problem
 

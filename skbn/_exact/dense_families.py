@@ -31,6 +31,7 @@ from skbn._core.subsets import (
     remove_bit,
     subsets_of,
 )
+from skbn._core.text import internal_error
 from skbn._core.vectors import larger
 from skbn._exact.family_sources import BestScores, Filling, FoundSink, RankedParentSets, Thresholds
 from skbn._exact.fill_kernels import (
@@ -46,7 +47,6 @@ from skbn._exact.plan import SearchPlan
 from skbn._regressions.set_function import (
     LEAST_SCORE,
     SetFunctions,
-    internal_error,
     ruled_out,
     score_tolerance,
 )
@@ -331,9 +331,11 @@ class DenseFamilies:
         )
         return scores, largest_terms
 
-    def largest_term(self, child: int, parents: int) -> float:
+    def largest_term(self, parents: Sequence[int]) -> float:
         """Return the largest magnitude of a number that enters a local score of the tables."""
-        return self._sets[child].largest_term(child, parents)
+        of_each = enumerate(zip(self._sets, parents, strict=False))
+        terms = [(f.of_family[mask | 1 << x], f.of_parents[mask]) for x, (f, mask) in of_each]
+        return float(np.abs(terms).max())
 
     def local_score(self, child: int, parents: int) -> float:
         """Return the local score of a child with the parents of this mask."""

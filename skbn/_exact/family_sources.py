@@ -78,8 +78,8 @@ class FamilySource(TableSource, Protocol):
         order of the sorted columns. Their mask is over all columns that the families have.
         """
 
-    def largest_term(self, child: int, parents: int) -> float:
-        """Return the largest magnitude of a number that enters this local score."""
+    def largest_term(self, parents: Sequence[int]) -> float:
+        """Return the largest magnitude of a number that enters the local scores of a network."""
 
 
 class RankedFamilies(FamilySource, Protocol):

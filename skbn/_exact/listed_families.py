@@ -97,9 +97,10 @@ class ListedFamilies:
         found = np.flatnonzero((rows == padded).all(axis=1))
         return float(self._scores[child][found[0]]) if len(found) else -np.inf
 
-    def largest_term(self, child: int, parents: int) -> float:
-        """Return the largest magnitude of a number that enters this local score."""
-        return self._term_of(self.numbers[child], members_of(parents))
+    def largest_term(self, parents: Sequence[int]) -> float:
+        """Return the largest magnitude of a number that enters the local scores of a network."""
+        of_each = zip(self.numbers, parents, strict=True)
+        return max(self._term_of(x, members_of(mask)) for x, mask in of_each)
 
 
 def _masks_of_rows(columns: Sequence[int], parents: ShortIntegers) -> Integers:

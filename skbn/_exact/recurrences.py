@@ -41,12 +41,13 @@ import numpy.typing as npt
 from skbn._core.arrays import Floats, Integers
 from skbn._core.resources import Progress, Threads, allocate
 from skbn._core.subsets import max_zeta, members_of, remove_bit, submasks_by_size
+from skbn._core.text import internal_error
 from skbn._exact.family_sources import BestScores, FamilySource, Filling, TableSource
 from skbn._exact.file_store import file_store
 from skbn._exact.fill_kernels import BlockTables
 from skbn._exact.plan import SearchPlan
 from skbn._exact.sink_kernels import Tables, extend_blocks, extend_by_sink
-from skbn._regressions.set_function import SCORE_ACCURACY, internal_error
+from skbn._regressions.set_function import SCORE_ACCURACY
 
 # Ctrl-C is handled between tasks: these local scores of a slab take a few tenths of a second.
 _TASK = 1 << 28
@@ -59,6 +60,8 @@ _ROUNDING_OF_LOCAL_SCORE = 64 * _EPS
 # The same for ``F[W] - F[W - x]``, in units of the two: half an eps for each of the two roundings,
 # of the sum in F[W] and of this difference, and a margin.
 _ROUNDING_OF_DIFFERENCE = 4 * _EPS
+# With fewer columns left, a step of the walk back is not told on its own.
+_FEWEST_TOLD = 12
 
 
 class SearchResult(NamedTuple):
@@ -327,7 +330,7 @@ def best_network(
     given = families, plan.n_roots, best_network_scores, best_local_score, threads
     walk = partial(_walk_back, *given, advance)
     parents = walk(0.0)
-    largest_term = max(families.largest_term(x, mask) for x, mask in enumerate(parents))
+    largest_term = families.largest_term(parents)
     # Walk once more with the rounding of these terms as the tolerance, to choose among the
     # networks that tie with this one. All sinks together must not lose more than what ties.
     parents = walk(min(_ROUNDING_OF_LOCAL_SCORE * m * largest_term, tied / m))
@@ -358,7 +361,7 @@ def _walk_back(
         that they may be parents of any of these.
     `best_network_scores`: returns F of some sets
     `best_local_score`: (m,), each column's best local score with any parents
-    `advance`: called with about the share of the time that each step has taken
+    `advance`: called with about the share of the time that steps have taken
     `tolerance`: scores tie if they differ by no more than this and the rounding of their sums. The
         last of tied sinks in column order is taken; of tied parent sets, one with the fewest
         columns, and among these the one that comes first when their sorted columns are compared.
@@ -366,7 +369,7 @@ def _walk_back(
     m = len(best_local_score)
     parents = [0] * m
     columns = (1 << m) - 1
-    left = list(range(m))[::-1]
+    left, n_told = list(range(m))[::-1], m
     while left:
         sinks = [x for x in left if x < m - n_roots] or left
         sets = np.array([columns, *(columns ^ 1 << sink for sink in sinks)])
@@ -385,5 +388,7 @@ def _walk_back(
         sink, parents[sink] = found
         left.remove(sink)
         columns ^= 1 << sink
-        advance(2.0 ** (max(len(left), 1) - m))
+        if len(left) >= _FEWEST_TOLD or not left:  # each step takes twice as long as the next
+            advance(2.0 ** (n_told - m) - (2.0 ** (len(left) - m) if left else 0.0))
+            n_told = len(left)
     return parents

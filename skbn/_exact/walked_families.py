@@ -233,9 +233,10 @@ class WalkedFamilies:
                 each[seed_of == i] = values[place[seed_of == i]]
         return found.of_family[len(parents) :], found.of_parents[: len(parents)]
 
-    def largest_term(self, child: int, parents: int) -> float:
-        """Return the largest magnitude of a number that enters a local score of the tables."""
-        return float(np.abs(self._walked(child, np.array([parents]))).max())
+    def largest_term(self, parents: Sequence[int]) -> float:
+        """Return the largest magnitude of a number that enters local scores of the tables."""
+        of_each = [self._walked(x, np.array([mask])) for x, mask in enumerate(parents)]
+        return float(np.abs(of_each).max())
 
     def local_score(self, child: int, parents: int) -> float:
         """Return the local score of a child with the parents of this mask."""

@@ -23,11 +23,10 @@ from skbn._core.arrays import Floats, Random
 from skbn._core.columns import named_nodes
 from skbn._core.graphs import dag_of, parent_masks
 from skbn._core.subsets import mask_of, members_of
-from skbn._core.text import must_be, readable_name, readable_value
+from skbn._core.text import internal_error, must_be, readable_name, readable_value
 from skbn._displays.appearance import Edge
 from skbn._displays.network_display import NetworkComparisonDisplay
 from skbn._displays.notebook import frame_of
-from skbn._regressions.set_function import internal_error
 
 
 def cpdag(dag: nx.DiGraph, fixed: list[int] | None = None) -> nx.DiGraph:
@@ -237,11 +236,7 @@ def _eliminated(joined: list[int], directed: list[int]) -> tuple[list[int], int]
 
     Sinks are taken away until none is left. The columns that remain have no consistent extension.
     """
-    member = [0] * len(joined)
-    children = [0] * len(joined)
-    for child, parents in enumerate(directed):
-        for parent in members_of(parents):
-            children[parent] |= 1 << child
+    member, children = [0] * len(joined), _children(directed)
     mask = (1 << len(joined)) - 1
 
     def is_sink(x: int) -> bool:
@@ -271,12 +266,16 @@ def _can_be_sink(x: int, remaining: int, directed: list[int], joined: list[int])
 
 def joined_columns(parents: list[int]) -> list[int]:
     """Return the masks of the columns to which an edge joins each column."""
-    joined = list(parents)
+    return [mask | own for mask, own in zip(parents, _children(parents), strict=True)]
+
+
+def _children(parents: list[int]) -> list[int]:
+    """Return the masks of each column's children."""
+    children = [0] * len(parents)
     for child, mask in enumerate(parents):
-        if mask:
-            for parent in members_of(mask):
-                joined[parent] |= 1 << child
-    return joined
+        for parent in members_of(mask) if mask else ():
+            children[parent] |= 1 << child
+    return children
 
 
 # How many networks a class has, and how many of them have an edge, or some parents
@@ -416,11 +415,8 @@ class _Members:
         self.member = parents
         self.allowed = [every] * len(parents) if allowed is None else allowed
         self.compelled = compelled_parents(parents, fixed)
-        self.undirected = dict(enumerate(joined_columns(parents)))
-        for child, mask in enumerate(self.compelled):
-            self.undirected[child] &= ~mask
-            for parent in members_of(mask):
-                self.undirected[parent] &= ~(1 << child)
+        of_each = zip(joined_columns(parents), joined_columns(self.compelled), strict=True)
+        self.undirected = {x: mask & ~known for x, (mask, known) in enumerate(of_each)}
         self.components = _components(every, self.undirected)
         self._counts: dict[int, int] = {}
 

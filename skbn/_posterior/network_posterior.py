@@ -20,6 +20,7 @@ from skbn._core.compile import compile_kernels
 from skbn._core.extended_floats import is_zero
 from skbn._core.resources import Progress, Resources, Threads
 from skbn._core.subsets import bits_of, members_of
+from skbn._core.text import internal_error
 from skbn._exact.plan import SearchPlan
 from skbn._posterior.family_weights import PARENT_SET_KERNELS, WEIGHT_KERNELS, FamilyWeights
 from skbn._posterior.listed_weights import LISTED_KERNELS, FamilyList, ListedWeights, Weights
@@ -35,7 +36,7 @@ from skbn._posterior.order_sums import (
 from skbn._posterior.plan import WORK_OF_LISTED_FAMILY, GroupPlan, PosteriorPlan, plan_posterior
 from skbn._posterior.prior import log_prior_sum
 from skbn._regressions.log_determinants import log_determinants_work, walk_seeds
-from skbn._regressions.set_function import SetFunctions, SetWeights, internal_error
+from skbn._regressions.set_function import SetFunctions, SetWeights
 from skbn._scores.families import Limits, SmallFamilies
 from skbn._scores.scorer import FamilyScorer
 from skbn._solver.constraints import Constraints

@@ -27,6 +27,7 @@ from skbn._core.arrays import BYTES, Integers
 from skbn._core.compile import compile_kernels
 from skbn._core.extended_floats import WideFormat
 from skbn._core.resources import Progress, Threads, allocate, require_memory
+from skbn._core.text import internal_error
 from skbn._exact.plan import SearchPlan
 from skbn._posterior.family_weights import PARENT_SET_KERNELS, WEIGHT_KERNELS, mask_type, sum_zeta
 from skbn._posterior.listed_weights import LISTED_KERNELS, ListedWeights, Weights
@@ -43,7 +44,6 @@ from skbn._posterior.sampling_kernels import (
     draw_orders,
     draw_parents,
 )
-from skbn._regressions.set_function import internal_error
 
 SAMPLING_KERNELS = {
     "uniform": (draw_layers, draw_parents, *PARENT_SET_KERNELS),

@@ -62,18 +62,6 @@ def score_tolerance(magnitude: npt.ArrayLike) -> Floats:
     return SCORE_ACCURACY + _ROUNDING * np.asarray(magnitude, dtype=np.float64)
 
 
-def internal_error(what: str) -> RuntimeError:
-    """Return the error for a result that is wrong although the input was right.
-
-    >>> raise internal_error("2 + 2 is 5")
-    Traceback (most recent call last):
-    RuntimeError: 2 + 2 is 5; this is a defect of the library or of the machine, please report it
-    """
-    return RuntimeError(
-        f"{what}; this is a defect of the library or of the machine, please report it"
-    )
-
-
 # Where families of more than k parents are ruled out, the set function falls by this number with
 # each column from k + 2 on, so that their scores are about minus this: infinite ones would have no
 # differences. No score that counts is below -1e250, and 2**22 times the number is finite.
@@ -101,10 +89,6 @@ class SetFunctions(NamedTuple):
         """Return the local score of a child with the parents of this mask."""
         score = float(self.of_family[parents | 1 << child] - self.of_parents[parents])
         return score if score >= LEAST_SCORE else -np.inf
-
-    def largest_term(self, child: int, parents: int) -> float:
-        """Return the largest magnitude of a number that enters this local score."""
-        return float(max(abs(self.of_family[parents | 1 << child]), abs(self.of_parents[parents])))
 
 
 SET_FUNCTIONS = tuple_type(SetFunctions)

@@ -17,14 +17,14 @@ import numpy as np
 import numpy.typing as npt
 
 from skbn._core.arrays import Booleans, Floats, Integers
-from skbn._core.graphs import Dag, topological_order
+from skbn._core.graphs import Dag, descendants_of
 from skbn._core.resources import IsOver
 from skbn._core.subsets import bits_of, members_of
-from skbn._core.text import readable_value
+from skbn._core.text import internal_error, readable_value
 from skbn._networks.descriptions import score_losses
 from skbn._networks.equivalence import canonical_member
 from skbn._regressions.least_squares import families_of
-from skbn._regressions.set_function import internal_error, score_tolerance
+from skbn._regressions.set_function import score_tolerance
 from skbn._scores.families import Limits
 from skbn._scores.local_scores import LocalScores
 from skbn._scores.parent_set_scores import ParentSetScores
@@ -433,15 +433,3 @@ def polished(
         parents = changes.parents
         if not any_member or parents == start or is_over():
             return changes
-
-
-def descendants_of(parents: Sequence[int]) -> list[int]:
-    """Return the mask of the descendants of each column; raise if the network has a cycle."""
-    order, after = topological_order(parents), [0] * len(parents)
-    if len(order) < len(parents):
-        rest = sorted({*range(len(parents))} - {*order})
-        raise internal_error(f"the network found has a cycle of the columns {rest} or some of them")
-    for child in order[::-1]:
-        for parent in members_of(parents[child]):
-            after[parent] |= 1 << child | after[child]
-    return after

@@ -8,16 +8,17 @@ import numpy as np
 
 from skbn._core.arrays import Floats
 from skbn._core.exact_sums import upper_sum
-from skbn._core.graphs import Dag
+from skbn._core.graphs import Dag, descendants_of
 from skbn._core.resources import IsOver
 from skbn._core.subsets import mask_of, members_of
+from skbn._core.text import internal_error
 from skbn._data.sample import Sample
 from skbn._networks.descriptions import score_losses
-from skbn._regressions.set_function import SCORE_ACCURACY, internal_error
+from skbn._regressions.set_function import SCORE_ACCURACY
 from skbn._scores.families import Families, Limits, ScoredParentSets
 from skbn._scores.parent_set_scores import ParentSetScores
 from skbn._solver.candidate_families import OrderFamilies, given_families
-from skbn._solver.certificate import certify_listed_network, certify_score, descendants_of
+from skbn._solver.certificate import certify_listed_network, certify_score
 from skbn._solver.constraints import Constraints
 from skbn._solver.problem import TOLERANCE, Found, Problem, Shape
 

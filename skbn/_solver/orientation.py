@@ -20,11 +20,11 @@ import networkx as nx
 import numpy as np
 
 from skbn._core.arrays import Floats
+from skbn._core.graphs import descendants_of
 from skbn._core.resources import one_blas_thread
 from skbn._core.subsets import mask_of, members_of
 from skbn._scores.scorer import FamilyScorer
 from skbn._solver.candidate_families import CandidateScores
-from skbn._solver.certificate import descendants_of
 from skbn._solver.constraints import Constraints
 
 # The most columns of a part that one walk directs, the most of one in a larger part, and the most

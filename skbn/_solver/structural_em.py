@@ -21,9 +21,10 @@ import numpy as np
 from skbn._core.graphs import Dag
 from skbn._core.resources import ENDED_BY_TIME, Progress, Resources, one_blas_thread, run_all
 from skbn._core.subsets import members_of
+from skbn._core.text import internal_error
 from skbn._missing.em import Estimate
 from skbn._networks.descriptions import score_losses
-from skbn._regressions.set_function import SCORE_ACCURACY, internal_error
+from skbn._regressions.set_function import SCORE_ACCURACY
 from skbn._solver.engines import SearchSettings
 from skbn._solver.incomplete_problem import COARSE, Expectation, IncompleteProblem
 from skbn._solver.near_optimal import near_optimal

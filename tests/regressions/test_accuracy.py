@@ -161,7 +161,7 @@ def test_differences_are_the_local_scores(m, kind):
             assert score == -np.inf
             assert sets.of_family[mask | 1 << x] - sets.of_parents[mask] < LEAST_SCORE
         else:
-            term = sets.largest_term(x, mask)
+            term = max(abs(sets.of_family[mask | 1 << x]), abs(sets.of_parents[mask]))
             assert score == pytest.approx(expected, rel=1e-13, abs=1e-14 * term)
 
 
