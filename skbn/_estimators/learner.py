@@ -22,13 +22,13 @@ class GaussianBNLearner(NetworkLearner):
     """Find the Gaussian Bayesian network with the highest score of all.
 
     Each column is a linear function of its parents plus Gaussian noise. By default the search is
-    exact: no other acyclic network on the columns has a higher score, up to rounding. Rounding is
-    about 1e-12 of the score. For nearly collinear columns it may reach 1e-3 nats, and `fit` refuses
+    exact: no other acyclic network on the columns has a higher score, up to rounding, which is
+    about 1e-12 of the score. For nearly collinear columns it may reach 1e-3 nats; `fit` refuses
     tables for which it would be larger.
 
-    In the memory of one machine, the exact search takes up to about 30 columns. With `scratch` or
-    `scheduler` it takes a few more, and with a small `max_parents` often many more: see the notes.
-    For hundreds or thousands, ``search="order"`` finds a network with a very high score that is not
+    The exact search takes up to about 30 columns in the memory of one machine, a few more with
+    `scratch` or `scheduler`, and often many more with a small `max_parents`: see the notes. For
+    hundreds or thousands, ``search="order"`` finds a network with a very high score that is not
     proven to be the highest; `is_optimal_` says so.
 
     Parameters
@@ -40,10 +40,9 @@ class GaussianBNLearner(NetworkLearner):
         Multiplies the criterion's complexity term; from 0 to 1e100. None means 1 for a table, and
         the penalty of the LocalScores if `fit` is given those.
     max_parents : int or None, default=None
-        The largest number of parents. None means any number for a table, and the `max_parents` of
-        the LocalScores if `fit` is given those. With a small number, such as 3, the exact search
-        takes more columns. A limit that is too low can cost the network much of its score; a
-        `MaxParentsWarning` says so.
+        The largest number of parents. None means any number for a table, and that of the
+        LocalScores if `fit` is given those. With a small number, such as 3, the exact search takes
+        more columns; a `MaxParentsWarning` says if it costs the network much of its score.
     nodes : "auto", dict, array-like of shape (n_features,) or None, default=None
         Which columns make a node. None: each is one. "auto": columns of a categorical, bool,
         string or object dtype are categories, whose nodes have an indicator for each level but the
@@ -55,84 +54,79 @@ class GaussianBNLearner(NetworkLearner):
         What to do with missing values: NaN, None, pandas.NA, nulls of polars and pyarrow, and
         masked values. "error" refuses them. "em" looks for the network whose *observed* values have
         the highest penalised likelihood, by structural EM: see the notes. It is not proven to be
-        the best, and `is_optimal_` says so. A table without holes is fitted as always.
+        the best. A table without holes is fitted as always.
     n_candidates : int, default=30
         How many equivalence classes ``missing="em"`` scores by the observed values. More take
         longer and may find a better network.
     required_edges : list of (parent, child), table of two columns, networkx.DiGraph or \
 None, default=None
-        Edges that the network must have. A table (a data frame or an array) has a row for each
-        edge, with the parent and the child. A GaussianBayesianNetwork is taken as its graph.
-        Columns are given by name or by number. Required parents count towards `max_parents`.
+        Edges that the network must have, with columns by name or number. A table (data frame or
+        array) has a row for each edge; a GaussianBayesianNetwork is taken as its graph. Required
+        parents count towards `max_parents`.
     forbidden_edges : list of (parent, child), table of two columns, networkx.DiGraph or \
 None, default=None
         Edges that the network must not have, in the same forms. In a pair, ``...`` stands for all
         other columns: ``(..., "sex")`` forbids all edges into sex.
     tiers : list of lists of columns and at most one ``...``, dict of title to list, or None
         Ordered groups of columns: no edge points from a later group to an earlier one. Each
-        column is in one group, and ``...`` in place of a list is the group of all columns that
-        are not named. The search then takes ``2**t`` states for each group of t columns instead
-        of ``2**m`` for all of them. Other constraints that order the columns have the same
-        effect.
+        column is in one group, and ``...`` is the group of all columns that are not named. The
+        search then takes ``2**t`` states for each group of t columns instead of ``2**m`` for all,
+        as it does with other constraints that order the columns.
     exogenous : list of columns, or None, default=None
         Columns (or nodes) that may be parents and are not modelled, such as a dose, a batch or
-        earlier values: no edge leads to one, they have no score, and may have any distribution.
-        The score is that of the other columns given these, and the search has ``2**t`` states for
-        t others. `tiers` need not name them.
+        earlier values: no edge leads to one, and they may have any distribution. The score is that
+        of the t other columns given these, for which the search has ``2**t`` states. `tiers` need
+        not name them.
     search : {"exact", "order"}, default="exact"
         "exact" finds the network with the highest score of all. "order" finds one with a very high
-        score, also for thousands of columns, which is not proven to be the best: see the notes. It
-        needs no `max_parents`.
+        score, also for thousands of columns and without `max_parents`: see the notes.
     tol : float, default=1e-6
-        In nats. Branch and cut ends when it has proven that no network scores higher than the one
-        found by more than this, and a network is called optimal only then. Dynamic programming
-        ends by itself; it leaves a gap only where the rounding of its sums exceeds this.
+        In nats. Branch and cut ends when it has proven that no network scores higher by more than
+        this, and only then is a network called optimal. Dynamic programming leaves a gap only where
+        the rounding of its sums exceeds this.
     time_limit : float or None, default=None
         After how many seconds the order search, or branch and cut, ends with the best network it
-        has found. The time to read the table, and to verify and fit the network, comes on top. None
+        has found, not counting the time to read the table, and to verify and fit the network. None
         means that it ends by itself. With a limit, Ctrl-C ends it in the same way; without one,
         Ctrl-C leaves the learner unfitted. Dynamic programming ignores the limit, because it has no
         network before it is finished; with `verbose`, it tells how long it takes.
     random_state : int, RandomState, Generator or None, default=None
         The seed of the order search and of branch and cut, or a generator of numpy.random that
-        draws it. With a number, each fit without `time_limit` finds the same network, whatever
-        `n_jobs`. With None, an exact search always has the same seed. No seed changes the score of
-        an exact search, up to `tol`.
+        draws it. With a number, each fit without `time_limit` finds the same network. An exact
+        search has a seed of its own with None, and the same score, up to `tol`, with any.
     n_jobs : int or None, default=None
-        Number of threads, by joblib's rules. It does not change a bit of the result. The
-        log-determinants of LocalScores are computed with their own `n_jobs`.
+        Number of threads, by joblib's rules. It does not change a bit of the result. LocalScores
+        are computed with their own `n_jobs`.
     max_memory : float, str or None, default=None
-        How many bytes the tables of the search may take, or a size such as "2GB". With less
-        memory, the search goes through more parts one after the other, which takes longer and
-        does not change a bit of the result. If dynamic programming does not fit at all, branch
-        and cut takes its place. None means the memory that is available, less a little for other
-        programs.
+        How many bytes the tables of the search may take, or a size such as "2GB"; None means what
+        is available, less a little for other programs. With less memory, the search goes through
+        more parts one after the other, with the same result to the bit; if dynamic programming
+        does not fit at all, branch and cut takes its place.
     targets : {"soft", "hard"} or None, default=None
         For rows from several environments, of which it is not known what each changed: `fit` takes
         `environments`, and finds the network and the targets with the highest score together. A
         *soft* target has a regression of its own on the same parents; a *hard* one has no parents,
         but a mean and a variance of its own.
     reference : hashable, None or False, default=None
-        The environment that the others are compared with. None means that of the first row. With
+        The environment that the others are compared with; None means that of the first row. With
         False there is none: any environments may share a mechanism, and each of the others has one
-        of its own. If no two share that of a node, it is a target of all of them, because the score
-        cannot tell which environment changed it.
+        of its own. A node is a target of all if no two share its mechanism.
     target_cost : float, default=0.0
         What each target costs besides its parameters, in nats. It may be negative.
     scratch : str, path or None, default=None
-        A folder for the best scores of dynamic programming, ``8 * 2**m`` bytes for m columns. It is
-        used if these and the log-determinants do not both fit in memory, unless the search is
-        faster without it. The result does not change by a bit. On Linux the space is taken before
-        the search begins; it is free again when the search ends, whatever ends it.
+        A folder for the best scores of dynamic programming, ``8 * 2**m`` bytes for m columns, used
+        if these and the log-determinants do not both fit in memory and the search is not faster
+        without. The result does not change by a bit. On Linux the space is taken before the search
+        begins; it is free again when the search ends, whatever ends it.
     scheduler : {"dask"} or None, default=None
         "dask" lets the workers of a cluster search, as in ``with distributed.Client(...):
         learner.fit(X)``: they have the best scores in their memory, and `max_memory` is for each of
-        them. It does not change a bit of the result. What searches through lists of families, as
-        with `max_parents`, stays in this process. This needs ``pip install -e ".[dask]"``.
+        them. The result does not change by a bit. Searches through lists of families, as with
+        `max_parents`, stay in this process. This needs ``pip install -e ".[dask]"``.
     verbose : bool or int, default=False
         Whether to print the plan of the search and, every few seconds, its progress. The logger
-        "skbn" is told of the progress too, at level INFO. From scikit-learn 1.9 on,
-        `set_callbacks` shows it in scikit-learn's progress bars.
+        "skbn" is told of it too, at level INFO, and from scikit-learn 1.9 on the progress bars of
+        `set_callbacks`.
 
     Attributes
     ----------
@@ -140,22 +134,22 @@ None, default=None
         The network's graph. Its nodes are the columns, by name if all names are strings and by
         position otherwise, with the attributes `intercept` and `noise_variance`. Its edges have
         the attribute `weight`, the coefficient in the child's regression, `standardised_weight`,
-        that between columns of standard deviation 1, and `fixed`, which is True, if the
-        constraints rule out the reverse edge.
+        that between columns of standard deviation 1, and ``fixed=True`` if the constraints rule
+        out the reverse edge.
     network_score_ : float
         The network's score, in nats. With missing values, it is the log-likelihood of those that
         are observed, less the criterion's cost.
     is_optimal_ : bool
-        Whether it is proven that no network within the constraints has a score that is higher by
-        more than `tol`. True after an exact search that no `time_limit` ended, unless the scores
-        are so large that rounding hides more than `tol`.
+        Whether it is proven that no network within the constraints scores higher by more than
+        `tol`. True after an exact search that no `time_limit` ended, unless the scores are so large
+        that rounding hides more than `tol`.
     score_bound_ : float
         A score that no network within the constraints exceeds, in nats, rounded up; inf after
         ``search="order"``, with missing values, and where `time_limit` left no time for a bound.
     optimality_gap_ : float
-        By how much another network may score higher at most, in nats: no more than `tol` if the
-        network is optimal. It is 0 after dynamic programming over a table, and the rounding of its
-        sums over ParentSetScores, whose scores are taken as exact numbers.
+        By how much another network may score higher at most, in nats. It is 0 after dynamic
+        programming over a table, and the rounding of its sums over ParentSetScores, whose scores
+        are taken as exact numbers.
     n_iter_ : int
         How many perturbed orders of the columns the order search started from again; 0 for an
         exact search. With missing values, how many better networks were found after the first list
@@ -164,26 +158,25 @@ None, default=None
         How many nodes the tree of branch and cut has; 0 for other searches.
     start_scores_ : ndarray of shape (n_starts,) or None
         The score of the best network that each start of the order search found, in nats, the
-        highest first, which is `network_score_`; None for an exact search. Starts that agree make
-        it likely, but do not prove, that no network scores much higher. With `tiers`, the starts
-        of each group are ranked, and those of the same rank added up.
+        highest first; None for an exact search. Starts that agree make it likely, but do not prove,
+        that no network scores much higher. With `tiers`, the starts of each group are ranked, and
+        those of the same rank added up.
     n_effective_ : float
         Only with missing values: the smallest number of rows in which any two columns are both
         observed that an edge may join. The searches that list candidates count this many rows.
     candidates_ : pandas.DataFrame, or a table that converts to one if pandas is not installed
         Only with missing values: a row for each equivalence class that was scored by its observed
-        values, the best first. Its columns are `observed_score`; `searched_score`, by which the
-        class was listed, for `n_effective_` rows (NaN if it was found in another way);
-        `list`, in which list it was first; and `n_edges`. The scores are in nats.
+        values, the best first. Its columns are, in nats, `observed_score` and `searched_score`, by
+        which the class was listed, for `n_effective_` rows (NaN if it was found in another way);
+        `list`, in which list it was first; and `n_edges`.
     targets_ : list of tuple, or Targets
-        The columns that interventions set together in some row, each combination once; empty
-        without interventions. With `targets`, the `Targets` of each environment. `cpdag` and
-        distances between networks take either.
+        The columns that interventions set together in some row, each combination once. With
+        `targets`, the `Targets` of each environment. `cpdag` and distances between networks take
+        either.
     network_ : GaussianBayesianNetwork
-        The network as an object with densities, samples, conditional distributions,
-        interventions, equivalence and interchange formats. Its `to_frame` is a table of the edges,
-        with what the score loses without each. After a fit to ParentSetScores it has no parameters
-        yet.
+        The network as an object with densities, samples, conditional distributions, interventions,
+        equivalence and interchange formats. Its `to_frame` is a table of the edges, with what the
+        score loses without each. It has no parameters after a fit to ParentSetScores.
     criterion_ : Criterion or None
         The criterion that was maximised; None after a fit to ParentSetScores.
     n_features_in_ : int
@@ -202,22 +195,21 @@ None, default=None
     -----
     The exact search is dynamic programming over the sets of columns (Silander & Myllymäki 2006, "A
     simple approach for finding the globally optimal Bayesian network structure"): time and memory
-    grow as 2**m. With less memory it recomputes log-determinants that it cannot keep; with
-    `scratch` or `scheduler` the best scores need not fit in memory either. These ways take up to 36
-    columns. Where it does not fit, and `time_limit` or `max_parents` is given or X are
-    ParentSetScores, the search is branch and cut (Bartlett & Cussens 2017, "Integer linear
-    programming for the Bayesian network structure learning problem"): it bounds the score of all
-    networks by linear programs, and divides them until the bound is the score of one of them. This
-    needs ``pip install -e ".[large]"``. Without `max_parents` it prices all parent sets, which
-    takes a criterion other than BGe, and a `time_limit`, since its time cannot be predicted, unless
-    constraints order all but a few columns. Otherwise `fit` refuses tables whose search does not
-    fit.
+    grow as 2**m, for up to 36 columns. With less memory it recomputes log-determinants that it
+    cannot keep; with `scratch` or `scheduler` the best scores need not fit in memory either. Where
+    it does not fit, and `time_limit` or `max_parents` is given or X are ParentSetScores, the search
+    is branch and cut (Bartlett & Cussens 2017, "Integer linear programming for the Bayesian network
+    structure learning problem"): it bounds the score of all networks by linear programs, and
+    divides them until the bound is the score of one of them. This needs
+    ``pip install -e ".[large]"``. Without `max_parents` it prices all parent sets, which takes a
+    criterion other than BGe, and a `time_limit`, unless constraints order all but a few columns.
+    Otherwise `fit` refuses tables whose search does not fit.
 
     The order search (Teyssier & Koller 2005, "Ordering-based search: a simple and effective
     algorithm for learning Bayesian networks") looks for an order of the columns in which the best
-    parents of each column among the earlier ones give a high score. It moves single columns in the
-    order, and starts again from perturbed orders. Each fit verifies that no edge that is added,
-    deleted or reversed raises the score.
+    parents of each column among the earlier ones give a high score. It moves single columns, and
+    starts again from perturbed orders. Each fit verifies that no edge that is added, deleted or
+    reversed raises the score.
 
     With missing values the score has no closed form, and no search proves its maximum. EM estimates
     the saturated model and completes the rows; an exact search lists the best equivalence classes
@@ -229,12 +221,11 @@ None, default=None
     and where a list does not fit in memory, each list is one network. Values must be missing at
     random: whether one is may depend on observed values only.
 
-    Ties (scores that are equal up to rounding) are broken by column order. Among tied parent sets,
-    the search takes one with the fewest columns, and among those the first when their columns are
-    compared in order. Networks that imply the same independences always tie. The one returned is
-    built from its last column back: each step takes the last column that can be a sink of the
-    remaining ones. With constraints on edges, or a criterion under which such networks need not
-    tie, each step takes the last column that can be a sink of a best network instead.
+    Ties (scores that are equal up to rounding) are broken by column order. Of tied parent sets, the
+    search takes one with the fewest columns, and of those the first by its columns in order.
+    Networks that imply the same independences always tie; the one returned is built from its last
+    column back, each step taking the last column that can be a sink of the remaining ones (of a
+    best network, with constraints on edges or a criterion under which such networks need not tie).
 
     Examples
     --------
@@ -282,17 +273,15 @@ None, default=None
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features), or LocalScores
-            Finite numbers, at least 2 columns, and more rows than columns. With
-            ``max_parents=K``, K + 2 rows suffice, and with `BGe` any number. X may also be
-            ParentSetScores, which have no rows, or a dask array or data frame, whose blocks are
-            summarised in parallel and need not fit in memory together. With ``missing="em"`` values
-            may be missing; two columns must be observed together in more rows than the largest
-            family has columns.
+            Finite numbers, at least 2 columns, and more rows than columns; with ``max_parents=K``,
+            K + 2 rows suffice, and with `BGe` any number. X may also be ParentSetScores, or a dask
+            array or data frame, whose blocks are summarised in parallel and need not fit in memory
+            together. With ``missing="em"`` values may be missing; two columns must be observed
+            together in more rows than the largest family has columns.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
-            How often each row counts; not negative. A row of weight 2 counts as two rows, and a
-            row of weight 0 is left out. The sum takes the place of the number of rows. A pandas
-            Series is matched to the rows by its labels if X is a pandas data frame or the
+            How often each row counts; not negative. The sum takes the place of the number of rows.
+            A pandas Series is matched to the rows by its labels if X is a pandas data frame or the
             LocalScores of one. For a table of dask, as in `LocalScoreTransformer.transform`.
         interventions : data frame or array-like of shape (n_samples, n_features) of bool, or \
 sequence of length n_samples, optional
@@ -302,8 +291,8 @@ sequence of length n_samples, optional
             which it was not set, and the penalty counts these. Edges that such experiments direct
             are fixed.
         environments : array-like of shape (n_samples,), optional
-            With `targets`: the name of the environment that each row comes from. Those of a pandas
-            Series go to the rows of the same labels.
+            With `targets`: the name of the environment that each row comes from; those of a pandas
+            Series by its labels.
 
         Returns
         -------
@@ -314,18 +303,16 @@ sequence of length n_samples, optional
         ValueError, TypeError
             If X is not such a table; if a column is constant or depends linearly on others,
             since the likelihood is then unbounded (with `BGe` it is not); if no network satisfies
-            the constraints; if constraints are given by an iterator, which a second fit would
-            find empty; if the search needs more memory than is available or than `max_memory`,
-            or more space than `scratch` has; if this is no folder that can be written to;
-            if a parameter has a value other than those above, or differs from that of the
-            LocalScores; if the weights or interventions do not match the rows; if a column was set
-            in too many of them; if values are missing and the criterion is no log-likelihood less a
-            cost, or has unbiased variances; if a value is missing that was set, or one of an
-            exogenous column.
+            the constraints, or an iterator gives them; if the search needs more memory than is
+            available or than `max_memory`, or more space than `scratch` has; if this is no folder
+            that can be written to; if a parameter has a value other than those above, or differs
+            from that of the LocalScores; if the weights or interventions do not match the rows; if
+            a column was set in too many of them; if values are missing and the criterion is no
+            log-likelihood less a cost, or has unbiased variances; if a value is missing that was
+            set, or one of an exogenous column.
         RuntimeError
-            If a callback asks to stop before the search is finished; if regressions that are
-            independent of the search do not confirm its network, which means a defect of the
-            library or of the machine.
+            If a callback asks to stop; if regressions that are independent of the search do not
+            confirm its network, which means a defect of the library or of the machine.
         MemoryError
             If the system refuses memory that seemed to be available.
         OSError
@@ -337,18 +324,16 @@ sequence of length n_samples, optional
         Warns
         -----
         skbn.exceptions.DataWarning
-            If the table may not suit the model: a `DiscreteChildWarning`, a
-            `SkewedResidualsWarning` or a `DummyEdgeWarning`. Not for dask tables, whose rows
-            are not kept, nor for tables with missing values.
+            If the table may not suit the model. Not for dask tables, whose rows are not kept, nor
+            for tables with missing values.
         skbn.exceptions.MissingValuesWarning
             If two columns are observed together in fewer rows than five for each column, or rows
             have no value, which are ignored.
         skbn.exceptions.MaxParentsWarning
             If `max_parents` costs the network much of its score.
         sklearn.exceptions.ConvergenceWarning
-            If `time_limit` or Ctrl-C ended an exact search before it proved its network; if
-            rounding hides whether another network scores more than `tol` higher; if one start
-            alone of an order search came within 3 nats of its network.
+            If an exact search did not prove its network; if one start alone of an order search
+            came within 3 nats of its network.
         """
         self._folder()  # refused before the table is read
         scores = fitting.read_scores(self, X, sample_weight, interventions)
@@ -423,9 +408,8 @@ None, default=None
     Returns
     -------
     best : named tuple
-        Its `network`, which has parameters unless the scores are ParentSetScores; its `score` in
-        nats; `is_optimal`, whether no network within the constraints scores higher by more than
-        `tol`; and the `gap`, by how many nats another might, 0 after a dynamic program.
+        Of `network`, which has parameters unless the scores are ParentSetScores; `score` in nats;
+        `is_optimal`; and `gap`, by how many nats another network might score higher.
 
     Raises
     ------

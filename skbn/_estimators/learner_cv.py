@@ -36,37 +36,30 @@ class GaussianBNLearnerCV(NetworkLearner):
     For each penalty, the best network of some of the rows is scored by its mean log-likelihood
     on the rows held out. The network is then learned from all rows with the penalty that scored
     best. All penalties of a fold share one set of log-determinants, and the folds are searched
-    in parallel. With ``search="order"`` no network is proven to be the best.
+    in parallel.
 
     Parameters
     ----------
     penalties : array-like of shape (n_penalties,), default=(0.25, 0.5, 1, 2, 4, 8)
         Each multiplies the criterion's complexity term; from 0 to 1e100.
     cv : int, cross-validation generator or iterable, default=None
-        How the rows are split: a number of folds, one of scikit-learn's splitters, or pairs of
-        row numbers, or of masks of all rows, to learn from and to hold out. A mask in a Series
-        is matched to the rows by its labels. None means 5 folds.
-        A number of folds, or None, does not shuffle: each fold is a run of consecutive rows.
-        If the rows are sorted, by group for example, shuffle them with
-        ``KFold(5, shuffle=True, random_state=0)``. Otherwise a fold holds out a group that the
-        other folds hardly contain, and the penalty is chosen for rows unlike those learned
-        from. To predict later rows from earlier ones, keep the order
+        How the rows are split: a number of folds (None means 5), one of scikit-learn's splitters,
+        or pairs of row numbers, or of masks of all rows, to learn from and to hold out; a mask in a
+        Series is matched by its labels. A number of folds does not shuffle: each fold is a run of
+        consecutive rows. If the rows are sorted, by group for example, shuffle them with
+        ``KFold(5, shuffle=True, random_state=0)``, or a fold holds out a group that the others
+        hardly contain. To predict later rows from earlier ones, keep the order
         (`sklearn.model_selection.TimeSeriesSplit`).
     rule : {"best", "one-standard-error"}, default="best"
         Which penalty is chosen: the first with the best mean score, or the largest whose mean
         score is within one standard error of the best, which gives fewer edges.
     criterion : {"bic", "aic", "ebic"}, InformationCriterion or None, default=None
-        The score whose complexity term is penalised, as in `LocalScoreTransformer`. None means
-        "bic" for a table, and the criterion of the LocalScores if `fit` is given those.
+        The score whose complexity term is penalised. None means "bic" for a table, and the
+        criterion of the LocalScores if `fit` is given those.
     max_parents : int or None, default=None
         As in `GaussianBNLearner`.
     nodes : "auto", dict, array-like of shape (n_features,) or None, default=None
-        Which columns make a node. None: each is one. "auto": columns of a categorical, bool,
-        string or object dtype are categories, whose nodes have an indicator for each level but the
-        first; the others are nodes of numbers. A dict has lists of columns, by name or number, for
-        nodes of several columns, such as splines or the channels of a sensor; columns that it does
-        not name are nodes as in "auto". An array has the node of each column. Edges, parents,
-        tiers and `max_parents` are then of nodes.
+        As in `GaussianBNLearner`.
     missing : {"error", "em"}, default="error"
         What to do with missing values, as in `GaussianBNLearner`. With "em" each fold learns by
         structural EM, and the likelihood of a held-out row is that of its observed values.
@@ -87,8 +80,7 @@ None, default=None
     tol : float, default=1e-6
         As in `GaussianBNLearner`.
     time_limit : float or None, default=None
-        After how many seconds each search ends: for one penalty in one fold, and the last one of
-        all rows. Dynamic programming ignores it, as in `GaussianBNLearner`.
+        As in `GaussianBNLearner`, for each search: of one penalty in one fold, and of all rows.
     random_state : int, RandomState, Generator or None, default=None
         As in `GaussianBNLearner`. All searches of a fit have the same seed.
     n_jobs : int or None, default=None
@@ -98,8 +90,7 @@ None, default=None
         How many bytes the tables of all searches that run at the same time may take, or a size
         such as "2GB".
     verbose : bool or int, default=False
-        Whether to print the progress of the searches every few seconds. From scikit-learn 1.9 on,
-        `set_callbacks` shows it in scikit-learn's progress bars.
+        Whether to print the progress of the searches every few seconds.
 
     Attributes
     ----------
@@ -114,22 +105,17 @@ None, default=None
           for a single fold;
         - "mean_n_edges": the mean number of edges of the networks of the folds.
     dag_ : networkx.DiGraph
-        The best network of all rows; as in `GaussianBNLearner`.
     network_ : GaussianBayesianNetwork
-        As in `GaussianBNLearner`.
+        The best network of all rows; this and the next seven are as in `GaussianBNLearner`.
     network_score_ : float
         The score with this penalty, in nats.
     is_optimal_ : bool
-        Whether `network_` is proven to have the highest score with this penalty; this and the next
-        five are as in `GaussianBNLearner`.
     score_bound_ : float
     optimality_gap_ : float
     n_iter_ : int
     n_nodes_ : int
     start_scores_ : ndarray of shape (n_starts,) or None
-        The last three are of the search of all rows.
     criterion_ : Criterion
-        The criterion that was maximised.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (`n_features_in_`,) of str
         Only if all columns given to `fit` have strings for names.
@@ -187,19 +173,19 @@ None, default=None
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features), or LocalScores
-            As in `GaussianBNLearner`, with enough rows in each fold, and all rows in memory: not a
-            dask array or data frame. The penalty of LocalScores is not used.
+            As in `GaussianBNLearner`, with enough rows in each fold, and all rows in memory, not in
+            dask. The penalty of LocalScores is not used.
         y : array-like of shape (n_samples,), optional
             Passed to the splitter, which may stratify by it; not used otherwise.
         sample_weight : array-like of shape (n_samples,), optional
-            How often each row counts, both in learning and when held out. A Series is matched by
-            its labels, as in `GaussianBNLearner.fit`.
+            How often each row counts, both in learning and when held out, as in
+            `GaussianBNLearner.fit`.
         interventions : data frame or array-like of bool, or sequence of length n_samples, optional
-            Which columns an experimenter set in each row, as in `GaussianBNLearner.fit`. The
-            likelihood of a held-out row is that of the other columns, given those that were set.
+            As in `GaussianBNLearner.fit`. The likelihood of a held-out row is that of the other
+            columns, given those that were set.
         **params
-            Passed to the splitter, for example `groups`; only with scikit-learn's metadata
-            routing enabled. A pandas Series is matched to the rows by its labels.
+            Passed to the splitter, for example `groups`, with scikit-learn's metadata routing
+            enabled. A pandas Series is matched to the rows by its labels.
 
         Returns
         -------
@@ -212,19 +198,12 @@ None, default=None
             level of a category that its fold did not learn from; if the criterion has no complexity
             term, as `BGe`; if the rule needs the standard error of a single fold;
             if there are `params` without metadata routing.
-        RuntimeError
-            If a callback asks to stop before the searches are finished; if regressions that are
-            independent of a search do not confirm its network.
-        MemoryError
-            If the system refuses memory that seemed to be available.
-        ImportError
+        RuntimeError, MemoryError, ImportError
             As `GaussianBNLearner.fit`.
 
         Warns
         -----
-        skbn.exceptions.DataWarning
-            As `GaussianBNLearner.fit`, for all rows together but not for the folds.
-        skbn.exceptions.MaxParentsWarning
+        skbn.exceptions.DataWarning, skbn.exceptions.MaxParentsWarning
             As `GaussianBNLearner.fit`, for all rows together but not for the folds.
         skbn.exceptions.PenaltyRangeWarning
             If the best penalty is the smallest or the largest of `penalties`.

@@ -45,24 +45,19 @@ class NonGaussianBNLearner(SearchingEstimator):
         columns can be searched.
     required_edges : list of (parent, child), table of two columns, networkx.DiGraph or \
 None, default=None
-        Edges that the network must have, as in `GaussianBNLearner`.
+        As in `GaussianBNLearner`, and so are the next three.
     forbidden_edges : list of (parent, child), table of two columns, networkx.DiGraph or \
 None, default=None
-        Edges that it must not have.
     tiers : list of lists of columns and at most one ``...``, dict of title to list, or None
-        Ordered groups of columns: no edge points from a later group to an earlier one.
     exogenous : list of columns, or None, default=None
-        Columns that may be parents and are not modelled.
     time_limit : float or None, default=None
         `fit` refuses a table whose families are predicted to take longer to score, in seconds; None
         stands for 600. Where columns are too many for dynamic programming, branch and cut ends
         after this time with the best network it has found.
     n_jobs : int or None, default=None
-        Number of threads, by joblib's rules. It does not change a bit of the result.
+        As in `GaussianBNLearner`, and so are the last two.
     max_memory : float, str or None, default=None
-        How many bytes the tables of the search may take, or a size such as "2GB".
     verbose : bool or int, default=False
-        Whether to print the plan of the search and, every few seconds, its progress.
 
     Attributes
     ----------
@@ -82,11 +77,9 @@ None, default=None
     local_scores_ : ParentSetScores
         The scores of all families; `top_parents` lists the best of a column.
     is_optimal_ : bool
-        Whether it is proven that no network within the constraints has a higher score.
+        This and the next two are as in `GaussianBNLearner`.
     score_bound_ : float
-        A score that no network within the constraints exceeds, in nats.
     optimality_gap_ : float
-        By how much another network may score higher at most, in nats.
     criterion_ : Criterion
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (`n_features_in_`,) of str
@@ -170,11 +163,8 @@ None, default=None
             linearly on others; if no network satisfies the constraints; if scoring the families
             takes longer than `time_limit`, or more memory than there is; if the criterion has a
             prior or unbiased variances; if a parameter has a value other than those above.
-        RuntimeError
-            If a callback asks to stop before the search is finished; if regressions that are
-            independent of the search do not confirm its network.
-        ImportError
-            If branch and cut is needed and highspy is not installed.
+        RuntimeError, ImportError
+            As `GaussianBNLearner.fit`.
 
         Warns
         -----

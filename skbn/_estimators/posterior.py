@@ -74,11 +74,9 @@ _DENSITY_DRAWS = 1000
 class GaussianBNPosterior(EnsembleMixin, SearchParameters, NetworkEstimator):
     """Find the exact posterior probability of every edge, path and parent set.
 
-    The learners find the best network of all; but others may be nearly as good, and the data
-    rarely decide on one. This estimator sums over all networks: the probability of an edge is the
-    total posterior probability of the networks that have it. Unless `method` says otherwise, no
-    Markov chain and no sampling is involved, and the probabilities are exact up to rounding, about
-    1e-12. For more columns than sums have room for, Markov chains estimate them.
+    The data rarely decide on one network. This estimator sums over all of them: the probability of
+    an edge is the total posterior probability of the networks that have it, exact up to rounding,
+    about 1e-12. For more columns than sums have room for, Markov chains estimate it.
 
     Parameters
     ----------
@@ -86,14 +84,13 @@ class GaussianBNPosterior(EnsembleMixin, SearchParameters, NetworkEstimator):
         Its exponential is the marginal likelihood of a network: exactly with `BGe`,
         approximately with `BIC` and `EBIC`, with a warning. Others are refused, unless one of
         your own sets ``Criterion.marginal_likelihood``. None means "bge" for a table, and the
-        criterion of the LocalScores if `fit` is given those; any other must be theirs. The
-        `alpha_w` of a `BGe` may be 1e4 at most, as rounding errors of the scores grow with it.
+        criterion of the LocalScores if `fit` is given those. The `alpha_w` of a `BGe` may be 1e4 at
+        most, as rounding errors of the scores grow with it.
     method : {"exact", "sampling", "auto"}, default="exact"
         "exact" sums over all networks, and raises an error if that does not fit in memory: with
         more than about 28 columns whose order is free. "sampling" draws networks by Markov chains,
-        for tables of up to a hundred columns; the probabilities are estimates then, with standard
-        errors, and a warning says if the chains have not agreed. "auto" samples, with a warning,
-        where sums do not fit in memory, or would take hours.
+        for up to a hundred columns; the probabilities are estimates then, with standard errors.
+        "auto" samples, with a warning, where sums do not fit in memory, or would take hours.
     structure_prior : {"auto", "uniform", "order"}, default="auto"
         The prior over networks. "uniform" gives each network the same probability, "order" one
         proportional to the number of its topological orders, which favours networks with few
@@ -102,15 +99,14 @@ class GaussianBNPosterior(EnsembleMixin, SearchParameters, NetworkEstimator):
         the uniform prior alone.
     edge_prior : float, array-like of shape (m, m), pandas.DataFrame or None, default=None
         Prior odds of edges, by which each network's prior is multiplied: one number for all
-        edges, or at [i, j] that of the edge i -> j. Below 1 they penalise edges; 0 forbids them.
-        The rows and columns of a data frame are the names of the table's columns, in any order.
+        edges, or at [i, j] that of the edge i -> j; 0 forbids one. The rows and columns of a data
+        frame are the names of the table's columns, in any order.
     targets : {"soft", "hard"} or None, default=None
         For rows from several environments, of which it is not known what each changed, as for
         `GaussianBNLearner`: the sums are over networks and targets together.
     reference : hashable, None or False, default=None
-        The environment that the others are compared with. None means that of the first row. With
-        False there is none, as in `GaussianBNLearner`; that no two environments share a mechanism
-        is one case, which is counted once.
+        As in `GaussianBNLearner`. With False, that no two environments share a mechanism is one
+        case, which is counted once.
     target_prior : float, default=1.0
         Prior odds that an environment changed a node, whatever it changed else. Without a
         reference, a case has the prior weight ``target_prior**k`` if all but k environments share
@@ -119,18 +115,12 @@ class GaussianBNPosterior(EnsembleMixin, SearchParameters, NetworkEstimator):
         The largest number of parents; None stands for any number. With a small number, families
         are listed one by one if that is faster, so that in tiers there may be many columns.
     nodes : "auto", dict, array-like of shape (n_features,) or None, default=None
-        Which columns make a node. None: each is one. "auto": columns of a categorical, bool,
-        string or object dtype are categories, whose nodes have an indicator for each level but the
-        first; the others are nodes of numbers. A dict has lists of columns, by name or number, for
-        nodes of several columns, such as splines or the channels of a sensor; columns that it does
-        not name are nodes as in "auto". An array has the node of each column. Edges, parents,
-        tiers and `max_parents` are then of nodes.
+        Which columns make a node, as in `GaussianBNLearner`. None: each is one.
     missing : {"error", "augment"}, default="error"
         What to do with missing values. "augment" averages over draws of them: four Markov chains
-        complete the table, sum over all networks of the completed table, draw one of these and
-        its parameters, and by them complete the table anew. Values must be missing at random.
-        With ``method="sampling"`` Markov chains take the place of the sum, for each table. A row
-        that counts twice is completed twice.
+        complete the table, sum over all networks of the completed table (or sample them, by
+        `method`), draw one of these and its parameters, and by them complete the table anew.
+        Values must be missing at random. A row that counts twice is completed twice.
     n_imputations : int, default=20
         How many completed tables are averaged, a quarter from each chain, whose first 10 tables are
         left out. Each takes as long as a fit.
@@ -146,14 +136,11 @@ class GaussianBNPosterior(EnsembleMixin, SearchParameters, NetworkEstimator):
     random_state : int, RandomState, Generator or None, default=None
         The seed of draws of missing values, and of Markov chains.
     required_edges : collection of (parent, child), table or networkx.DiGraph, default=None
-        Edges that every network has, as for `GaussianBNLearner`: all else is conditional on them.
+        Edges that every network has: all else is conditional on them. This and the next three are
+        as in `GaussianBNLearner`.
     forbidden_edges : collection of (parent, child), table or networkx.DiGraph, default=None
-        Edges that no network has, in the same forms.
     tiers : collection of collections of columns, dict of title to collection, or None
-        Knowledge about the order of columns, as for `GaussianBNLearner`.
     exogenous : list of columns, or None, default=None
-        Columns that may be parents and are not modelled, as for `GaussianBNLearner`. The sums are
-        over the networks of the other columns.
     n_jobs : int or None, default=None
         Number of threads, by joblib's rules. It does not change a bit of the result, but with a
         `time_limit` chains that run side by side have more states.
@@ -166,9 +153,8 @@ class GaussianBNPosterior(EnsembleMixin, SearchParameters, NetworkEstimator):
     Attributes
     ----------
     edge_probabilities_ : ndarray of shape (m, m), float64
-        At [i, j], the posterior probability of the edge i -> j. With missing values, the mean of
-        the exact probabilities given each completed table. By sampling, the mean over the states
-        of all chains.
+        At [i, j], the posterior probability of the edge i -> j: with missing values, its mean over
+        the completed tables; by sampling, over the states of all chains.
     edge_standard_errors_ : ndarray of shape (m, m), float64
         Only by sampling or with missing values: the Monte-Carlo standard errors of these means.
         Each is the larger of the error by the spread between chains and the error by the spread
@@ -188,9 +174,8 @@ class GaussianBNPosterior(EnsembleMixin, SearchParameters, NetworkEstimator):
         weight 2 is there twice. With `nodes` they are objects, with levels of categories.
     path_probabilities_ : ndarray of shape (m, m), float64
         At [i, j], the probability of a directed path from i to j. Only with the uniform prior;
-        with the order prior, `probability` estimates one from samples.
-        With more than 20 columns, or if memory is short, NaN if knowledge alone decides which of
-        the two may come first in an order. By sampling, shares of the networks of the chains.
+        with the order prior, `probability` estimates one. With more than 20 columns, or if memory
+        is short, NaN if knowledge alone decides which of the two may come first in an order.
     log_evidence_ : float
         The logarithm of the marginal likelihood of the table, in nats: the mean over all networks,
         weighted by their prior. Not by sampling, nor with missing values.
@@ -200,23 +185,20 @@ class GaussianBNPosterior(EnsembleMixin, SearchParameters, NetworkEstimator):
         direction, with fitted parameters. Its directions are those with the highest score, and
         among equal scores the most probable; in connected parts of more than 18 columns, those of a
         local search, which the graph's attribute `directions` says. Pairs that no network within
-        the constraints joins together are left out, the least probable first. With missing values,
-        the parameters are fitted to all completed tables together.
+        the constraints joins together are left out, the least probable first.
     dag_ : networkx.DiGraph
         Its graph, each edge with the `probability` of its direction and of being `joined`, its
         `weight` and `standardised_weight`.
     criterion_ : Criterion
     local_scores_ : LocalScores
     posterior_ : NetworkPosterior, SampledPosterior or, with missing values, AugmentedPosterior
-        The sums over networks, or samples, for the methods. They take most of the memory, also of a
-        pickle.
+        The sums over networks, or samples. They take most of the memory, also of a pickle.
     targets_ : list of tuple
         As in `GaussianBNLearner`.
     target_probabilities_ : ndarray of shape (n_environments - 1, m), float64
         Only with `targets`: how probable it is that each environment but the reference changed each
-        node; NaN for exogenous columns. `targets_to_frame` has it as a table. With
-        ``reference=False`` it has n_environments rows: how probable it is that each environment
-        shares the node's mechanism with no other.
+        node; NaN for exogenous columns. With ``reference=False`` it has n_environments rows: how
+        probable it is that each environment shares the node's mechanism with no other.
     environments_ : list of hashable
         Only with `targets`: the environments, the reference first.
     n_features_in_ : int
@@ -323,18 +305,15 @@ class GaussianBNPosterior(EnsembleMixin, SearchParameters, NetworkEstimator):
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features), or LocalScores
-            As for `GaussianBNLearner.fit`. Standardise the columns for `BGe`, whose score depends
-            on their units. With ``missing="augment"`` values may be missing.
+            As for `GaussianBNLearner.fit`, and so are the others. Standardise the columns for
+            `BGe`, whose score depends on their units.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
-            How often each row counts, as for `GaussianBNLearner.fit`.
         interventions : data frame or array-like of bool, or sequence of length n_samples, optional
-            Which columns an experimenter set in each row, as for `GaussianBNLearner.fit`. With
-            `BGe` and nu=None, the prior mean of each family is that of the rows that count for it.
+            With `BGe` and nu=None, the prior mean of each family is that of the rows that count for
+            it.
         environments : array-like of shape (n_samples,), optional
-            With `targets`: the name of the environment that each row comes from, as for
-            `GaussianBNLearner.fit`. With `BGe` and nu=None, all environments have one prior mean,
-            that of all rows.
+            With `BGe` and nu=None, all environments have one prior mean, that of all rows.
 
         Returns
         -------
@@ -348,22 +327,18 @@ class GaussianBNPosterior(EnsembleMixin, SearchParameters, NetworkEstimator):
             if values are missing and a column has none, two columns are never observed together,
             or a weight is no whole number.
         RuntimeError
-            If sums that must be equal are not, which means a defect of the library or of the
-            machine.
+            If sums that must be equal are not: a defect of the library or of the machine.
 
         Warns
         -----
-        skbn.exceptions.OrderPriorWarning
-            If `structure_prior="auto"` does not take the uniform prior.
-        skbn.exceptions.SamplingWarning
-            If `method="auto"` takes "sampling".
+        skbn.exceptions.OrderPriorWarning, skbn.exceptions.SamplingWarning
+            If "auto" does not take the uniform prior, or the exact method.
         sklearn.exceptions.ConvergenceWarning
             If Markov chains have not agreed, naming the edges in which they differ most.
         skbn.exceptions.ApproximateEvidenceWarning
             If the criterion only approximates the marginal likelihood.
         skbn.exceptions.DataWarning
-            If the table may not suit the model, unless values are missing; a
-            `MissingValuesWarning` if rows have no value.
+            If the table may not suit the model; a `MissingValuesWarning` if rows have no value.
         """
         scores = read_scores(self, X, sample_weight, interventions)
         if not isinstance(scores, LocalScores):
@@ -538,8 +513,7 @@ class GaussianBNPosterior(EnsembleMixin, SearchParameters, NetworkEstimator):
             Must have the columns of `fit`; not used otherwise.
         fdr : float, optional
             Between 0 and 1: the largest expected share of false edges. The graph then has the
-            largest set of edges whose mean probability of not existing is at most this. Edges
-            that `fit` requires count as true.
+            largest set of edges whose mean probability of not existing is at most this.
         directed : bool, default=True
             Whether an edge is false if it points the other way. Otherwise the graph has pairs
             joined in either direction.
@@ -548,9 +522,8 @@ class GaussianBNPosterior(EnsembleMixin, SearchParameters, NetworkEstimator):
         -------
         graph : networkx.DiGraph, or networkx.Graph if not directed
             With `fdr`, edges have the attribute `probability`, or `joined` for pairs. The graph's
-            attribute `expected_fdr` is the expected share of false ones, an estimate where the
-            probabilities are estimates. `is_acyclic` says whether directed edges are free of
-            cycles: edges that are probable one by one may not be possible together.
+            attribute `expected_fdr` is the expected share of false ones. `is_acyclic` says whether
+            directed edges are free of cycles, as edges that are probable one by one need not be.
 
         Raises
         ------
@@ -589,11 +562,9 @@ class GaussianBNPosterior(EnsembleMixin, SearchParameters, NetworkEstimator):
               if both are as probable;
             - `joined`, the probability of an edge in either direction;
             - `probability` of the edge parent -> child, and `reverse`, that of child -> parent;
-            - `standard_error` and `reverse_standard_error` of these two, where they are estimates:
-              from Markov chains, or over imputed tables;
-            - `path`, the probability of a directed path from the parent to the child, and
-              `reverse_path`, that of one back. With the order prior, which does not know them,
-              these columns are left out. They are NaN where `path_probabilities_` is.
+            - `standard_error` and `reverse_standard_error` of these two, where they are estimates;
+            - `path` and `reverse_path`, the probabilities of a directed path and of one back, as
+              far as there are `path_probabilities_`.
 
         Examples
         --------
@@ -671,8 +642,7 @@ class GaussianBNPosterior(EnsembleMixin, SearchParameters, NetworkEstimator):
         Returns
         -------
         parent_sets : list of ProbableParents
-            Named tuples of `parents` and `probability`, the most probable first. The list is shown
-            as a table, and ``pandas.DataFrame(parent_sets)`` makes a data frame of it.
+            Named tuples of `parents` and `probability`, the most probable first, shown as a table.
 
         Raises
         ------
@@ -713,10 +683,8 @@ class GaussianBNPosterior(EnsembleMixin, SearchParameters, NetworkEstimator):
 
         Raises
         ------
-        ValueError
-            If the graph has a cycle, or its nodes are not the columns.
-        TypeError
-            If it is not a directed graph.
+        ValueError, TypeError
+            If it is no acyclic directed graph, or its nodes are not the columns.
 
         Examples
         --------
@@ -838,8 +806,7 @@ class GaussianBNPosterior(EnsembleMixin, SearchParameters, NetworkEstimator):
         Returns
         -------
         estimate : named tuple
-            Its `value`; its `standard_error`, by the spread of the samples, 0 if all of them agree;
-            and `n_samples`.
+            Its `value`, `standard_error`, by the spread of the samples, and `n_samples`.
 
         Raises
         ------
@@ -872,9 +839,8 @@ class GaussianBNPosterior(EnsembleMixin, SearchParameters, NetworkEstimator):
     ) -> effect_estimates.EffectEstimate:
         """Return the posterior of the total effect of do(cause) on an outcome.
 
-        It averages over all networks and their parameters, by samples that are exact and
-        independent of each other: those that `sample_networks` draws with the same
-        `random_state`. For many pairs, `effects` draws only once.
+        It averages over all networks and their parameters, by the samples that `sample_networks`
+        draws with the same `random_state`. For many pairs, `effects` draws only once.
 
         Parameters
         ----------
@@ -888,10 +854,8 @@ class GaussianBNPosterior(EnsembleMixin, SearchParameters, NetworkEstimator):
         Returns
         -------
         effect : EffectEstimate
-            Its mean, standard deviation and quantiles, and the probability that there is no effect.
-            The latter is exact with the uniform prior. It comes from the samples with the order
-            prior, and with more than 20 columns if knowledge decides which of the two may come
-            first.
+            Its mean, standard deviation and quantiles, and the probability that there is no effect,
+            which is exact where `path_probabilities_` is.
 
         Raises
         ------
@@ -940,16 +904,13 @@ class GaussianBNPosterior(EnsembleMixin, SearchParameters, NetworkEstimator):
         ----------
         cause, outcome : as in `effect`, by name
         n_samples : int, default=1000
-            At least 2. The networks are those that `sample_networks` draws with the same
-            `random_state`.
+            At least 2, as `sample_networks` draws them with the same `random_state`.
         random_state : int, RandomState, Generator or None, default=None
 
         Returns
         -------
         effects : PathEffects
-            Its `total`, `direct` and `indirect` effects have intervals; `to_frame` has a row for
-            each path, `mediators` one for each node between, and `mediated_share` is the part of
-            the mean total effect that is indirect.
+            Of each path and each node between, and `total`, `direct` and `indirect` ones.
 
         Raises
         ------
@@ -1055,14 +1016,11 @@ class GaussianBNPosterior(EnsembleMixin, SearchParameters, NetworkEstimator):
         """Return the mean log posterior predictive density of rows, in nats.
 
         The density of new rows, given those of `fit`, averaged over all networks and parameters:
-        the evidence of all rows divided by that of the rows of `fit`. Larger is better, so that
-        a grid search chooses the prior that predicts held-out rows best. It takes as long
-        as a fit.
+        the evidence of all rows divided by that of the rows of `fit`. It takes as long as a fit.
 
         After a fit to missing values, to interventions, to nodes of several columns or by sampling,
         the density is estimated, as the mean over 1000 networks sampled with the seed
-        `random_state`. Values that are missing in X are integrated out, by the networks with drawn
-        parameters.
+        `random_state`. Values that are missing in X are integrated out.
 
         Parameters
         ----------
@@ -1072,8 +1030,8 @@ class GaussianBNPosterior(EnsembleMixin, SearchParameters, NetworkEstimator):
         sample_weight : array-like of shape (n_samples,), optional
             How often each row counts.
         interventions : data frame or array-like of bool, or sequence of length n_samples, optional
-            Which columns an experimenter set in each row, as in `fit`. The density of a row is then
-            that of the other columns, given those that were set.
+            As in `fit`. The density of a row is then that of the other columns, given those that
+            were set.
 
         Returns
         -------

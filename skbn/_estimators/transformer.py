@@ -52,8 +52,8 @@ class LocalScoreTransformer(
     Parameters
     ----------
     criterion : {"bic", "aic", "loglik", "ebic", "bge"} or Criterion, default="bic"
-        The score of a family in nats; larger is better. With n rows, l parents and the residual
-        sum of squares RSS of the regression,
+        The score of a family, in nats. With n rows, l parents and the residual sum of squares RSS
+        of the regression,
 
         - "bic": ``-n/2 * (log(2 pi RSS / n) + 1) - penalty * (l + 2) * log(n) / 2``
         - "aic": ``-n/2 * (log(2 pi RSS / n) + 1) - penalty * (l + 2)``
@@ -72,28 +72,21 @@ class LocalScoreTransformer(
         The largest number of parents. With K, only the sets of up to K + 1 columns are visited
         and stored, so that a hundred columns are possible and K + 2 rows suffice.
     nodes : "auto", dict, array-like of shape (n_features,) or None, default=None
-        Which columns make a node. None: each is one. "auto": columns of a categorical, bool,
-        string or object dtype are categories, whose nodes have an indicator for each level but the
-        first; the others are nodes of numbers. A dict has lists of columns, by name or number, for
-        nodes of several columns, such as splines or the channels of a sensor; columns that it does
-        not name are nodes as in "auto". An array has the node of each column. Edges, parents,
-        tiers and `max_parents` are then of nodes.
+        Which columns make a node, as in `GaussianBNLearner`. None: each is one.
     missing : {"error", "em"}, default="error"
         What to do with missing values. "em" estimates the saturated Gaussian by EM, and returns the
-        scores of the expected rows. These count as fewer rows,
+        scores of the expected rows, which are not kept and count as
         ``scores.statistics.n_samples``: the smallest number of rows in which any two columns are
-        both observed. The rows are not kept. A learner finds the best network by these scores;
-        `GaussianBNLearner(missing="em")` goes on to the score of the observed values.
+        both observed. `GaussianBNLearner(missing="em")` goes on to the score of the observed
+        values.
     n_jobs : int or None, default=None
         Number of threads, by joblib's rules. It does not change a bit of the result.
 
     Attributes
     ----------
     n_features_in_ : int
-        Number of columns.
     local_scores_ : LocalScores
-        Those of all rows given to `fit`, `fit_transform` and `partial_fit`. The rows themselves
-        are not kept.
+        Those of all rows given to `fit`, `fit_transform` and `partial_fit`, without the rows.
     feature_names_in_ : ndarray of shape (`n_features_in_`,) of str
         Only if all columns given to `fit` have strings for names.
 
@@ -155,8 +148,7 @@ class LocalScoreTransformer(
             are summarised in parallel, by dask's scheduler, and need not fit in memory together.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
-            As in `transform`, for `local_scores_`. What `transform` returns has the weights passed
-            to `transform`.
+            As in `transform`, for `local_scores_` alone.
         interventions : data frame or array-like of bool, or sequence of length n_samples, optional
             As `sample_weight`.
 
@@ -185,16 +177,14 @@ class LocalScoreTransformer(
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Add rows to those of `local_scores_`.
 
-        Only the number of rows, their means and the triangular factor are kept, so that the rows
-        need not fit in memory. The scores are those of one table of all rows, up to rounding.
-        Rows are added to those of an earlier `fit`.
+        Only a summary of the rows is kept, so that they need not fit in memory. The scores are
+        those of one table of all rows, up to rounding.
 
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
-            Finite numbers; at least 2 columns, and any number of rows, also none. A chunk may be a
-            dask array or data frame, as in `fit`. No value may be missing, whatever `missing` says:
-            EM needs all rows together.
+            As in `fit`, with any number of rows, also none. No value may be missing, whatever
+            `missing` says: EM needs all rows together.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             As in `transform`.
@@ -257,14 +247,11 @@ class LocalScoreTransformer(
             The columns of `fit`. X is copied, not modified. For a dask array or data frame, the
             local scores keep only a summary, no rows.
         sample_weight : array-like of shape (n_samples,), optional
-            How often each row counts; not negative. A row of weight 2 counts as two rows, and a
-            row of weight 0 is left out. The sum takes the place of the number of rows. A pandas
-            Series is matched to the rows by its labels if X is a pandas data frame. For a table of
-            dask, the weights may be an array in memory, or an array or a series of dask with the
-            same blocks of rows.
+            How often each row counts, as in `GaussianBNLearner.fit`. For a table of dask, the
+            weights may be an array in memory, or an array or a series of dask with the same blocks
+            of rows.
         interventions : data frame or array-like of bool, or sequence of length n_samples, optional
-            Which columns an experimenter set in each row, as in `GaussianBNLearner.fit`. The
-            families of a column are scored by the rows in which it was not set.
+            Which columns an experimenter set in each row, as in `GaussianBNLearner.fit`.
 
         Returns
         -------
@@ -291,12 +278,10 @@ class LocalScoreTransformer(
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
-            Finite numbers; at least 2 columns and 2 rows.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
-            As in `transform`.
         interventions : data frame or array-like of bool, or sequence of length n_samples, optional
-            As in `transform`.
+            As in `transform`, and so are the others.
 
         Returns
         -------
@@ -351,8 +336,7 @@ class LocalScoreTransformer(
 class GaussianBNImputer(DocLinkMixin, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Fill missing values by conditional means, or most probable levels, by the table's network.
 
-    The observed values of a row predict its missing ones, by a Gaussian Bayesian network that is
-    learned from all rows with their holes.
+    The network is learned from all rows with their holes.
 
     Parameters
     ----------
@@ -444,8 +428,7 @@ class GaussianBNImputer(DocLinkMixin, OneToOneFeatureMixin, TransformerMixin, Ba
         Returns
         -------
         filled : ndarray of shape (n_samples, n_features), or a data frame
-            As `GaussianBayesianNetwork.impute` returns: observed values are not changed by a bit.
-            With ``set_output``, a data frame of that kind.
+            As `GaussianBayesianNetwork.impute` returns, or as ``set_output`` asks for.
 
         Raises
         ------
