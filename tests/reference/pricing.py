@@ -48,6 +48,15 @@ def priced_families(products, starts, weight, costs, costs_of_columns, n_require
     return found
 
 
+def reduced_costs(costs, child, cuts, multipliers):
+    """What families cost less what cuts pay for them, by their parents."""
+    weighed = [*zip(cuts, multipliers, strict=True)]
+    return {
+        parents: cost - sum(by * coefficient(cut, child, parents) for cut, by in weighed)
+        for parents, cost in costs.items()
+    }
+
+
 def replay_lists(families, cuts, multipliers, thresholds, listed, with_dominated, tolerance):
     """The bounds that follow from lists, and the families that these lack.
 
@@ -55,13 +64,7 @@ def replay_lists(families, cuts, multipliers, thresholds, listed, with_dominated
     """
     least, lacking = [], []
     for x, (own, known, threshold) in enumerate(zip(families, listed, thresholds, strict=True)):
-        reduced = {
-            parents: cost
-            - sum(
-                by * coefficient(cut, x, parents) for cut, by in zip(cuts, multipliers, strict=True)
-            )
-            for parents, cost in own.items()
-        }
+        reduced = reduced_costs(own, x, cuts, multipliers)
         least.append(min([threshold, *reduced.values()]))
         for parents, value in reduced.items():
             if value < threshold - tolerance and not any(
