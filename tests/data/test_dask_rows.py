@@ -69,6 +69,14 @@ def arrays():
     }
 
 
+def scores_of(X, weight=None):
+    return LocalScoreTransformer().fit_transform(X, sample_weight=weight)
+
+
+def fit(X, weight=None, **settings):
+    return GaussianBNLearner(**settings).fit(X, sample_weight=weight)
+
+
 def assert_same_statistics(scores, expected, accuracy=1e-12):
     a, b = scores.statistics, expected.statistics
     np.testing.assert_allclose(np.abs(a.factor), np.abs(b.factor), rtol=0, atol=accuracy)
@@ -98,16 +106,11 @@ def not_in_memory(monkeypatch):
 def test_an_array_gives_what_its_rows_give(kind):
     X, table = arrays()[kind], rows()
     transformer = LocalScoreTransformer().fit(X)
-    expected = LocalScoreTransformer().fit_transform(table)
-    for scores in (
-        transformer.local_scores_,
-        transformer.transform(X),
-        LocalScoreTransformer().fit_transform(X),
-        LocalScoreTransformer().partial_fit(X).local_scores_,
-    ):
-        assert_same_statistics(scores, expected)
+    by_parts = LocalScoreTransformer().partial_fit(X).local_scores_
+    for scores in (transformer.local_scores_, transformer.transform(X), scores_of(X), by_parts):
+        assert_same_statistics(scores, scores_of(table))
         assert scores.shape == (100, 3)
-    learner, in_memory = GaussianBNLearner().fit(X), GaussianBNLearner().fit(table)
+    learner, in_memory = fit(X), fit(table)
     assert_same_network(learner, in_memory)
     assert learner.n_features_in_ == 3
     assert not hasattr(learner, "feature_names_in_")
@@ -127,20 +130,17 @@ def test_a_frame_keeps_its_names():
         assert list(learner.fit(X).predict(X).edges) == list(expected.edges)
         assert list(learner.feature_names_in_) == NAMES
     scores = LocalScoreTransformer().partial_fit(X).partial_fit(table).partial_fit(X)
-    assert_same_statistics(
-        scores.local_scores_, LocalScoreTransformer().fit_transform(pd.concat([table] * 3))
-    )
+    assert_same_statistics(scores.local_scores_, scores_of(pd.concat([table] * 3)))
     raises("unseen at fit time:\n- d\n", scores.partial_fit, X.rename(columns={"a": "d"}))
-    raises("must be in the same order", GaussianBNLearner().fit(X).predict, X[["b", "a", "c"]])
+    raises("must be in the same order", fit(X).predict, X[["b", "a", "c"]])
 
 
 @pytest.mark.usefixtures("not_in_memory")
 def test_posteriors_are_of_all_blocks():
     table = pd.DataFrame(rows(), columns=NAMES)
-    posterior, expected = GaussianBNPosterior().fit(frame()), GaussianBNPosterior().fit(table)
-    np.testing.assert_allclose(
-        posterior.edge_probabilities_, expected.edge_probabilities_, atol=1e-10
-    )
+    posterior, expected = (GaussianBNPosterior().fit(X) for X in (frame(), table))
+    found = posterior.edge_probabilities_
+    np.testing.assert_allclose(found, expected.edge_probabilities_, atol=1e-10)
     assert posterior.score(frame()) == pytest.approx(expected.score(table), rel=1e-10)
 
 
@@ -174,11 +174,8 @@ def test_random_blocks(sizes, kind):
         "blocks": da.from_array(weight, chunks=(tuple(sizes),)),
         "other blocks": da.from_array(weight, chunks=4),
     }[kind]
-    scores = LocalScoreTransformer().fit_transform(X, sample_weight=given)
-    of_rows = LocalScoreTransformer().fit_transform(
-        table, sample_weight=None if kind is None else weight
-    )
-    assert_same_statistics(scores, of_rows, accuracy=1e-11)
+    expected = scores_of(table, None if kind is None else weight)
+    assert_same_statistics(scores_of(X, given), expected, accuracy=1e-11)
 
 
 @pytest.mark.parametrize("kind", ["int8", "uint64", "bool", "float32"])
@@ -187,14 +184,13 @@ def test_numbers_of_other_types(kind):
     numbers = rows() * 3
     table = (abs(numbers) if kind.startswith("u") else numbers).astype(kind)
     table[:50] = table[50:]
-    expected = GaussianBNLearner("bge").fit(table)
-    assert_same_network(GaussianBNLearner("bge").fit(da.from_array(table, chunks=9)), expected)
+    in_blocks = da.from_array(table, chunks=9)
+    assert_same_network(*(fit(X, criterion="bge") for X in (in_blocks, table)))
 
 
 def test_one_block_gives_the_same_bits_as_memory():
     X = da.from_array(rows(9000), chunks=(9000, 3))
-    expected = GaussianBNLearner().fit(rows(9000))
-    assert GaussianBNLearner().fit(X).network_score_ == expected.network_score_
+    assert fit(X).network_score_ == fit(rows(9000)).network_score_
 
 
 @pytest.mark.usefixtures("two_blas_threads")
@@ -270,58 +266,45 @@ def weights_of_many_kinds():
 @pytest.mark.parametrize("kind", weights_of_many_kinds())
 def test_weights_stay_with_their_rows(kind):
     X, weight = weights_of_many_kinds()[kind]
-    expected = LocalScoreTransformer().fit_transform(rows(), sample_weight=weights())
-    scores = LocalScoreTransformer().fit_transform(X, sample_weight=weight)
-    assert_same_statistics(scores, expected)
+    scores = scores_of(X, weight)
+    assert_same_statistics(scores, scores_of(rows(), weights()))
     assert scores.sample.summary.n_rows == (weights() > 0).sum()
-    learner = GaussianBNLearner().fit(X, sample_weight=weight)
-    in_memory = GaussianBNLearner().fit(rows(), sample_weight=weights())
-    assert learner.score(X, sample_weight=weight) == pytest.approx(
-        in_memory.score(rows(), sample_weight=weights()), rel=1e-12
-    )
+    expected = fit(rows(), weights()).score(rows(), sample_weight=weights())
+    found = fit(X, weight).score(X, sample_weight=weight)
+    assert found == pytest.approx(expected, rel=1e-12)
 
 
 def test_weights_that_do_not_match():
     X, table = arrays()["many blocks"], frame()
-    with pytest.raises(ValueError, match=r"each of the 100 rows; got an array of shape \(50,\)"):
-        GaussianBNLearner().fit(X, sample_weight=da.ones(50, chunks=17))
+    of_shape = r"each of the 100 rows; got .* shape \(50,\)"
+    raises(of_shape, fit, X, da.ones(50, chunks=17))
     for each in (X, table):
-        with pytest.raises(ValueError, match=r"each of the 100 rows; got .* shape \(50,\)"):
-            GaussianBNLearner().fit(each, sample_weight=np.ones(50))
-        with pytest.raises(ValueError, match="dask Array of 2 dimensions"):
-            GaussianBNLearner().fit(each, sample_weight=da.ones((100, 1)))
-    with pytest.raises(ValueError, match=r"has 2 blocks and X \d, and it is not known which"):
-        GaussianBNLearner().fit(table, sample_weight=da.ones(100, chunks=50))
+        raises(of_shape, fit, each, np.ones(50))
+        raises("dask Array of 2 dimensions", fit, each, da.ones((100, 1)))
+    of_blocks = da.ones(100, chunks=50)
+    raises(r"has 2 blocks and X \d, and it is not known which", fit, table, of_blocks)
     some = frame(w=1.0)["w"].map_partitions(lambda weight: weight[weight.index != 20])
-    with pytest.raises(ValueError, match=r"no value for the row of X labelled 20\. .* block 1 of"):
-        GaussianBNLearner().fit(table, sample_weight=some)
+    raises(r"no value for the row of X labelled 20\. .* block 1 of", fit, table, some)
 
 
 def test_weights_that_are_no_weights():
     X, weight = arrays()["many blocks"], weights()
     weight[40] = -1
-    raises(r"got -1 for row 40\.$", GaussianBNLearner().fit, X, sample_weight=weight)
+    raises(r"got -1 for row 40\.$", fit, X, weight)
     message = r"got -1 for row 6\. .* block 2 of X, .* its row 0 is row 34 of X"
-    raises(message, GaussianBNLearner().fit, X, sample_weight=da.from_array(weight, chunks=50))
-    with pytest.raises(ValueError, match=r"sum of sample_weight is 2e\+300"):
-        GaussianBNLearner().fit(X, sample_weight=da.full(100, 2e298, chunks=17))
+    raises(message, fit, X, da.from_array(weight, chunks=50))
+    raises(r"sum of sample_weight is 2e\+300", fit, X, da.full(100, 2e298, chunks=17))
 
 
 def test_weights_of_zero():
     X, zeros = arrays()["many blocks"], da.zeros(100, chunks=17)
     network = GaussianBayesianNetwork(nx.DiGraph([(0, 1), (0, 2)]))
-    fitted = GaussianBNLearner().fit(X)
-    for read in (
-        LocalScoreTransformer().fit,
-        LocalScoreTransformer().fit(X).transform,
-        GaussianBNLearner("bge").fit,
-        GaussianBNPosterior().fit,
-        network.fit,
-        fitted.score,
-    ):
+    transformer, learner = LocalScoreTransformer().fit(X), fit(X)
+    estimators = [LocalScoreTransformer(), GaussianBNLearner("bge"), GaussianBNPosterior(), network]
+    for read in (*(each.fit for each in estimators), transformer.transform, learner.score):
         raises("sample_weight is zero for all rows", read, X, sample_weight=zeros)
     transformer = LocalScoreTransformer().partial_fit(X, sample_weight=zeros).partial_fit(X)
-    assert_same_statistics(transformer.local_scores_, LocalScoreTransformer().fit_transform(X))
+    assert_same_statistics(transformer.local_scores_, scores_of(X))
 
 
 # Errors
@@ -332,87 +315,69 @@ def test_errors_name_column_row_and_block(value, kind):
     table = rows()
     table[55, 1] = value
     X = da.from_array(table, chunks=(20, 3))
+    framed = dd.from_dask_array(X, columns=NAMES)
     where = "This is about block 2 of X, and rows are counted within it"
-    for read in (GaussianBNLearner().fit, LocalScoreTransformer().partial_fit):
-        with pytest.raises(
-            ValueError,
-            match=rf"{kind} values .*column 1, row 15.*{where}; its row 0 is row 40 of X\. "
-            r"X\.blocks\[2\]\.compute\(\) shows it, and X\.map_blocks changes all",
-        ):
-            read(X)
+    advice = r"X\.blocks\[2\]\.compute\(\) shows it, and X\.map_blocks changes all"
+    of_frame = r"X\.partitions\[2\].*map_partitions"
+    for read in (fit, LocalScoreTransformer().partial_fit):
+        of_array = rf"column 1, row 15.*{where}; its row 0 is row 40 of X\. {advice}"
+        raises(f"{kind} values .*{of_array}", read, X)
         raises(rf"column 1, row 15.*{where}\. ", read, X[X[:, 0] > -np.inf])
-        with pytest.raises(
-            ValueError, match=rf"column 'b', row 15.*{where}\. X\.partitions\[2\].*map_partitions"
-        ):
-            read(dd.from_dask_array(X, columns=NAMES))
+        raises(rf"column 'b', row 15.*{where}\. {of_frame}", read, framed)
 
 
 def test_values_that_are_no_numbers():
     table = rows().astype(object)
     table[30, 2] = "red"
     message = r"Column 2 holds text.* 1 does not: 'red' in row 10\..* block 1 of X"
-    raises(message, GaussianBNLearner().fit, da.from_array(table, chunks=20))
-    raises(r"'d' holds 'red' in row 0, .* block \d of X", GaussianBNLearner().fit, frame(d="red"))
+    raises(message, fit, da.from_array(table, chunks=20))
+    raises(r"'d' holds 'red' in row 0, .* block \d of X", fit, frame(d="red"))
     masked = da.ma.masked_greater(arrays()["many blocks"], 1)
-    raises(r"missing values .* block \d of X", GaussianBNLearner().fit, masked)
-    raises(r"not supported.* block \d of X", GaussianBNLearner().fit, arrays()["many blocks"] * 1j)
+    raises(r"missing values .* block \d of X", fit, masked)
+    raises(r"not supported.* block \d of X", fit, arrays()["many blocks"] * 1j)
 
 
 def test_columns_are_judged_over_all_rows():
     table = rows()
     table[:, 0] = np.repeat(np.arange(10), 10)  # constant in each block
-    X = da.from_array(table, chunks=10)
-    assert_same_network(GaussianBNLearner().fit(X), GaussianBNLearner().fit(table))
-    table[:, 0] = 3
-    with pytest.raises(ValueError, match="Column 0 has zero variance: all its values equal 3"):
-        GaussianBNLearner().fit(da.from_array(table, chunks=10))
-    table[:, 0] = table[:, 2]
-    with pytest.raises(ValueError, match="Column 2 is collinear with others: column 2 = 1 "):
-        GaussianBNLearner().fit(da.from_array(table, chunks=10))
+    assert_same_network(fit(da.from_array(table, chunks=10)), fit(table))
+    for values, message in [
+        (3, "Column 0 has zero variance: all its values equal 3"),
+        (table[:, 2], "Column 2 is collinear with others: column 2 = 1 "),
+    ]:
+        table[:, 0] = values
+        raises(message, fit, da.from_array(table, chunks=10))
 
 
 def test_tables_without_rows_or_columns():
     X = arrays()["many blocks"]
-    fitted = GaussianBNLearner().fit(X)
+    fitted = fit(X)
     unknown = X[X[:, 0] > 1000]
     for empty in (X[:0], unknown):
-        for read in (GaussianBNLearner().fit, fitted.score):
+        for read in (fit, fitted.score):
             raises(r"0 sample\(s\)", read, empty)
         transformer = LocalScoreTransformer().partial_fit(empty).partial_fit(X).partial_fit(empty)
-        assert_same_network(GaussianBNLearner().fit(transformer.local_scores_), fitted)
+        assert_same_network(fit(transformer.local_scores_), fitted)
     raises(r"1 sample\(s\).*minimum of 2", LocalScoreTransformer().fit, X[:1])
-    raises("n_samples = 2 rows", GaussianBNLearner().fit, X[:2])
-    raises(r"1 feature\(s\).*minimum of 2", GaussianBNLearner().fit, X[:, :1])
+    raises("n_samples = 2 rows", fit, X[:2])
+    raises(r"1 feature\(s\).*minimum of 2", fit, X[:, :1])
     for single, kind in ((X[:, 0], "Array"), (frame()["a"], "Series")):
-        raises(f"two dimensions.* got a dask {kind} with 1", GaussianBNLearner().fit, single)
-    raises(r"columns it has\. Call X\.compute_chunk", GaussianBNLearner().fit, X[:, X[0] > -100])
-
-
-def test_blocks_that_are_not_what_they_were_said_to_be():
-    wrong = arrays()["many blocks"].map_blocks(lambda block: block[:, :2], dtype=float)
-    raises(r"to have the columns \[0, 1, 2\], but a block has", GaussianBNLearner().fit, wrong)
+        raises(f"two dimensions.* got a dask {kind} with 1", fit, single)
+    raises(r"columns it has\. Call X\.compute_chunk", fit, X[:, X[0] > -100])
+    wrong = X.map_blocks(lambda block: block[:, :2], dtype=float)
+    raises(r"to have the columns \[0, 1, 2\], but a block has", fit, wrong)
 
 
 # What needs rows
 
 
-def readers_of_rows():
-    fitted = GaussianBNLearner().fit(rows())
-    named = GaussianBNLearner().fit(pd.DataFrame(rows(), columns=NAMES))
-    return {
-        "cross-validation": (GaussianBNLearnerCV([1, 2]).fit,) * 2,
-        "bootstrap": (BootstrapBNLearner(n_resamples=2).fit,) * 2,
-        "log-likelihoods": (fitted.score_samples, named.score_samples),
-        "densities": (fitted.network_.score_samples, named.network_.score_samples),
-    }
-
-
-@pytest.mark.parametrize("reader", readers_of_rows())
 @pytest.mark.usefixtures("not_in_memory")
-def test_what_needs_rows_refuses_and_says_what_to_do(reader):
-    of_array, of_frame = readers_of_rows()[reader]
-    for read, X in ((of_array, arrays()["many blocks"]), (of_frame, frame())):
-        raises(rf"X is a dask {type(X).__name__}, .*X\.compute\(\)", read, X, kind=TypeError)
+def test_what_needs_rows_refuses_and_says_what_to_do():
+    fitted, named = fit(rows()), fit(pd.DataFrame(rows(), columns=NAMES))
+    of_any = [GaussianBNLearnerCV([1, 2]).fit, BootstrapBNLearner(n_resamples=2).fit]
+    for X, learner in ((arrays()["many blocks"], fitted), (frame(), named)):
+        for read in (*of_any, learner.score_samples, learner.network_.score_samples):
+            raises(rf"X is a dask {type(X).__name__}, .*X\.compute\(\)", read, X, kind=TypeError)
 
 
 def test_predict_does_not_read_rows():
@@ -442,7 +407,6 @@ def test_columns_that_dask_sorts_in_name_only_are_matched_by_name(wine):
     standardised = (frame - frame.mean()) / frame.std()
     assert [*standardised.columns] != [*wine.columns]
     in_memory = ((wine - wine.mean()) / wine.std())[[*standardised.columns]]
-    expected = GaussianBNLearner().fit(in_memory)
-    learner = GaussianBNLearner().fit(standardised)
+    learner, expected = fit(standardised), fit(in_memory)
     assert list(learner.dag_.edges) == list(expected.dag_.edges)
     np.testing.assert_allclose(learner.network_.coef_, expected.network_.coef_, atol=1e-9)

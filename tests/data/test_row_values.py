@@ -3,6 +3,7 @@
 import pickle
 import re
 from fractions import Fraction
+from functools import partial
 
 import networkx as nx
 import numpy as np
@@ -31,6 +32,11 @@ from skbn.exceptions import SampleWeightWarning
 CRITERIA = ["bic", "aic", "loglik", EBIC(1.0), BIC(unbiased_variance=True), BGe(alpha_mu=0.3)]
 
 
+def score_of(X, weight=None):
+    """The score of the best network of weighted rows."""
+    return GaussianBNLearner().fit(X, sample_weight=weight).network_score_
+
+
 def weighted_table(seed, m=4, n=30):
     rng = np.random.default_rng(seed)
     rows = make_gaussian_network(m, n_samples=n, random_state=rng)[0]
@@ -42,8 +48,8 @@ def weighted_table(seed, m=4, n=30):
 def test_weights_are_repeats(seed, criterion, max_parents):
     rows, weight = weighted_table(seed)
     learner = GaussianBNLearner(criterion, max_parents=max_parents)
-    weighted = learner.fit(rows, sample_weight=weight)
-    repeated = GaussianBNLearner(criterion, max_parents=max_parents).fit(rows.repeat(weight, 0))
+    weighted = clone(learner).fit(rows, sample_weight=weight)
+    repeated = learner.fit(rows.repeat(weight, 0))
     assert_same_network(weighted, repeated, rtol=1e-7, score_rtol=1e-9)
     test, test_weight = weighted_table(seed + 1)
     held_out = weighted.score(test, sample_weight=test_weight)
@@ -96,27 +102,26 @@ def test_weights_that_are_hardly_counts_are_warned_of_once(weight, message):
     holes = rows.copy()
     holes[0, 0] = np.nan
     network = GaussianBNLearner().fit(rows).network_
+    is_set = [[0]] * 5 + [[]] * 35
+    of_posteriors = BootstrapBNLearner(GaussianBNPosterior(), n_resamples=2, n_jobs=1)
     uses = [
-        lambda: GaussianBNLearner().fit(rows, sample_weight=weight),
-        lambda: GaussianBNLearner().fit(
-            rows, sample_weight=weight, interventions=[[0]] * 5 + [[]] * 35
-        ),
-        lambda: GaussianBNLearner(missing="em").fit(holes, sample_weight=weight),
-        lambda: GaussianBNLearnerCV([1, 2], cv=2).fit(rows, sample_weight=weight),
-        lambda: GaussianBNPosterior().fit(rows, sample_weight=weight),
-        lambda: BootstrapBNLearner(n_resamples=2).fit(rows, sample_weight=weight),
-        lambda: BootstrapBNLearner(GaussianBNPosterior(), n_resamples=2, n_jobs=1).fit(
-            rows, sample_weight=weight
-        ),
-        lambda: LocalScoreTransformer().fit_transform(rows, sample_weight=weight),
-        lambda: LocalScoreTransformer().partial_fit(rows, sample_weight=weight),
-        lambda: LocalScoreTransformer().fit(rows).transform(rows, sample_weight=weight),
-        lambda: network.fit(rows, sample_weight=weight),
-        lambda: network.fit_indices(rows, sample_weight=weight),
-        lambda: GaussianBNImputer().fit(holes, sample_weight=weight),
+        (GaussianBNLearner().fit, rows),
+        (partial(GaussianBNLearner().fit, interventions=is_set), rows),
+        (GaussianBNLearner(missing="em").fit, holes),
+        (GaussianBNLearnerCV([1, 2], cv=2).fit, rows),
+        (GaussianBNPosterior().fit, rows),
+        (BootstrapBNLearner(n_resamples=2).fit, rows),
+        (of_posteriors.fit, rows),
+        (LocalScoreTransformer().fit_transform, rows),
+        (LocalScoreTransformer().partial_fit, rows),
+        (LocalScoreTransformer().fit(rows).transform, rows),
+        (network.fit, rows),
+        (network.fit_indices, rows),
+        (GaussianBNImputer().fit, holes),
     ]
-    for use in uses if weight is EXPANSION else uses[:1]:
-        own = [each for each in warned_by(use) if each.category is SampleWeightWarning]
+    for use, X in uses if weight is EXPANSION else uses[:1]:
+        caught = warned_by(lambda use=use, X=X: use(X, sample_weight=weight))
+        own = [each for each in caught if each.category is SampleWeightWarning]
         assert len(own) == (message is not None)
         for each in own:
             assert each.filename == __file__
@@ -131,9 +136,9 @@ def test_cross_validation_learns_and_holds_out_by_weights():
     for i, (train, test) in enumerate(folds):
         for j, penalty in enumerate([1, 3]):
             alone = GaussianBNLearner(penalty=penalty).fit(rows[train], sample_weight=weight[train])
-            assert learner.cv_results_[f"split{i}_test_score"][j] == pytest.approx(
-                alone.score(rows[test], sample_weight=weight[test]), rel=1e-12
-            )
+            expected = alone.score(rows[test], sample_weight=weight[test])
+            found = learner.cv_results_[f"split{i}_test_score"][j]
+            assert found == pytest.approx(expected, rel=1e-12)
 
 
 def test_local_scores_carry_their_weights():
@@ -144,31 +149,18 @@ def test_local_scores_carry_their_weights():
     assert by_scores.network_score_ == by_rows.network_score_
     assert by_scores.score(scores) == by_rows.score(rows, sample_weight=weight)
     part = slice(5, 25)
-    assert GaussianBNLearner().fit(scores[part]).network_score_ == pytest.approx(
-        GaussianBNLearner().fit(rows[part], sample_weight=weight[part]).network_score_
-    )
-    again = GaussianBNLearner().fit(scores, sample_weight=weight)  # the same ones
-    assert again.network_score_ == by_rows.network_score_
-    with pytest.raises(ValueError, match=r"another sample_weight.*one place only"):
-        GaussianBNLearner().fit(scores, sample_weight=weight + 1)
+    assert score_of(scores[part]) == pytest.approx(score_of(rows[part], weight[part]))
+    assert score_of(scores, weight) == by_rows.network_score_  # the same ones
+    raises(r"another sample_weight.*one place only", score_of, scores, weight + 1)
     raises("another sample_weight", by_scores.score, scores, sample_weight=weight + 1)
 
 
-@pytest.mark.parametrize(
-    "weight",
-    [
-        [3] * 30,
-        pd.Series([3] * 30, index=range(7, 37)),
-        np.full(30, 3, dtype=np.float32),
-        np.array([Fraction(3)] * 30),
-    ],
-)
-def test_kinds_of_weights(weight):
+def test_kinds_of_weights():
     rows, _ = weighted_table(9)
-    expected = GaussianBNLearner().fit(rows, sample_weight=np.full(30, 3.0))
-    assert GaussianBNLearner().fit(rows, sample_weight=weight).network_score_ == (
-        expected.network_score_
-    )
+    expected = score_of(rows, np.full(30, 3.0))
+    series = pd.Series([3] * 30, index=range(7, 37))
+    for weight in ([3] * 30, series, np.full(30, 3, np.float32), np.array([Fraction(3)] * 30)):
+        assert score_of(rows, weight) == expected
 
 
 LABELS = [f"row {i}" for i in range(30)]
@@ -181,19 +173,20 @@ def uses_of_weights(table, weight):
     transformer = LocalScoreTransformer().fit(table)
     scores = transformer.transform(table)
     cv = GaussianBNLearnerCV([1, 2], cv=3).fit(table, sample_weight=weight)
+    of_scores = [
+        LocalScoreTransformer().partial_fit(table, sample_weight=weight).local_scores_,
+        transformer.transform(table, sample_weight=weight),
+        transformer.fit_transform(table, sample_weight=weight),
+        transformer.fit(table, sample_weight=weight).local_scores_,
+        scores.with_sample_weight(weight),
+    ]
     return [
-        GaussianBNLearner().fit(table, sample_weight=weight).network_score_,
-        LocalScoreTransformer()
-        .partial_fit(table, sample_weight=weight)
-        .local_scores_.local_score("a", ["b"]),
+        *(each.local_score("a", ["b"]) for each in of_scores),
         *cv.cv_results_["mean_test_score"],
         cv.network_score_,
         learner.score(table, sample_weight=weight),
-        transformer.transform(table, sample_weight=weight).local_score("a", ["b"]),
-        transformer.fit_transform(table, sample_weight=weight).local_score("a", ["b"]),
-        transformer.fit(table, sample_weight=weight).local_scores_.local_score("a", ["b"]),
-        scores.with_sample_weight(weight).local_score("a", ["b"]),
-        GaussianBNLearner().fit(scores, sample_weight=weight).network_score_,
+        score_of(table, weight),
+        score_of(scores, weight),
         clone(chain).fit(table, sample_weight=weight).score(table),
         clone(chain).fit(scores, sample_weight=weight).score(table),
         chain.score(table, sample_weight=weight),
@@ -209,18 +202,16 @@ def test_weights_go_by_the_labels_of_the_rows(index):
     assert uses_of_weights(table, series) == expected
     assert uses_of_weights(table, series.sort_values()) == expected
     scores = pickle.loads(pickle.dumps(LocalScoreTransformer().fit_transform(table)))
-    same = GaussianBNLearner().fit(scores, sample_weight=series.sort_values()).network_score_
-    assert same == GaussianBNLearner().fit(table, sample_weight=weight).network_score_
+    assert score_of(scores, series.sort_values()) == score_of(table, weight)
 
 
 def test_rows_that_share_a_label_have_weights_in_their_order():
     rows, weight = weighted_table(9)
     table = pd.DataFrame(rows, index=[*LABELS[:-1], LABELS[0]])
-    expected = GaussianBNLearner().fit(table, sample_weight=weight).network_score_
     series = pd.Series(weight, index=table.index)
-    assert GaussianBNLearner().fit(table, sample_weight=series).network_score_ == expected
-    with pytest.raises(ValueError, match=r"label 'row 0' comes more than once.*to_numpy\(\)"):
-        GaussianBNLearner().fit(table, sample_weight=series.sort_index(ascending=False))
+    assert score_of(table, series) == score_of(table, weight)
+    message = r"label 'row 0' comes more than once.*to_numpy\(\)"
+    raises(message, score_of, table, series.sort_index(ascending=False))
 
 
 def test_parts_of_labelled_scores_keep_their_labels():
@@ -229,15 +220,9 @@ def test_parts_of_labelled_scores_keep_their_labels():
     series = pd.Series(weight, index=LABELS)
     scores = LocalScoreTransformer().fit_transform(table)
     for chosen in (slice(5, 25), np.arange(29, 4, -1), weight > 1):
-        part = pickle.loads(pickle.dumps(scores[chosen]))
-        expected = GaussianBNLearner().fit(
-            table[chosen] if isinstance(chosen, slice) else table.iloc[np.arange(30)[chosen]],
-            sample_weight=weight[chosen],
-        )
-        learner = GaussianBNLearner().fit(
-            part, sample_weight=series.iloc[np.arange(30)[chosen]].sort_index()
-        )
-        assert learner.network_score_ == pytest.approx(expected.network_score_, rel=1e-12)
+        part, numbers = pickle.loads(pickle.dumps(scores[chosen])), np.arange(30)[chosen]
+        found = score_of(part, series.iloc[numbers].sort_index())
+        assert found == pytest.approx(score_of(table.iloc[numbers], weight[chosen]), rel=1e-12)
     mask = pd.Series(weight > 1, index=LABELS).sort_index()
     assert scores[mask].shape == (int((weight > 1).sum()), 4)
     np.testing.assert_array_equal(np.asarray(scores[mask]), rows[weight > 1])
@@ -246,16 +231,14 @@ def test_parts_of_labelled_scores_keep_their_labels():
 def test_rows_without_labels_take_weights_in_their_order_unless_the_labels_say_otherwise():
     """A pipeline hands on arrays, and the labels of the frame that it was given."""
     rows, weight = weighted_table(9)
-    expected = GaussianBNLearner().fit(rows, sample_weight=weight).network_score_
+    expected = score_of(rows, weight)
     for index in (LABELS, range(30), range(59, 29, -1)):
-        series = pd.Series(weight, index=index)
-        assert GaussianBNLearner().fit(rows, sample_weight=series).network_score_ == expected
+        assert score_of(rows, pd.Series(weight, index=index)) == expected
     series = pd.Series(weight).sort_values()
     message = r"are the numbers of the rows in another order.*sort_index\(\).*to_numpy\(\)"
     for X in (rows, rows.tolist(), LocalScoreTransformer().fit_transform(rows)):
-        raises(message, GaussianBNLearner().fit, X, sample_weight=series)
-        learner = GaussianBNLearner().fit(X, sample_weight=series.sort_index())
-        assert learner.network_score_ == expected
+        raises(message, score_of, X, series)
+        assert score_of(X, series.sort_index()) == expected
 
 
 @pytest.mark.parametrize(
@@ -296,7 +279,7 @@ def test_what_is_refused(estimator, weight, message):
 )
 def test_what_is_no_number_is_no_weight(weight, message):
     rows, _ = weighted_table(9)
-    raises(message, GaussianBNLearner().fit, rows, kind=TypeError, sample_weight=weight)
+    raises(message, score_of, rows, weight, kind=TypeError)
 
 
 @pytest.mark.parametrize("factor", [1e-290, 1e290])
@@ -311,5 +294,5 @@ def test_a_part_without_weight_is_refused():
     rows, weight = weighted_table(10)
     weight[:10] = 0
     scores = LocalScoreTransformer().fit_transform(rows, sample_weight=weight)
-    raises("sample_weight is zero for all rows", GaussianBNLearner().fit, scores[:10])
-    raises("sample_weight is zero for all rows", GaussianBNLearner().fit(scores).score, scores[:10])
+    for read in (score_of, GaussianBNLearner().fit(scores).score):
+        raises("sample_weight is zero for all rows", read, scores[:10])
