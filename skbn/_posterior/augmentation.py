@@ -20,6 +20,7 @@ from skbn._core.resources import Progress, Resources
 from skbn._core.text import warn
 from skbn._data.sample import Sample
 from skbn._missing.em import saturated
+from skbn._missing.em_in_numpy import MOST_PATTERNS, saturated_by_pattern
 from skbn._missing.incomplete_rows import incomplete_rows
 from skbn._networks.gaussian import LinearGaussianModel
 from skbn._networks.inference import filled, with_levels
@@ -260,10 +261,13 @@ def augmented_posterior(
 def _saturated_model(rows: Floats) -> LinearGaussianModel:
     """Return the saturated model of rows with holes, with parameters by EM."""
     known = incomplete_rows(rows)
-    found = saturated(known, _COARSE)
+    if len(known.patterned.observed) <= MOST_PATTERNS:
+        mean, covariance = saturated_by_pattern(known, _COARSE)
+    else:
+        found = saturated(known, _COARSE)
+        (mean,), (covariance,) = found.mean, found.covariance
     m = known.n_columns
     coef, noise = np.zeros((m, m)), np.empty(m)
-    (mean,), (covariance,) = found.mean, found.covariance
     for x in range(m):
         of_column = covariance[:x, x]
         coef[:x, x] = np.linalg.solve(covariance[:x, :x], of_column)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from incomplete_tables import correlated_rows, with_holes
 
 from skbn._missing.em import UnboundedError, estimate, saturated, start
+from skbn._missing.em_in_numpy import saturated_by_pattern
 from skbn._missing.incomplete_rows import incomplete_rows
 
 
@@ -108,6 +109,17 @@ def test_the_saturated_model_is_that_of_em_row_by_row():
         mean, covariance = reference.em_step(scaled, complete, mean, covariance, prior=prior)
     np.testing.assert_allclose(found.mean[0], mean, atol=1e-5)
     np.testing.assert_allclose(found.covariance[0], covariance, atol=1e-5)
+
+
+@pytest.mark.parametrize(("m", "share"), [(1, 0.2), (2, 0.3), (4, 0.3), (6, 0.5), (8, 0.1)])
+@pytest.mark.parametrize("tolerance", [1e-2, 1e-9])
+def test_numpy_finds_the_same_saturated_model(m, share, tolerance):
+    table, rng = table_with_holes(m, m, share=share)
+    rows = incomplete_rows(table, rng.integers(1, 4, len(table)).astype(float))
+    mean, covariance = saturated_by_pattern(rows, tolerance)
+    found = saturated(rows, tolerance)
+    np.testing.assert_allclose(mean, found.mean[0], atol=1e-12)
+    np.testing.assert_allclose(covariance, found.covariance[0], atol=1e-12)
 
 
 # Rows by their patterns of holes

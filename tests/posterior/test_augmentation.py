@@ -13,6 +13,7 @@ from numpy.testing import assert_allclose
 from skbn import BGe, GaussianBNLearner, GaussianBNPosterior
 from skbn._data.nodes import Nodes
 from skbn._networks.inference import filled
+from skbn._posterior import augmentation as module
 from skbn.exceptions import ApproximateEvidenceWarning, MissingValuesWarning
 
 
@@ -99,6 +100,14 @@ def test_draws_repeat_with_a_seed_and_any_number_of_jobs():
     np.testing.assert_array_equal(one.imputed_tables_, other.imputed_tables_)
     other = augmented(rows, n_imputations=2, random_state=1)
     assert (one.edge_probabilities_ != other.edge_probabilities_).any()
+
+
+def test_many_patterns_begin_with_the_kernel(monkeypatch):
+    by_numpy = module._saturated_model(table())
+    monkeypatch.setattr(module, "MOST_PATTERNS", 0)
+    by_kernel = module._saturated_model(table())
+    assert_allclose(by_numpy.mean, by_kernel.mean, atol=1e-12)
+    assert_allclose(by_numpy.covariance(), by_kernel.covariance(), atol=1e-12)
 
 
 def test_knowledge_and_limits_hold():
