@@ -67,8 +67,8 @@ class BootstrapBNLearner(EnsembleMixin, OneNetworkEstimator):
 
     The support of an edge is the share of the networks that have it. It says how stable the edge
     is under other samples of this size, and is not a probability of the edge: for that, see
-    `GaussianBNPosterior`. The averaged network joins the pairs of columns that an edge joins, in
-    either direction, in at least half of the resamples.
+    `GaussianBNPosterior`. The averaged network joins the pairs of columns that at least half of the
+    resamples join, in either direction.
 
     Parameters
     ----------
@@ -87,32 +87,27 @@ class BootstrapBNLearner(EnsembleMixin, OneNetworkEstimator):
         be less than 1.
     block_length : int or None, default=None
         For rows in order of time that depend on their neighbours: how many consecutive rows are
-        drawn at once; at least 1, and less than the number of rows. None draws single rows, or the
-        whole `groups` of `fit`.
+        drawn at once, less than the number of rows. None draws single rows, or the whole `groups`
+        of `fit`.
     time_limit : float or None, default=None
         After how many seconds `fit` ends with the resamples that are done, with a warning. The
         search of a resample by the learners of this library ends then, too; other estimators, and
-        fits in processes, end with the resample that they are at. If a fit to all rows takes longer
-        it has no resamples, and fails.
+        fits in processes, finish the resample that they are at.
     from_all_rows : bool, default=True
         Whether a `GaussianBNLearner` with ``search="order"`` searches each resample from the
         network of all rows on, which takes a fraction of the time, or anew from several starts.
-        Other searches always begin anew.
     random_state : int, RandomState, Generator or None, default=None
-        A seed or a generator of numpy.random. With a number, each fit draws the same resamples.
-        The searches of an estimator with ``search="order"`` are seeded by its own `random_state`,
-        the same for all resamples; give both a number to find the same networks again. Its
-        `time_limit` holds for each resample, and may leave networks unproven without a warning.
+        A seed or a generator of numpy.random. With a number, each fit draws the same resamples. An
+        order search is seeded by its own `random_state`, the same for all resamples; give both a
+        number to find the same networks again.
     n_jobs : int or None, default=None
         How many resamples are fitted at the same time, by joblib's rules: in threads, or by the
         backend that ``joblib.parallel_config`` chooses, such as processes ("loky") or a dask
         cluster. It does not change a bit of the result. Each fit takes one thread, unless
         `n_jobs` of the estimator says otherwise. With fewer than 18 columns the learners of this
-        library are fitted one after the other, because threads would wait for each other;
-        processes do not.
+        library are fitted one after the other, unless in processes.
     verbose : bool or int, default=False
-        Whether to print the progress every few seconds, and then ever less often. From
-        scikit-learn 1.9 on, `set_callbacks` shows it in scikit-learn's progress bars.
+        Whether to print the progress every few seconds, and then ever less often.
 
     Attributes
     ----------
@@ -125,8 +120,8 @@ class BootstrapBNLearner(EnsembleMixin, OneNetworkEstimator):
         ``edge_support_ / strength_``: of the networks that join i and j, the share in which
         the edge is i -> j; 0 if none joins them.
     n_resamples_ : int
-        How many resamples the fit has: `n_resamples`, or fewer after `time_limit` or Ctrl-C. They
-        are the first ones of a full fit with the same seed.
+        How many resamples the fit has: `n_resamples`, or the first ones after `time_limit` or
+        Ctrl-C.
     networks_ : list of GaussianBayesianNetwork
         The network of each resample, with the parameters of the resample.
     threshold_ : float
@@ -134,8 +129,7 @@ class BootstrapBNLearner(EnsembleMixin, OneNetworkEstimator):
     network_ : GaussianBayesianNetwork
         The averaged network with this threshold, with parameters fitted to all rows.
     dag_ : networkx.DiGraph
-        Its graph. Its edges have the attributes `support` and `strength`, beside those that
-        `GaussianBNLearner` gives them.
+        Its graph. Its edges also have the attributes `support` and `strength`.
     estimator_ : estimator
         The estimator, fitted to all rows.
     n_features_in_ : int
@@ -159,24 +153,22 @@ class BootstrapBNLearner(EnsembleMixin, OneNetworkEstimator):
     that the scores cannot tell apart do not depend on the order of the columns.
 
     With `sample_weight`, rows are still drawn with equal probability, and a row that is drawn twice
-    counts twice its weight. If a row of weight 3 stands for three observations, which could have
-    been drawn one by one, pass it three times instead.
+    counts twice its weight. If a row of weight 3 stands for three observations, pass it three times
+    instead.
 
-    Resamples of single rows assume that the rows are independent. With `block_length` a resample
-    is made of blocks of that many consecutive rows, whose first rows are drawn with equal
-    probability from all rows that have a whole block ahead; the last block is cut where the
-    resample has its number of rows. This is the moving-block bootstrap of Künsch (1989), "The
-    jackknife and the bootstrap for general stationary observations". Dependence within a block is
-    kept, and lost between blocks, so a block must be longer than the time over which rows depend
-    on each other, and much shorter than the table. ``round(n ** (1 / 3))`` for n rows is the usual
-    rule of thumb: the best length for a variance grows with this power (Hall, Horowitz & Jing 1995,
-    "On blocking rules for the bootstrap with dependent data"). See whether half and twice the
-    length give the same support. With `groups`, no block goes from one series to another.
+    With `block_length` a resample is made of blocks of that many consecutive rows, whose first rows
+    are drawn with equal probability from all rows that have a whole block ahead; the last block is
+    cut where the resample has its number of rows. This is the moving-block bootstrap of Künsch
+    (1989), "The jackknife and the bootstrap for general stationary observations". A block must be
+    longer than the time over which rows depend on each other, and much shorter than the table.
+    ``round(n ** (1 / 3))`` for n rows is the usual rule of thumb: the best length for a variance
+    grows with this power (Hall, Horowitz & Jing 1995, "On blocking rules for the bootstrap with
+    dependent data"). See whether half and twice the length give the same support. With `groups`, no
+    block goes from one series to another.
 
-    Rows of the same person, or of the same series in a panel, are not independent either. With
-    `groups` and no `block_length`, a resample draws as many whole groups as there are, times
+    With `groups` and no `block_length`, a resample draws as many whole groups as there are, times
     `sample_fraction`: the cluster bootstrap (Davison & Hinkley 1997, "Bootstrap methods and their
-    application", section 3.8). It needs many groups, some twenty or more.
+    application", section 3.8). It needs some twenty groups or more.
 
     Examples
     --------
@@ -246,16 +238,15 @@ class BootstrapBNLearner(EnsembleMixin, OneNetworkEstimator):
             How much each row counts when it is drawn, as in `GaussianBNLearner.fit`. Rows of
             weight 0 are never drawn, and refused with `block_length`.
         interventions : data frame or array-like of bool, or sequence of length n_samples, optional
-            Which columns an experimenter set in each row, as in `GaussianBNLearner.fit`. Rows are
-            drawn with their interventions.
+            Which columns an experimenter set in each row, as in `GaussianBNLearner.fit`.
         stratify : array-like of shape (n_samples,), optional
-            A label for each row, such as the condition of an experiment that it comes from. Each
-            resample then draws as many rows of each label as X has, times `sample_fraction`. Labels
-            in a Series go to the rows with the same index, if X has one.
+            A label for each row, such as the condition of an experiment. Each resample then draws
+            as many rows of each label as X has, times `sample_fraction`. A Series is matched by its
+            index.
         groups : array-like of shape (n_samples,), optional
             The person, or the series, that each row belongs to. Resamples draw whole groups, in
             which all rows have the same label of `stratify`; with `block_length`, they draw blocks
-            of rows within them. As in `stratify`, a Series is matched by its index.
+            of rows within them.
 
         Returns
         -------
@@ -264,18 +255,15 @@ class BootstrapBNLearner(EnsembleMixin, OneNetworkEstimator):
         Raises
         ------
         ValueError, TypeError
-            As the `fit` of the estimator, for all rows or for a resample, whose error says which:
-            a resample may have a constant column, or too few different rows; if a resample would
-            draw fewer than two rows, none of a label, or, without replacement, all of them; if
-            `block_length` is not less than the number of rows, of all or of a group, or is given
-            with `stratify`, ``replace=False`` or rows of weight 0; if there is a single group; if
-            the estimator does not take `sample_weight`, or finds no network of the columns; if
-            `time_limit` is over before two resamples are done.
-        RuntimeError
-            If a callback asks to stop before all resamples are fitted; if regressions that are
-            independent of a search do not confirm its network.
-        MemoryError
-            If the system refuses memory that seemed to be available.
+            As the `fit` of the estimator, for all rows or for a resample, which may have a constant
+            column, or too few different rows; if a resample would draw fewer than two rows, none of
+            a label, or, without replacement, all of them; if `block_length` is not less than the
+            number of rows, of all or of a group, or is given with `stratify`, ``replace=False`` or
+            rows of weight 0; if there is a single group; if the estimator does not take
+            `sample_weight`, or finds no network of the columns; if `time_limit` is over before two
+            resamples are done.
+        RuntimeError, MemoryError
+            As `GaussianBNLearner.fit`.
 
         Warns
         -----
@@ -284,8 +272,7 @@ class BootstrapBNLearner(EnsembleMixin, OneNetworkEstimator):
             `RepeatedRowsWarning` where half-samples are the better choice; and a
             `DependentRowsWarning` if rows of one of the `groups` are alike.
         sklearn.exceptions.ConvergenceWarning
-            If `time_limit` or Ctrl-C ended the fit early: how many resamples it has. Before there
-            are two, Ctrl-C raises KeyboardInterrupt.
+            If `time_limit` or Ctrl-C ended the fit early, with two resamples or more.
         """
         began = time.monotonic()
         learner = fitting.to_fit(type(self).__name__, self.estimator, GaussianBNLearner())
@@ -441,26 +428,22 @@ class BootstrapBNLearner(EnsembleMixin, OneNetworkEstimator):
     def averaged_network(self, threshold: float | None = None) -> GaussianBayesianNetwork:
         """Return the best network of the pairs of columns with a strength above a threshold.
 
-        Its directions are those with the highest score on all rows, since directions of the most
-        support, one by one, may make pairs of parents that the rows contradict. Among equal scores,
-        support decides. The pairs fall into connected parts. In those of up to 18 columns no
-        directions are better; in larger ones a local search found them, which the graph then says
-        by its attribute `directions`. If the constraints, or `max_parents`, allow no network of all
-        pairs, weak ones are left out.
+        Its directions are those with the highest score on all rows; among equal scores, support
+        decides. In connected parts of more than 18 columns a local search finds them, which the
+        graph's attribute `directions` says. If the constraints, or `max_parents`, allow no network
+        of all pairs, weak ones are left out.
 
         Parameters
         ----------
         threshold : float, optional
-            From 0 to 1. Two columns are joined if their strength is above it, or is 1. The default
-            is `threshold_`; if that was chosen, these are the pairs that at least half of the
-            resamples join.
+            From 0 to 1, by default `threshold_`. Two columns are joined if their strength is above
+            it, or is 1.
 
         Returns
         -------
         network : GaussianBayesianNetwork
-            With parameters fitted to all rows. Its edges have the attributes `support`, from
-            `edge_support_`, and `strength`, from `strength_`. After a fit to missing values it has
-            no standard errors: `effect` has those of the resamples.
+            With parameters fitted to all rows, and edges with the attributes `support` and
+            `strength`. After a fit to missing values it has no standard errors.
 
         Raises
         ------
@@ -659,11 +642,11 @@ class BootstrapBNLearner(EnsembleMixin, OneNetworkEstimator):
         Returns
         -------
         table : pandas.DataFrame, or a table as a dict of lists without pandas
-            A row for each pair, the strongest first, as bnlearn's `boot.strength` has them:
-            `parent` and `child` in the direction with more support, or in column order if both
-            have as much; `strength` and `direction`. With a `level` also the mean `weight` of the
-            edge in this direction and the ends of its interval, `low` and `high`: it is 0 in
-            networks without it, and NaN between nodes of several columns.
+            A row for each pair, the strongest first: `parent` and `child` in the direction with
+            more support, or in column order if both have as much; `strength` and `direction`. With
+            a `level` also the mean `weight` of the edge in this direction and the ends of its
+            interval, `low` and `high`: 0 in networks without it, NaN between nodes of several
+            columns.
 
         Examples
         --------
@@ -821,13 +804,11 @@ def inclusion_threshold(strength: Floats) -> float:
     `strength`: (m, m), symmetric; only pairs of different columns count
 
     If each strength were 0 or 1, their distribution function would be a constant t on [0, 1).
-    Scutari & Nagarajan (2013), "Identifying significant edges in graphical models of molecular
-    networks", take the t for which the area between this constant and the distribution function F
-    of the strengths is smallest, and the edges that are stronger than the smallest x with
-    F(x) >= t. The median of F(x) over x from 0 to 1 has the smallest area. F is not decreasing, so
-    this is its value at x = 1/2, and the threshold is the largest strength below that: the edges
-    above it are in at least half of the networks. If some strengths are exactly 1/2, the
-    values of F on either side of it do equally well, and the lower is taken.
+    Scutari & Nagarajan (2013) take the t for which the area between this constant and the
+    distribution function F of the strengths is smallest, and the edges that are stronger than the
+    smallest x with F(x) >= t. The median of F(x) over x from 0 to 1 has the smallest area. F is not
+    decreasing, so this is F(1/2), and the threshold is the largest strength below 1/2. If some
+    strengths are exactly 1/2, the values of F on either side do equally well; take the lower.
     """
     strengths = strength[np.triu_indices(len(strength), 1)]
     return float(strengths[strengths < 0.5].max(initial=0.0))

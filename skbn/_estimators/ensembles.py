@@ -40,10 +40,9 @@ class EnsembleMixin:
         Returns
         -------
         anomalies : Anomalies
-            Its residuals, densities and p-values of rows are means over the networks, each with its
-            parameters as they are. The unadjusted p-value of a value follows from the mean
-            probability of smaller values, given its parents: over a posterior, how probable one as
-            far out was before it was seen. Networks count where the parents have values.
+            Its residuals, densities and p-values of rows are means over the networks. The
+            unadjusted p-value of a value follows from the mean probability of smaller values, given
+            its parents, over networks in which the parents have values.
 
         Raises
         ------

@@ -136,10 +136,10 @@ def with_environments(
     if kind is None and environments is None:
         return scores
     if kind is None or environments is None:
-        one, other = "environments were given to fit", 'set targets="soft" or "hard"'
-        if kind is not None:
-            one, other = f"targets={kind!r} was set", "give fit the environments of the rows"
-        raise ValueError(f"{one}, which is half of what is needed: {other}, or leave both at None.")
+        raise ValueError(
+            f"targets={kind!r} and the environments of the rows belong together: set targets to "
+            '"soft" or "hard" and give fit the environments, or leave both at None.'
+        )
     settings = kind, estimator.reference, cost
     return environment_scores.with_environments(scores, environments, *settings)
 
@@ -363,16 +363,8 @@ def constraints_of(estimator: BaseEstimator, scores: BaseScores) -> Constraints:
     if nodes is None or nodes.are_columns:
         return read()
 
-    def explain(error: ValueError) -> str:
-        for x, node in enumerate(nodes.names):
-            for column in [nodes.columns[i] for i in nodes.columns_of([x])]:
-                what = "a column" if column.level is None else "a level"
-                for name in {column.name, nodes.labels[column.source]} - {node}:
-                    if f"There is no column {name!r};" in str(error):
-                        return f"{name!r} is {what} of node {node!r}. Write {node!r} in its place."
-        return str(error)
-
-    return explained(read, explain)
+    of_nodes = "Constraints are on nodes: write the node in place of its columns or levels."
+    return explained(read, lambda error: f"{error} {of_nodes}")
 
 
 def most_parents(max_parents: int | None, scores: BaseScores) -> int:
@@ -549,17 +541,12 @@ def _warn_about_starts(learner: BaseEstimator) -> None:
     starts = learner.start_scores_
     if starts is None or len(starts) == 1 or starts[0] - starts[1] <= STRONG_EVIDENCE:
         return
-    more = "raise time_limit, or " if learner.time_limit is not None else ""
-    usual = ""
-    if len(starts) == 2:
-        usual = (
-            " With more than 150 columns only two starts run, and this is the rule: the networks "
-            "of two values of random_state say more, by the edges that they share."
-        )
     warn(
         f"Of {len(starts)} starts of the order search, one alone came within "
         f"{STRONG_EVIDENCE:g} nats of the best network; the next is {starts[0] - starts[1]:.3g} "
-        f"nats below it. There may be a better network: {more}fit with other values of "
-        f"random_state, and keep the highest network_score_.{usual}",
+        "nats below it. There may be a better network: fit with other values of random_state, or a "
+        "larger time_limit, and keep the highest network_score_. With more than 150 columns only "
+        "two starts run, and this is the rule: trust the edges that two values of random_state "
+        "share.",
         ConvergenceWarning,
     )

@@ -101,9 +101,9 @@ class Forecast(Display):
 
         Returns
         -------
-        table : pandas.DataFrame
+        table : pandas.DataFrame, or a dict that is displayed as a table without pandas
             With the columns `series` if there are several, `step`, `column`, `mean`, `std`, `low`
-            and `high`. Without pandas, a dict of these that is displayed as a table.
+            and `high`.
         """
         mean, (low, high) = self._mean, self._ends(level)
         places = [*np.ndindex(mean.shape)]
@@ -228,7 +228,7 @@ class ImpulseResponses(Display):
     columns : list of m nodes
     values : ndarray of shape (n_networks, n_steps + 1, m, m)
         ``[n, h, i, j]`` is the response of column j, h steps after a shock of column i, by network
-        n: one that is drawn from a posterior or a list, a bootstrap's resample, or a single one.
+        n.
 
     Attributes
     ----------
@@ -285,9 +285,9 @@ class ImpulseResponses(Display):
 
         Returns
         -------
-        table : pandas.DataFrame
+        table : pandas.DataFrame, or a dict that is displayed as a table without pandas
             With the columns `cause`, `effect`, `step` and `response`; `low` and `high` if there are
-            several networks. Without pandas, a dict of these that is displayed as a table.
+            several networks.
         """
         n, m = self.values.shape[1], len(self.columns)
         i, j, h = np.indices((m, m, n)).reshape(3, -1)
@@ -508,9 +508,6 @@ def held_values(
     `series`: list of k hashables
     `do`, `exogenous`: dict of column to a value or n_steps of them, or to a dict of these by
         series; or a data frame, with a row for each step
-
-    Raises ValueError or TypeError if a given column has no values, or a modelled one has some; if a
-    value is missing or is no number; if there are not as many as steps.
     """
     held = np.full((len(series), n_steps, len(dynamics.columns)), np.nan)
     outside = [*dict.fromkeys(dynamics.given.values())]

@@ -1,8 +1,7 @@
 """compare_groups: whether groups of rows share a network, and where they differ.
 
 All scores of groups add up (see `LocalScores`), so that three answers can be compared by their
-evidence, or by the scores of their best networks: one network, one structure with parameters of
-each group, and a structure of each group.
+evidence, or by the scores of their best networks.
 
 Differences of edges are sought in a structure that is chosen without the labels of the rows, from
 deviations from each group's own means. If all groups have one covariance, these deviations are
@@ -79,8 +78,7 @@ class GroupComparison(TableRepr):
     columns : dict of str to list
         The columns of `to_frame`.
     units : ndarray of shape (n_differences,)
-        What the differences of coefficients are drawn in: the children's standard deviations by the
-        parents'.
+        The parents' standard deviations by the children's, in which differences are drawn.
 
     See Also
     --------
@@ -127,8 +125,7 @@ class GroupComparison(TableRepr):
     def plot(self, *, ax: Any = None) -> ForestDisplay:
         """Draw the differences with their intervals; differences beyond chance are coloured.
 
-        They are in standard deviations of the child for one of the parent, over all rows. The two
-        groups' best networks are not drawn, as these differ by chance.
+        They are in standard deviations of the child for one of the parent, over all rows.
 
         Parameters
         ----------
@@ -202,22 +199,20 @@ def compare_groups(
     """Ask whether groups of rows share a network, and which coefficients differ.
 
     Three answers are compared: all rows come from one network; the groups share the structure, and
-    each has its own parameters; each group has a structure of its own, too. Two best networks also
-    differ by chance, and are not compared.
+    each has its own parameters; each group has a structure of its own, too.
 
     Parameters
     ----------
     X : array-like or data frame of shape (n_samples, n_features), or LocalScores
         The rows of all groups. Values may be missing for a learner with ``missing="em"``.
     groups : array-like of shape (n_samples,) or str
-        The label of each row, or the name of a data frame's column that has them, which is then not
-        compared. The labels of a pandas Series go to the rows of the same labels; categories keep
-        their order.
+        The label of each row, or the name of a data frame's column that has them. A pandas Series
+        is matched by its labels; categories keep their order.
     estimator : GaussianBNPosterior or GaussianBNLearner, optional
         Not fitted. A posterior compares the evidence, summed over all networks, and a learner the
-        scores of the best networks, for more columns. Its settings hold for all answers. By default
-        ``GaussianBNPosterior("bge")``. For `BGe` with ``nu=None`` the columns of a table are
-        standardised, and the prior means of each group are the means of all rows.
+        scores of the best networks, for more columns. By default ``GaussianBNPosterior("bge")``.
+        For `BGe` with ``nu=None`` the columns of a table are standardised, and the prior means of
+        each group are the means of all rows.
     interventions : data frame or array-like of bool, or sequence of length n_samples, optional
         Which columns an experimenter set in each row, as in `GaussianBNLearner.fit`.
     level : float, default=0.95
@@ -246,10 +241,10 @@ def compare_groups(
 
     The tests are of coefficients of least squares, where groups may have noise of different
     variances: the difference divided by its standard error has at least as many degrees of freedom
-    as the smaller of the two (Hsu 1938). The structure is chosen from all rows without their
-    labels, so that the choice does not favour edges that differ by chance. Each edge
-    that it lacks is tested as well, added to the child's parents, unless it would close a cycle.
-    Bonferroni's correction is for all edges that there might be.
+    as the smaller of the two (Hsu 1938). The structure is chosen without the labels of the rows, so
+    that the choice does not favour edges that differ by chance. Each edge that it lacks is tested
+    as well, added to the child's parents, unless it would close a cycle. Bonferroni's correction is
+    for all edges that there might be.
 
     With missing values, the one structure is found by structural EM over all groups, and only its
     edges are tested, by the observed information of each group. With interventions, the structure

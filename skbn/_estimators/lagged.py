@@ -36,9 +36,9 @@ _ALLOWED: dict[str, list[Any]] = {
 class LaggedTable:
     """A time series with lagged copies of its columns, as `lagged` returns it.
 
-    Its m columns come first, then their copies of lag 1 in the same order, then those of lag 2, and
-    so on. The copy of column ``x`` that is two steps back is called ``x.L2``. In an array column j
-    has its copy of lag k at number ``k * m + j``.
+    Its m columns come first, then their copies of lag 1, then those of lag 2, and so on. The copy
+    of column ``x`` that is two steps back is called ``x.L2``; in an array column j has its copy of
+    lag k at number ``k * m + j``.
 
     Parameters
     ----------
@@ -48,18 +48,14 @@ class LaggedTable:
         The columns of X: their names, or 0 to m - 1.
     n_lags : int
     rows : ndarray of shape (n,), int64
-        Which row of X each row of the table is, for what belongs to rows:
-        ``sample_weight[series.rows]``.
+        Which row of X each row of the table is, as in ``sample_weight[series.rows]``.
     n_dropped : int
         The number of rows of X that are not in the table: the first `n_lags` of each series, and
         after each gap that breaks one.
     dropped_groups : list
-        The series that are not in the table, because they have no more than `n_lags` rows without
-        a gap.
+        The series without any row in the table.
     groups : list, optional
-        The series of each row of the table; None if X is a single one. With
-        ``BootstrapBNLearner().fit(series.table, groups=series.groups)``, resamples draw whole
-        series.
+        The series of each row of the table, for a bootstrap's `fit`; None if X is a single one.
     last : data frame or ndarray of shape (k, n_lags * m), optional
         The copies in the row that would follow each of k series; `next_row` returns them.
     last_groups : list of k hashables
@@ -113,13 +109,11 @@ class LaggedTable:
         ----------
         estimator : GaussianBNLearner, GaussianBNLearnerCV, GaussianBNPosterior, \
 BootstrapBNLearner or GaussianBayesianNetwork
-            Fitted to `table`, or to some of its columns; columns that it has besides stand on the
-            left.
+            Fitted to `table`, or to some of its columns; others stand on the left.
         ax : matplotlib.axes.Axes, optional
-            Where to draw; by default in a new figure of the size that the network takes.
+            Where to draw; by default in a new figure.
         cpdag : bool, default=False
-            Whether to draw edges without an arrowhead if the data, and the constraints of `fit`,
-            do not tell their direction.
+            Whether to draw edges without an arrowhead if nothing tells their direction.
         **options
             Options of `NetworkDisplay.plot`. By default `tiers` are the lags, and `orientation` is
             "left-right".
@@ -170,9 +164,8 @@ BootstrapBNLearner or GaussianBayesianNetwork
         Returns
         -------
         row : data frame or ndarray of shape (k, n_lags * m)
-            In the container of X, with the columns `exogenous`: a row for each series that ends
-            with `n_lags` rows without a gap. In pandas its index is the next time or number, or the
-            names of the series.
+            With the columns `exogenous`: a row for each series that ends with `n_lags` rows without
+            a gap. In pandas its index is the next time or number, or the names of the series.
 
         Raises
         ------
@@ -214,10 +207,9 @@ BootstrapBNLearner or GaussianBayesianNetwork
         ----------
         network : GaussianBNPosterior, BootstrapBNLearner, NearOptimalNetworks, list of \
 networks, GaussianBayesianNetwork, or a learner that has a `network_`
-            With parameters, of `table` or of some of its columns. With one of the first three,
-            intervals include that weights and edges are estimates; with one network, they do not.
-            Near-optimal networks count by their scores, as if there were no others. A bootstrap's
-            have the weights of the resamples, and the noise of all rows about them.
+            With parameters, of `table` or of some of its columns. Of several networks, intervals
+            include that weights and edges are estimates; they count as in
+            `GaussianBNPosterior.anomalies`.
         steps : int, default=1
         level : float, default=0.9
             The probability of the intervals of the result, unless another is given there.
@@ -234,9 +226,8 @@ networks, GaussianBayesianNetwork, or a learner that has a `network_`
         Returns
         -------
         forecast : Forecast
-            With `mean`, `std` and `interval`, data frames with a row for each step, for each series
-            if there are several; `to_frame` and `plot`. By one network these are exact for Gaussian
-            noise and its weights as they are; by several, for the mixture of their forecasts.
+            With `mean`, `std` and `interval`, which are exact for Gaussian noise and the networks'
+            weights as they are; `to_frame` and `plot`.
 
         Raises
         ------
@@ -246,9 +237,6 @@ networks, GaussianBayesianNetwork, or a learner that has a `network_`
 
         Notes
         -----
-        Parameters are drawn from their posterior given a network, under a flat prior in place of
-        BGe's default one, which expects little noise.
-
         With all edges it is the forecast of a vector autoregression that is estimated by least
         squares, with the noise's variance by maximum likelihood (Lütkepohl 2005, "New introduction
         to multiple time series analysis", section 2.2).
@@ -308,7 +296,6 @@ networks, GaussianBayesianNetwork, or a learner that has a `network_`
         -------
         futures : pandas.DataFrame
             A row for each future and step, and for each series if there are several, by its index.
-            Without pandas, a dict of columns that is displayed as a table.
 
         Raises
         ------
@@ -349,14 +336,13 @@ networks, GaussianBayesianNetwork, or a learner that has a `network_`
         Parameters
         ----------
         network : GaussianBayesianNetwork, or another source of networks as in `forecast`
-            Of `table`. The responses of several networks have intervals. Where a list of classes or
-            a bootstrap leaves directions open, each network is a random one of its class.
+            The responses of several networks have intervals. Where a list of classes or a bootstrap
+            leaves directions open, each network is a random one of its class.
         steps : int, default=10
             How many steps after the shock.
         shock : {"unit", "deviation"}, default="unit"
             By how much it is raised: by one unit of the column, or by a standard deviation of its
-            noise, in each network. The latter are the orthogonalised responses of vector
-            autoregressions, if these take the network's order of the columns.
+            noise, in each network: orthogonalised responses in the network's order of the columns.
         n_samples : int, default=1000
             How many networks are drawn from a posterior or near-optimal networks.
         random_state : int, RandomState, Generator or None, default=None
@@ -364,8 +350,7 @@ networks, GaussianBayesianNetwork, or a learner that has a `network_`
         Returns
         -------
         responses : ImpulseResponses
-            ``responses[cause, effect]`` has `steps` + 1 responses. With `mean`; with `std` and
-            `interval` for several networks; `to_frame` and `plot`.
+            ``responses[cause, effect]`` has `steps` + 1 responses.
 
         Raises
         ------
@@ -468,43 +453,40 @@ def lagged(
     X : array-like or data frame of shape (n_samples, n_features)
         Rows in order of time, the earliest first, at equal intervals, in memory; `times`, or else a
         pandas index of times or numbers, is compared with that. Columns may hold categories, and
-        values may be missing; both are copied as they are. The names of a data frame's columns are
-        strings.
+        values may be missing. The names of a data frame's columns are strings.
     n_lags : int, default=1
         How many steps back the copies go, at least 1.
     groups : array-like of shape (n_samples,), data frame, pandas.MultiIndex, str or list of str, \
 optional
         The series that each row belongs to, if X has several, such as patients or countries; or
-        the names of the columns or levels of a pandas index that say so. Such a column is not
-        lagged, and not in the table. Of several, such as patient and day, each combination is a
-        series. No lag goes from one series to another. The rows of a series need not be adjacent;
-        they follow each other in the order in which they stand in X. The values of a pandas Series
-        go to the rows of the same labels.
+        the names of the columns or levels of a pandas index that say so, which are not lagged. Of
+        several, such as patient and day, each combination is a series. No lag goes from one series
+        to another. The rows of a series need not be adjacent. The values of a pandas Series go to
+        the rows of the same labels.
     times : str or array-like of shape (n_samples,), optional
         The times of the rows, in place of an index: dates, numbers, or texts that are dates in one
-        way only; or the name of a column or level, which is not lagged. In pandas they become the
-        index of the table. They are read by pandas.
+        way only; or the name of a column or level, which is not lagged. They are read by pandas,
+        and become the index of its tables.
     gaps : {"break", "join"}, optional
         What to do if there are gaps between the times, which is an error by default.
-        "break": rows are missing, and no lag goes across a gap, as if a new series began after it.
-        "join": each row is one step after the row before it, whatever their labels. A step is the
-        longest that divides all intervals within series. Months, quarters, years, working days
-        and the days of a time zone have no gaps.
+        "break": no lag goes across a gap, as if a new series began after it. "join": each row is
+        one step after the row before it, whatever their labels. A step is the longest that divides
+        all intervals within series. Months, quarters, years, working days and the days of a time
+        zone have no gaps.
 
     Returns
     -------
     series : LaggedTable
-        With the new `table`, the names of its `exogenous` columns, the pairs of `contemporaneous`
-        ones, and `n_dropped`.
+        With the new `table`.
 
     Raises
     ------
     ValueError
-        If `n_lags` is not an integer of 1 or more; if no series has more rows than that; if columns
-        have the same name, or one has that of a lagged copy; if there is not one value of `groups`
-        for each row, or no such column or level, or both; if the times of a series do not
-        increase, have gaps without `gaps`, or are texts whose day and month may be either; if
-        several levels of the index vary within a series; if a column holds times.
+        If no series has more than `n_lags` rows; if columns have the same name, or one has that of
+        a lagged copy; if there is not one value of `groups` for each row, or no such column or
+        level, or both; if the times of a series do not increase, have gaps without `gaps`, or are
+        texts whose day and month may be either; if several levels of the index vary within a
+        series; if a column holds times.
     TypeError
         If X is not a table in memory, or the names of its columns are not strings.
     ImportError
@@ -585,9 +567,12 @@ optional
         values = values.set_axis(index) if hasattr(values, "iloc") else values
     elif index is not None:
         index = None if index.name in named else _times_in(index, groups, numbers)
-    parts = _unbroken(index, numbers, gaps, has_groups=groups is not None, given=times)
-    if np.bincount(parts, minlength=1).max() <= n_lags:
-        raise _too_short(n_lags, numbers, series, gaps)
+    parts = _unbroken(index, numbers, gaps, times)
+    if (longest := np.bincount(parts, minlength=1).max()) <= n_lags:
+        raise ValueError(
+            f"n_lags={n_lags} takes more than {n_lags} rows of one series without a gap, and the "
+            f"longest series has {longest}. Give longer series, or a smaller n_lags."
+        )
     rows = lags.rows_of_lags(parts, n_lags)
     kept = {*numbers[rows[0]].tolist()}
     short = [name for number, name in enumerate(series) if number not in kept]
@@ -610,18 +595,6 @@ def _of_lag(columns: list[Any], lag: int) -> list[Any]:
     if isinstance(columns[0], str):
         return [f"{column}.L{lag}" if lag else column for column in columns]
     return [lag * len(columns) + column for column in columns]
-
-
-def _too_short(n_lags: int, numbers: Integers, names: list[Any], gaps: Any) -> ValueError:
-    """Return the error for series that have no row with all its lags."""
-    most = max(np.bincount(numbers), default=0)
-    what = f"none of the {len(names)} series has more than {most} rows"
-    what = f"X has {most} rows" if names == [None] else what
-    return ValueError(
-        f"n_lags={n_lags} takes more than {n_lags} rows of one series"
-        + " without a gap" * (gaps == "break")
-        + f", but {what}. Give longer series, or a smaller n_lags."
-    )
 
 
 def _checked_names(labels: list[Any], X: Any) -> list[str]:
@@ -693,7 +666,7 @@ def _times_in(index: Any, groups: Any, numbers: Integers) -> Any:
     )
 
 
-def _times_of(index: Any, gaps: Any, source: str, remedy: str) -> Any:
+def _times_of(index: Any, gaps: Any, source: str) -> Any:
     """Return the rows' times as times or numbers; None if they are neither."""
     is_hole = np.zeros(0, dtype=bool) if index is None else np.asarray(index.isna())
     known = None if is_hole.all() else index[~is_hole]
@@ -701,8 +674,8 @@ def _times_of(index: Any, gaps: Any, source: str, remedy: str) -> Any:
     if times is None and known is not None and lags.may_be_dates(known):
         raise ValueError(
             f"{source} has texts that may be dates, such as {known[0]!r}, and cannot be read in "
-            "one way only: day and month may be either, or forms differ. Convert them, by "
-            f"pandas.to_datetime(..., dayfirst=True), for example.{remedy}"
+            "one way only: day and month may be either, or forms differ. Convert them, for example "
+            "by pandas.to_datetime(..., dayfirst=True)."
         )
     if times is None and gaps == "break":
         raise ValueError(
@@ -716,22 +689,16 @@ def _times_of(index: Any, gaps: Any, source: str, remedy: str) -> Any:
     return times
 
 
-def _unbroken(
-    index: Any, numbers: Integers, gaps: Any, *, has_groups: bool, given: Any
-) -> Integers:
+def _unbroken(index: Any, numbers: Integers, gaps: Any, given: Any) -> Integers:
     """Return the number of the series of each row, which ends at gaps if these break it."""
     source = f"Column {given!r}" if isinstance(given, str) else "The array times"
-    no_times = ""
-    if given is None:
-        source = "The index of X"
-        no_times = " If they are no times, call X.reset_index(drop=True)."
-    times = _times_of(index, gaps, source, no_times)
+    times = _times_of(index, gaps, "The index of X" if given is None else source)
     if times is None:
         return numbers
-    is_count = times.dtype.kind in "iuf"
-    is_range = is_count and times[0] < times[-1] and len(np.unique(np.diff(times))) == 1
-    if is_range and given is None:
-        return numbers  # the labels count rows, whatever their series
+    if given is None:
+        source, is_count = "The index of X", times.dtype.kind in "iuf"
+        if is_count and times[0] < times[-1] and len(np.unique(np.diff(times))) == 1:
+            return numbers  # the labels count rows, whatever their series
     order = np.argsort(numbers, kind="stable")
     times, same = times[order], np.diff(numbers[order]) == 0
     later = np.asarray(times[1:] > times[:-1]) | ~same
@@ -745,25 +712,22 @@ def _unbroken(
     row = int(np.argmin(apart))
     after, before = order[row + 1], order[row]
     where = f"row {after}, {index[after]}, follows row {before}, {index[before]}"
-    no_times *= is_count
     if later.all():
         raise ValueError(
             f"{source} has gaps: {where}, and other rows are closer. If rows are missing, pass "
             'gaps="break", and no lag goes across a gap. If neighbours are one step apart '
-            'whatever their labels, as from one trading day to the next, pass gaps="join".'
-            f"{no_times}"
+            'whatever their labels, as from one trading day to the next, pass gaps="join". '
+            "If they are no times, call X.reset_index(drop=True)."
         )
-    how = "X.sort_index()" if given is None else "X.sort_values of pandas or X.sort of polars"
-    alike = ", and groups or times beside X alike" if has_groups or given is not None else ""
-    remedy = f"Sort them{alike}, by {how} for example."
-    if hasattr(times, "asi8") and (given is not None or not hasattr(index, "asi8")):
-        remedy += " Texts of dates are sorted right once pandas.to_datetime has read them."
+    remedy = (
+        "Sort them, and groups or times beside X alike, by X.sort_index() for example, texts of "
+        "dates once pandas.to_datetime has read them."
+    )
     if times[row + 1] == times[row]:
         remedy = "Two rows have the same time; leave one out."
     raise ValueError(
-        f"{source} says that the rows of X are not in order of time: {where}. {remedy}"
-        + " If X has several series, say by groups which row is of which." * (not has_groups)
-        + no_times
+        f"{source} says that the rows of X are not in order of time: {where}. {remedy} If X has "
+        "several series, say by groups which row is of which."
     )
 
 

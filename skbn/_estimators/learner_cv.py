@@ -445,15 +445,12 @@ class HeldOutScores:
         train, test = split
 
         def explain(error: ValueError) -> str:
+            hint = (
+                " Or let all folds have all values that are in two rows or more, by "
+                "cv=list(StratifiedKFold(5).split(X, labels)) of scikit-learn with labels for them."
+            ) * bool(getattr(error, "constant_columns", []))
             sizes = f"{len(train)} rows and holds out {len(test)}"
-            text = f"In a fold of cv that learns from {sizes}: {error}"
-            if not (names := getattr(error, "constant_columns", [])):
-                return text
-            return (
-                f"{text} Or let all folds have all values of {', '.join(map(repr, names))}, if "
-                "each is in two rows or more, by cv=list(StratifiedKFold(5).split(X, labels)) of "
-                "scikit-learn with labels for these values."
-            )
+            return f"In a fold of cv that learns from {sizes}: {error}{hint}"
 
         return explained(lambda: self._outcomes(n_jobs, *split), explain)
 

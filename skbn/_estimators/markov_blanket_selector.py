@@ -66,10 +66,9 @@ class MarkovBlanketSelector(DocLinkMixin, SelectorMixin, MetaEstimatorMixin, Bas
 
     Notes
     -----
-    The blanket is that of the network found, and another sample may give another one. It follows
-    from a search over all columns, in contrast to the local searches that are usual for blankets
-    (Aliferis, Statnikov, Tsamardinos, Mani & Koutsoukos 2010, "Local causal and Markov blanket
-    induction for causal discovery and feature selection for classification").
+    The blanket follows from a search over all columns, in contrast to the local searches that are
+    usual for blankets (Aliferis, Statnikov, Tsamardinos, Mani & Koutsoukos 2010, "Local causal and
+    Markov blanket induction for causal discovery and feature selection for classification").
 
     Examples
     --------

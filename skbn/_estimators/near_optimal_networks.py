@@ -45,8 +45,7 @@ class NearOptimalNetworks(EnsembleMixin, TableRepr, Sequence[GaussianBayesianNet
     """The networks that score nearly as high as the best, in order of their score.
 
     `GaussianBNLearner.near_optimal` returns it. It is a sequence of networks, whose parameters are
-    estimated when one is taken from it. In a list of equivalence classes each class is there as
-    one of its networks.
+    estimated when one is taken from it; an equivalence class is there as one of its networks.
 
     Attributes
     ----------
@@ -56,8 +55,8 @@ class NearOptimalNetworks(EnsembleMixin, TableRepr, Sequence[GaussianBayesianNet
         Whether the list has every network, or class, within the bound that was asked for. False if
         it ends because `n` does.
     is_proven : bool
-        Whether no network, or class, that the list leaves out scores higher than the last one.
-        False after a fit to missing values: it is a list of what structural EM compared.
+        Whether no network, or class, that the list leaves out scores higher than the last one; not
+        so after a fit to missing values.
     equivalence_classes : bool
         Whether these are equivalence classes, or all networks one by one.
 
@@ -162,10 +161,9 @@ class NearOptimalNetworks(EnsembleMixin, TableRepr, Sequence[GaussianBayesianNet
 
             - `score`, in nats;
             - `difference`: how far the score is below the best, in nats;
-            - `bayes_factor`: the exponential of the difference, infinite beyond 709 nats. With a
-              marginal likelihood such as `BGe`, it says how many times as probable as this network
-              the data make the best; with the BIC it approximates that. A criterion that is no
-              marginal likelihood, such as the AIC, has no such column;
+            - `bayes_factor`: the exponential of the difference, infinite beyond 709 nats: how many
+              times as probable as this network the data make the best, approximately with the BIC.
+              Criteria that are no marginal likelihood, such as the AIC, have no such column;
             - `n_members`: how many networks of the class the constraints allow; only in a
               list of classes, and not with ParentSetScores, which may rule out some of them;
             - `n_edges`;
@@ -188,15 +186,14 @@ class NearOptimalNetworks(EnsembleMixin, TableRepr, Sequence[GaussianBayesianNet
     def edge_frequencies(self, *, weighted: bool = True) -> Floats:
         """Return in what share of the listed networks each edge is.
 
-        The list is only a part of all networks, so these are not edge probabilities; those are
-        in `edge_probabilities_` of `GaussianBNPosterior`.
+        The list is only a part of all networks, so these are not edge probabilities, which
+        `GaussianBNPosterior` has.
 
         Parameters
         ----------
         weighted : bool, default=True
-            Whether a network counts by the exponential of its score, so that better networks count
-            more. Otherwise all count alike. A class counts as all its members if it is weighted,
-            and otherwise once, as their mean.
+            Whether a network counts by the exponential of its score. Otherwise all count alike. A
+            class counts as all its members if it is weighted, and otherwise once, as their mean.
 
         Returns
         -------
@@ -226,9 +223,8 @@ class NearOptimalNetworks(EnsembleMixin, TableRepr, Sequence[GaussianBayesianNet
     def effect(self, cause: Any, outcome: Any) -> EffectEstimate:
         """Return the total effect of an intervention on an outcome, over the listed networks.
 
-        They count as in `edge_frequencies`, and each has its standard error: they are only a part
-        of all networks, so that the effect is less sure than this. `GaussianBNPosterior.effect`
-        averages over all networks.
+        They count as in `edge_frequencies`, and each has its standard error. They are only a part
+        of all networks, over which `GaussianBNPosterior.effect` averages.
 
         Parameters
         ----------

@@ -83,13 +83,12 @@ class NetworkEstimator(
         Parameters
         ----------
         X : array-like, data frame or LocalScores, optional
-            Must have the columns of `fit`; not used otherwise. The rows of a dask array or data
-            frame are not read.
+            Must have the columns of `fit`; not used otherwise.
 
         Returns
         -------
         dag : networkx.DiGraph
-            A new copy of the graph that `fit` found.
+            A new copy of `dag_`.
 
         Raises
         ------
@@ -122,12 +121,10 @@ class NetworkEstimator(
         Parameters
         ----------
         X : array-like, data frame, LocalScores or ParentSetScores
-            As in `fit`.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
-            As in `fit`.
         **params
-            Further arguments of `fit`, such as the groups of `GaussianBNLearnerCV`.
+            These, and further arguments, as in `fit`.
 
         Returns
         -------
@@ -198,8 +195,7 @@ class OneNetworkEstimator(NetworkEstimator):
         Returns
         -------
         filled : data frame or ndarray of the shape of X
-            As `GaussianBayesianNetwork.impute` returns: observed values keep every bit, and the
-            rows of a data frame of pandas keep their index.
+            As `GaussianBayesianNetwork.impute` returns.
 
         Raises
         ------
@@ -247,9 +243,7 @@ class OneNetworkEstimator(NetworkEstimator):
     ) -> float:
         """Return the mean log-likelihood of a row under the fitted network, in nats.
 
-        Larger is better, so that a grid search picks what predicts held-out rows best. Scores
-        can only be compared if the columns have the same units, since a density is per unit.
-
+        Scores can only be compared if the columns have the same units, since a density is per unit.
         Rows without a value that counts, because all are missing, were set or are exogenous, are
         left out of the mean.
 
@@ -260,10 +254,10 @@ class OneNetworkEstimator(NetworkEstimator):
             block by block. Values may be missing as in `score_samples`.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
-            How often each row counts, as in `fit`. LocalScores may already have weights.
+            How often each row counts, as in `fit`.
         interventions : data frame or array-like of bool, or sequence of length n_samples, optional
-            Which columns an experimenter set in each row, as in `GaussianBNLearner.fit`. The
-            likelihood of a row is then that of the other columns, given those that were set.
+            As in `GaussianBNLearner.fit`. The likelihood of a row is then that of the other
+            columns, given those that were set.
 
         Returns
         -------
@@ -320,17 +314,13 @@ class SearchingEstimator(OneNetworkEstimator):
         -------
         summary : str
             To be printed: rows and columns, criterion, score in nats, what is proven of it, edges,
-            how well the network fits if that is known, and regressions.
+            `GaussianBayesianNetwork.fit_indices` for the rows of the search if they are known, and
+            regressions.
 
         Raises
         ------
         ValueError, TypeError
             If `max_rows` is not an integer of 1 or more.
-
-        Notes
-        -----
-        The indices of fit come from `GaussianBayesianNetwork.fit_indices` for the rows of the
-        search, which the network fits too well.
 
         Examples
         --------
@@ -370,9 +360,9 @@ SRMR 0.038
             The largest number of networks, or of equivalence classes. It is the safe bound: the
             number within a given distance grows exponentially with the columns.
         within : float or None, default=None
-            How far below the best a score may be, in nats; ``math.inf`` lists all networks, of
-            which 5 columns have 29,281. If `n` is None as well, `within` is 3: by a log marginal
-            likelihood, the data make the best network up to 20 times as probable as the others.
+            How far below the best a score may be, in nats; ``math.inf`` lists all networks. If `n`
+            is None as well, `within` is 3: by a log marginal likelihood, the data make the best
+            network up to 20 times as probable as the others.
         equivalence_classes : bool, default=True
             Whether to list equivalence classes, each as the best of its networks, instead of all
             networks one by one.
@@ -384,8 +374,7 @@ SRMR 0.038
         Raises
         ------
         ValueError, TypeError
-            If `n` is not a positive integer, `within` not a number from 0 on, or
-            `equivalence_classes` not a bool; if the list takes more memory than there is, or longer
+            If an argument is not as above; if the list takes more memory than there is, or longer
             than `time_limit` where the dynamic program does not fit; after a fit with
             ``search="order"``, which does not prove what it leaves out; if `equivalence_classes` is
             False after a fit to missing values.
@@ -399,9 +388,8 @@ SRMR 0.038
         Notes
         -----
         The constraints and `max_parents` of `fit` hold for all networks of the list. The search
-        runs once more, with `n_jobs`, `max_memory` and, past about thirty columns, `time_limit`, if
-        all parent sets can be priced; the list takes memory of its own. Networks
-        whose scores are equal up to rounding come in no particular order.
+        runs once more, with `n_jobs`, `max_memory` and, past about thirty columns, `time_limit`.
+        Networks whose scores are equal up to rounding come in no particular order.
 
         Examples
         --------

@@ -42,7 +42,6 @@ from skbn._estimators.learner import GaussianBNLearner
 from skbn._estimators.learner_cv import searches_at_a_time
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._scores.base import BaseScores
-from skbn._scores.criteria import BGe
 from skbn._scores.local_scores import LocalScores
 from skbn._solver.engines import SearchSettings
 from skbn._solver.problem import Problem
@@ -60,7 +59,6 @@ class Draws:
     # its own.
     strata: list[Integers]
     n_drawn: list[int]  # how many to draw from each
-    fraction: float  # how many are drawn, as a share of them
     replace: bool
     # how many consecutive rows of a stratum are drawn at once. If not 1, `replace` is True, there
     # is one stratum, and its rows are series by series.
@@ -140,7 +138,7 @@ def plan_draws(learner: Any, sample: Sample, stratify: Any = None, groups: Any =
     entropy = int.from_bytes(random_generator(learner.random_state).bytes(16), "little")
     seeds = np.random.SeedSequence(entropy).spawn(learner.n_resamples)
     drawn = [*n_drawn.values()]
-    settings = fraction, replace, block_length or 1, seeds, of_groups, starts
+    settings = replace, block_length or 1, seeds, of_groups, starts
     return Draws([*strata.values()], drawn, *settings)
 
 
@@ -221,8 +219,6 @@ def _check_blocks(sample: Sample, block_length: int, replace: bool, stratify: An
         )
 
 
-# The share of rows that an error proposes to draw without replacement.
-_LARGE_FRACTION = 0.9
 # With fewer, an interrupted bootstrap has no result.
 _FEWEST_NETWORKS = 2
 _EXPECTED = "a learner with a network_ or a dag_ after fit, or a pipeline or a search of one"
@@ -328,7 +324,6 @@ class Resamples:
     """The networks that a learner finds in resamples of a table."""
 
     sample: Sample  # the rows
-    columns: list[str | int]  # the names of the nodes
     draws: Draws
     refit: _SearchAgain | _Fit
     n_jobs: int | None  # how many resamples are fitted at the same time, by joblib's rules
@@ -386,26 +381,12 @@ class Resamples:
             return (
                 f"Resample {number + 1} of {len(self.draws.seeds)}, which has "
                 f"{np.count_nonzero(weight)} of the {len(weight)} rows, cannot be fitted. {error} "
-                f"All rows together can be fitted{self._remedy()}"
+                "All rows together can be: resamples with more of them, such as those of "
+                "replace=False and sample_fraction=0.9, fail less often, labels in stratify for "
+                'rare values draw rows of each, and criterion="bge" fits any rows without holes.'
             )
 
         return explained(lambda: self.refit.network(weight, progress), explain)
-
-    def _remedy(self) -> str:
-        """Say what may let all resamples be fitted that has not been done yet."""
-        draws, remedies = self.draws, []
-        if draws.block_length == 1 and draws.groups is None:
-            if len(draws.strata) == 1:
-                remedies.append("labels in stratify for rare values draw rows of each")
-            if draws.replace or draws.fraction < _LARGE_FRACTION:
-                remedies.append(
-                    "resamples with more of the rows, such as those of replace=False and "
-                    f"sample_fraction={_LARGE_FRACTION}, fail less often"
-                )
-        scorer = self.refit.problem.scorer if isinstance(self.refit, _SearchAgain) else None
-        if scorer and self.sample.is_complete and not isinstance(scorer.criterion, BGe):
-            remedies.append('criterion="bge" fits such resamples')
-        return f": {', or '.join(remedies)}." if remedies else "."
 
 
 def plan_resamples(
@@ -453,7 +434,7 @@ def plan_resamples(
             refit = _Fit(_for_resamples(learner), problem.scores, given, columns)
     else:
         refit = _Fit(_for_resamples(learner), X, given, columns)
-    return Resamples(sample, columns, draws, refit, n_jobs, n_at_a_time if in_threads else None)
+    return Resamples(sample, draws, refit, n_jobs, n_at_a_time if in_threads else None)
 
 
 def _for_resamples(learner: Any) -> Any:

@@ -416,18 +416,6 @@ def test_a_resample_without_a_value_of_a_column(wine, backend):
     bootstrap.set_params(**few).fit(rare)
 
 
-@pytest.mark.filterwarnings("ignore::skbn.exceptions.DataWarning")
-def test_advice_is_not_repeated_after_it_was_followed(wine):
-    table = wine.assign(hue=wine.ash + (np.arange(len(wine)) == 0))
-    bootstrap = resampling(100)
-    raises(r"replace=False and sample_fraction=0\.9", bootstrap.fit, table)
-    bootstrap.set_params(replace=False, sample_fraction=0.9)
-    with pytest.raises(ValueError, match="is collinear with others") as refused:
-        bootstrap.fit(table)
-    assert "fail less often" not in str(refused.value)
-    bootstrap.set_params(estimator=GaussianBNLearner("bge")).fit(table)
-
-
 LISTED = skbn.ParentSetScores(["a", "b"], [(np.full((1, 1), -1), np.array([-1.0]))] * 2)
 
 

@@ -148,7 +148,7 @@ def test_an_index_of_times_must_increase(times):
     raises(r"row 5, .*, follows row 4, .* say by groups", lagged, twice)
     groups = np.repeat(["x", "y"], 5)
     assert len(lagged(twice, groups=groups).rows) == 8
-    with pytest.raises(ValueError, match=r"row 9, .*, follows row 8, .* for example\.$"):
+    with pytest.raises(ValueError, match=r"row 9, .*, follows row 8, .* Sort them"):
         lagged(twice.iloc[[0, 1, 2, 3, 4, 5, 6, 7, 9, 8]], groups=groups)
 
 
@@ -420,7 +420,7 @@ NO_LAGS = "'n_lags' parameter of lagged must be an int"
         (SIX, {"groups": [pd.NaT] * 6}, ValueError, "groups has a missing value for row 0"),
         (SIX, {"groups": [["a"]] * 6}, TypeError, r"hashable values; got \['a'\] for row 0"),
         (SIX, {"groups": np.ma.masked_equal([1, 1, 1, 2, 2, 2], 2)}, TypeError, "masked array"),
-        (SIX, {"groups": range(6)}, ValueError, "none of the 6 series has more than 1 rows"),
+        (SIX, {"groups": range(6)}, ValueError, "the longest series has 1"),
         # Tables
         (pd.DataFrame({"x.L1": range(5), "x": range(5)}), {}, ValueError, "Lag 1 of column 'x'"),
         (pd.DataFrame(SIX, columns=["x", "x"]), {}, ValueError, "given more than once"),

@@ -331,8 +331,8 @@ def test_tables_of_edges_whose_columns_are_named_the_other_way_round_are_refused
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ({"required_edges": [("a", "d")]}, "'d' is a column of node 'pair'. Write 'pair'"),
-        ({"tiers": [["c=high"], ...]}, "'c=high' is a level of node 'c'. Write 'c'"),
+        ({"required_edges": [("a", "d")]}, "'d'; .* write the node in place"),
+        ({"tiers": [["c=high"], ...]}, "'c=high'; .* write the node in place"),
         ({"forbidden_edges": [("none", "a")]}, "There is no column 'none'"),
     ],
 )

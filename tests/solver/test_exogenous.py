@@ -223,7 +223,7 @@ def test_nodes_of_several_columns():
     table = TABLE.assign(e=ROWS[:, 0] ** 2)
     fitted = learner(["wave"], nodes={"wave": ["a", "e"]}).fit(table)
     assert fitted.network_.exogenous == ["wave"]
-    raises("Write 'wave' in its place", learner(["a"], nodes={"wave": ["a", "e"]}).fit, table)
+    raises("write the node in place", learner(["a"], nodes={"wave": ["a", "e"]}).fit, table)
 
 
 # Resamples and folds
