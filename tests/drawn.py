@@ -3,10 +3,17 @@
 import networkx as nx
 
 
-def weighted(nodes, edges=(), noise_variance=1.0):
-    """Return a graph with parameters, whose edges are given as (parent, child, weight)."""
+def graph_of(nodes, edges=(), **attributes):
+    """Return a graph with nodes in this order, and the attributes of all of them."""
     dag = nx.DiGraph()
-    dag.add_nodes_from(nodes, intercept=0.0, noise_variance=noise_variance)
+    dag.add_nodes_from(nodes, **attributes)
+    dag.add_edges_from(edges)
+    return dag
+
+
+def weighted(nodes, edges=(), noise_variance=1.0, intercept=0.0):
+    """Return a graph with parameters, whose edges are given as (parent, child, weight)."""
+    dag = graph_of(nodes, intercept=intercept, noise_variance=noise_variance)
     dag.add_weighted_edges_from(edges)
     return dag
 

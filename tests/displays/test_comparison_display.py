@@ -9,6 +9,7 @@ from matplotlib import rc_context
 from matplotlib.colors import same_color
 from matplotlib.figure import Figure
 from matplotlib.patches import Polygon
+from numpy.testing import assert_array_equal
 from sklearn.exceptions import NotFittedError
 
 from skbn import (
@@ -346,7 +347,7 @@ def test_a_display_gives_another_its_places():
         assert box.get_bbox().bounds == second.nodes_[node].get_bbox().bounds
     assert left.get_xlim() == right.get_xlim()
     common, other = first.edges_["a", "b"].get_path(), second.edges_["a", "b"].get_path()
-    np.testing.assert_array_equal(common.vertices, other.vertices)
+    assert_array_equal(common.vertices, other.vertices)
     raises("plot first", NetworkDisplay(FOUND).plot, pos=NetworkDisplay(EXPECTED))
     part = NetworkDisplay.from_graph(EXPECTED, only=["a", "b"])
     raises("no node 'c'", NetworkDisplay(FOUND).plot, pos=part)

@@ -4,6 +4,7 @@ import pandas as pd
 import pytest
 from agreement import raises
 from drawn import weighted
+from numpy.testing import assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
@@ -92,7 +93,7 @@ def test_data_frames_name_rows_in_any_order():
     expected = EdgeHeatMapDisplay(CHAIN, "abc", order="given")
     for shuffled in (frame, frame.loc[[*"cab"]], frame.to_numpy(dtype=object)):
         display = EdgeHeatMapDisplay(shuffled, "abc", order="given")
-        np.testing.assert_array_equal(display.values, expected.values)
+        assert_array_equal(display.values, expected.values)
     assert EdgeHeatMapDisplay(frame, order="given").nodes == ["a", "b", "c"]
     assert EdgeHeatMapDisplay(frame[[*"cba"]], order="given").nodes == ["c", "b", "a"]
     assert EdgeHeatMapDisplay(CHAIN, order="given").nodes == [0, 1, 2]

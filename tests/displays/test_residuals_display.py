@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from agreement import raises
 from drawn import weighted
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import norm
 from sklearn.exceptions import NotFittedError
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
@@ -30,9 +31,9 @@ def test_residuals_are_the_networks_in_standard_deviations(wine, learner):
     residuals = network.residuals(wine)
     for v, column in enumerate(["hue", "ash"]):
         expected = residuals[column] / noise[column]
-        np.testing.assert_allclose(display.residuals[:, v], expected)
+        assert_allclose(display.residuals[:, v], expected)
         assert display.residuals[:, v].std() == pytest.approx(1)
-        np.testing.assert_allclose(display.fitted[:, v] + residuals[column], wine[column])
+        assert_allclose(display.fitted[:, v] + residuals[column], wine[column])
     assert [set(parents) for parents in display.parents] == [
         set(learner.dag_.predecessors("hue")),
         set(),
@@ -44,12 +45,12 @@ def test_panels_show_quantiles_and_fitted_values(wine, learner):
     assert display.axes_.shape == (2, 2)
     (quantiles, fitted), (_, by_row) = display.axes_
     x, y = points(quantiles)
-    np.testing.assert_array_equal(y, np.sort(display.residuals[:, 0]))
-    np.testing.assert_allclose(norm.cdf(x), (np.arange(178) + 0.5) / 178)
+    assert_array_equal(y, np.sort(display.residuals[:, 0]))
+    assert_allclose(norm.cdf(x), (np.arange(178) + 0.5) / 178)
     x, y = points(fitted)
     order = np.argsort(display.residuals[:, 0])
-    np.testing.assert_array_equal(x, display.fitted[order, 0])
-    np.testing.assert_array_equal(y, display.residuals[order, 0])
+    assert_array_equal(x, display.fitted[order, 0])
+    assert_array_equal(y, display.residuals[order, 0])
     assert fitted.get_xlabel() == "fitted"
     assert by_row.get_xlabel() == "row (no parents)"
     assert set(points(by_row)[0]) == set(range(178))
@@ -94,8 +95,8 @@ def test_many_rows_are_thinned_but_for_the_extremes():
             _, y = points(ax)
             assert len(y) == 2000
             assert np.isin(y, residuals).all()
-            np.testing.assert_array_equal(y[:25], residuals[:25])
-            np.testing.assert_array_equal(y[-25:], residuals[-25:])
+            assert_array_equal(y[:25], residuals[:25])
+            assert_array_equal(y[-25:], residuals[-25:])
 
 
 def test_the_line_of_means_shows_what_is_not_linear():
@@ -115,14 +116,14 @@ def test_steps_of_a_pipeline_transform_the_table(wine):
     display = ResidualsDisplay.from_estimator(pipeline, wine, columns="hue")
     scaled = pipeline[0].transform(wine)
     expected = ResidualsDisplay(pipeline[-1].network_, scaled, columns="hue")
-    np.testing.assert_array_equal(display.residuals, expected.residuals)
+    assert_array_equal(display.residuals, expected.residuals)
     search = GridSearchCV(
         make_pipeline(StandardScaler(), GaussianBNLearner()),
         {"gaussianbnlearner__penalty": [1]},
         cv=2,
     )
     display = ResidualsDisplay.from_estimator(search.fit(wine), wine, columns=10)
-    np.testing.assert_allclose(display.residuals, expected.residuals)
+    assert_allclose(display.residuals, expected.residuals)
 
 
 def test_the_picture_is_for_the_ground_that_it_has(wine, learner):
@@ -176,5 +177,5 @@ def test_bad_input_is_named(wine, learner):
 def test_pictures_can_be_pickled(wine, learner):
     display = ResidualsDisplay.from_estimator(learner, wine, columns=["hue"])
     again = pickle.loads(pickle.dumps(display))
-    np.testing.assert_array_equal(again.residuals, display.residuals)
+    assert_array_equal(again.residuals, display.residuals)
     assert again.axes_.shape == display.axes_.shape

@@ -9,6 +9,7 @@ import networkx as nx
 import numpy as np
 import pytest
 from agreement import raises
+from numpy.testing import assert_array_equal
 
 from skbn import GaussianBayesianNetwork, GaussianBNLearner
 from skbn.datasets import make_gaussian_network
@@ -82,7 +83,7 @@ def test_there_and_back(seed, cpdag):
     is_open = nx.to_numpy_array(expected, weight="undirected", nonedge=0) == 1
     is_open &= cpdag
     own = np.where(is_open | is_open.T, -1, matrix.T - matrix)  # 1 at the head, -1 at the tail
-    np.testing.assert_array_equal(graph.graph, own)
+    assert_array_equal(graph.graph, own)
     back = from_causal_learn(graph, names=network.nodes)
     assert [*back] == network.nodes
     assert GaussianBayesianNetwork.from_cpdag(back).compare(network).is_equivalent

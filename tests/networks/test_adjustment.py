@@ -4,6 +4,7 @@ import networkx as nx
 import numpy as np
 import pytest
 from agreement import raises
+from numpy.testing import assert_allclose
 from reference.adjustment import (
     acyclic_graphs,
     candidate_sets,
@@ -140,7 +141,7 @@ def test_a_regression_on_a_set_has_the_total_effect(seed):
             slopes = np.linalg.solve(
                 covariance[np.ix_(given, given)], covariance[given, nodes.index(effect[1])]
             )
-            np.testing.assert_allclose(slopes[0], drawn.total_effect(*effect), atol=1e-10)
+            assert_allclose(slopes[0], drawn.total_effect(*effect), atol=1e-10)
             n_sets += 1
     assert n_sets > 20
 
@@ -188,7 +189,7 @@ def test_exogenous_nodes_may_depend_on_each_other():
         series.table[:, 0],
         rcond=None,
     )[0]
-    np.testing.assert_allclose(slopes[0], found.network_.total_effect(4, 0))
+    assert_allclose(slopes[0], found.network_.total_effect(4, 0))
 
 
 def test_text():

@@ -5,6 +5,7 @@ from itertools import combinations, pairwise
 import numpy as np
 import pytest
 import reference
+from numpy.testing import assert_array_equal
 
 from skbn._core.subsets import mask_of, members_of
 from skbn._estimators.bootstrap import edge_support, inclusion_threshold
@@ -35,11 +36,11 @@ def test_support_by_the_members_of_classes():
             else:
                 expected[[a, b], [b, a]] += 0.5
     support = edge_support([as_masks(dag) for dag in chosen], [[0] * m] * len(chosen))
-    np.testing.assert_array_equal(support.directed, expected / 40)
-    np.testing.assert_array_equal(support.strength, (expected + expected.T) / 40)
+    assert_array_equal(support.directed, expected / 40)
+    assert_array_equal(support.strength, (expected + expected.T) / 40)
     with np.errstate(invalid="ignore"):
         direction = np.nan_to_num(expected / (expected + expected.T))
-    np.testing.assert_array_equal(support.direction, direction)
+    assert_array_equal(support.direction, direction)
 
 
 def test_fixed_edges_and_what_follows_from_them_have_a_direction():

@@ -3,6 +3,8 @@
 import sys
 from itertools import combinations, product
 from math import factorial
+from operator import and_
+from random import Random
 
 import networkx as nx
 import numpy as np
@@ -12,6 +14,7 @@ from agreement import raises
 from experiment_tables import TARGETS, experiment
 from hypothesis import example, given
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose
 
 from skbn import GaussianBayesianNetwork, GaussianBNLearner, NetworkComparisonDisplay
 from skbn._core.subsets import bits_of, mask_of
@@ -34,21 +37,17 @@ def edges_of(pattern):
     return directed, {frozenset((a, b)) for a, b, is_undirected in edges if is_undirected}
 
 
-def check_cpdags(m, targets):
-    for members in classes_of(m, targets):
-        shared, joined = reference.essential_edges(members)
-        undirected = joined - {frozenset(edge) for edge in shared}
-        for parents in members:
-            found = network_of(parents).cpdag(targets=[tuple(target) for target in targets])
-            assert edges_of(found) == (shared, undirected)
-
-
 @pytest.mark.parametrize(
     "targets", [*TARGETS[:3], pytest.param(TARGETS[5], marks=pytest.mark.slow)]
 )
 def test_essential_graphs_of_four_columns(targets):
     assert sum(map(len, classes_of(4, targets))) == 543
-    check_cpdags(4, targets)
+    for members in classes_of(4, targets):
+        shared, joined = reference.essential_edges(members)
+        undirected = joined - {frozenset(edge) for edge in shared}
+        for parents in members:
+            found = network_of(parents).cpdag(targets=[tuple(target) for target in targets])
+            assert edges_of(found) == (shared, undirected)
 
 
 def distance(one, other):
@@ -64,27 +63,23 @@ def distance(one, other):
 
 @pytest.mark.parametrize("targets", TARGETS)
 def test_equivalence_and_distances(targets):
-    rng = np.random.default_rng(0)
-    classes = classes_of(4, targets)
+    random, classes = Random(0), classes_of(4, targets)
     large = [members for members in classes if len(members) > 1]
     named = [[*target] for target in targets]
     for _ in range(40):
-        one, other = classes[rng.integers(len(classes))], classes[rng.integers(len(classes))]
-        same = large[rng.integers(len(large))] if large else one
-        for a, b in ((one, other), (same, same)):
-            left, right = (network_of(each[rng.integers(len(each))]) for each in (a, b))
+        same = random.choice(large or classes)
+        for a, b in ((random.choice(classes), random.choice(classes)), (same, same)):
+            left, right = (network_of(random.choice(each)) for each in (a, b))
             found = left.compare(right, targets=named)
             assert found.is_equivalent == (a is b)
             assert found.cpdag_distance == distance(a, b)
     # Networks that observations alone do not tell apart.
     for members in classes_of(4, [])[::20]:
-        left, right = members[0], members[-1]
-        is_same = reference.interventional_class(left, targets) == reference.interventional_class(
-            right, targets
-        )
-        nets = network_of(left), network_of(right)
-        assert nets[0].compare(nets[1]).is_equivalent
-        assert nets[0].compare(nets[1], targets=named).is_equivalent == is_same
+        ends = members[0], members[-1]
+        own, others = (reference.interventional_class(each, targets) for each in ends)
+        left, right = map(network_of, ends)
+        assert left.compare(right).is_equivalent
+        assert left.compare(right, targets=named).is_equivalent == (own == others)
 
 
 @pytest.mark.parametrize("criterion", ["bic", "aic", "loglik"])
@@ -115,19 +110,6 @@ def test_targets_name_nodes():
 # Numbers of networks in equivalence classes, against an enumeration
 
 
-def classes(m, allowed):
-    """The networks of allowed edges of each equivalence class, as lists of masks."""
-    for members in reference.classes_of_dags(m):
-        masks = [list(map(mask_of, dag)) for dag in members]
-        found = [each for each in masks if not any(map(beyond, each, allowed))]
-        if found:
-            yield found
-
-
-def beyond(mask, allowed):
-    return mask & ~allowed
-
-
 @pytest.mark.parametrize("m", [3, 4])
 @pytest.mark.parametrize("seed", [None, 0, 1, 2])
 def test_members_are_counted(m, seed):
@@ -135,11 +117,15 @@ def test_members_are_counted(m, seed):
     if seed is not None:
         forbidden = np.random.default_rng(seed).random((m, m)) < 0.3
         allowed = [mask & ~mask_of(np.flatnonzero(forbidden[x])) for x, mask in enumerate(allowed)]
-    for members in classes(m, allowed):
+    for members in reference.classes_of_dags(m):
+        every = [list(map(mask_of, dag)) for dag in members]
+        members = [each for each in every if [*map(and_, each, allowed)] == each]
+        if not members:
+            continue
         shares = np.mean([bits_of(masks, m).T for masks in members], axis=0)
         for masks in members[:2]:
             assert number_of_members(masks, allowed) == len(members)
-            np.testing.assert_allclose(edge_shares(masks, allowed), shares, atol=1e-15)
+            assert_allclose(edge_shares(masks, allowed), shares, atol=1e-15)
 
 
 def test_members_of_large_classes_are_counted():
@@ -224,8 +210,7 @@ def test_there_and_back(seed, which):
 
 def test_undirected_graphs_and_the_attribute_fixed():
     chain = GaussianBayesianNetwork.from_cpdag(nx.path_graph(4))
-    assert chain.cpdag().number_of_edges() == 3
-    assert all(undirected for _, _, undirected in chain.cpdag().edges(data="undirected"))
+    assert edges_of(chain.cpdag()) == (set(), {frozenset((v, v + 1)) for v in range(3)})
     pattern = nx.DiGraph([("a", "c", {"fixed": True}), ("b", "c")])
     found = GaussianBayesianNetwork.from_cpdag(pattern)
     assert found.dag.edges["a", "c"] == {"fixed": True}
@@ -233,19 +218,18 @@ def test_undirected_graphs_and_the_attribute_fixed():
 
 
 def test_why_there_is_no_extension():
-    def refusal(graph, message, kind=ValueError):
+    circle = r"\['a', 'b', 'c', 'd'\] .* If 'a' came last .* 'b' and 'd'"
+    for graph, message, kind in [
+        (nx.cycle_graph("abcd"), circle, ValueError),
+        (nx.DiGraph(["ab", "bc", "ca", "cd"]), r"directed cycle \['a', 'b', 'c'\]", ValueError),
+        (nx.DiGraph(["aa"]), "joins 'a' to itself", ValueError),
+        (nx.DiGraph(), "at least one node", ValueError),
+        ([("a", "b")], "must be a networkx", TypeError),
+        (nx.MultiDiGraph(["ab"]), "got MultiDiGraph", TypeError),
+    ]:
         raises(message, GaussianBayesianNetwork.from_cpdag, graph, kind=kind)
-
-    refusal(nx.cycle_graph("abcd"), r"\['a', 'b', 'c', 'd'\] .* If 'a' came last .* 'b' and 'd'")
-    refusal(nx.DiGraph(["ab", "bc", "ca", "cd"]), r"directed cycle \['a', 'b', 'c'\]")
-    refusal(nx.DiGraph(["aa"]), "joins 'a' to itself")
-    refusal(nx.DiGraph(), "at least one node")
-    refusal([("a", "b")], "must be a networkx", TypeError)
-    refusal(nx.MultiDiGraph(["ab"]), "got MultiDiGraph", TypeError)
-    with pytest.raises(ValueError, match=r"GaussianBayesianNetwork\.from_cpdag"):
-        GaussianBayesianNetwork(GaussianBayesianNetwork(nx.DiGraph(["ab"])).cpdag()).markov_blanket(
-            "a"
-        )
+    pattern = GaussianBayesianNetwork(nx.DiGraph(["ab"])).cpdag()
+    raises(r"GaussianBayesianNetwork\.from_cpdag", GaussianBayesianNetwork, pattern)
 
 
 # In which edges two networks differ
@@ -266,12 +250,8 @@ def test_differences_are_those_of_the_distances_and_of_the_picture(seed, other_s
     assert {*found.extra} == {e for e in own if not {e, e[::-1]} & others}
     assert {*found.reversed} == {e for e in others if e[::-1] in own}
     assert found.cpdag_distance == back.cpdag_distance
-    kinds = [
-        {frozenset(pair): undirected for *pair, undirected in each.cpdag().edges(data="undirected")}
-        for each in (network, other)
-    ]
-    common = kinds[0].keys() & kinds[1].keys()
-    differ = {pair for pair in common if kinds[0][pair] != kinds[1][pair]}
+    (directed, undirected), (of_other, free) = (edges_of(each.cpdag()) for each in (network, other))
+    differ = {*map(frozenset, directed)} & free | undirected & {*map(frozenset, of_other)}
     assert set(map(frozenset, found.undirected)) == differ
     assert len(found.to_frame()["parent"]) == found.distance
     display = NetworkComparisonDisplay(other.dag, network.dag)
@@ -291,29 +271,20 @@ def test_interventions_direct_edges_of_the_classes():
 def test_text_and_table(monkeypatch):
     network = GaussianBayesianNetwork(nx.DiGraph([("a", "b"), ("b", "c"), ("a", "d")]))
     found = network.compare(nx.DiGraph([("a", "b"), ("c", "b"), ("c", "d")]))
-    assert str(found).splitlines()[1:4] == [
-        "common    a -> b",
-        "missing   c -> d",
-        "extra     a -> d",
-    ]
+    lines = ["common    a -> b", "missing   c -> d", "extra     a -> d"]
+    assert str(found).splitlines()[1:4] == lines
     monkeypatch.setitem(sys.modules, "pandas", None)
-    assert found.to_frame() == {
-        "parent": ["c", "a", "c"],
-        "child": ["d", "d", "b"],
-        "difference": ["missing", "extra", "reversed"],
-    }
-
-
-def test_it_draws_the_other_first():
-    display = random_network(0).compare(random_network(1)).plot()
-    assert [ax.get_title() for ax in display.axes_] == ["other", "network"]
+    parents, children, kinds = found.to_frame().values()
+    assert (parents, children) == (["c", "a", "c"], ["d", "d", "b"])
+    assert kinds == ["missing", "extra", "reversed"]
+    assert [ax.get_title() for ax in found.plot().axes_] == ["other", "network"]
 
 
 def test_refusals():
-    raises(r"other must have the network's nodes", random_network(0).compare, nx.DiGraph([(0, 1)]))
-    raises("other must be", random_network(0).compare, "a -> b", kind=TypeError)
-    with pytest.raises(TypeError, match="such as network_ of a GaussianBNLearner"):
-        random_network(0).compare(GaussianBNLearner())
+    compare = random_network(0).compare
+    raises(r"other must have the network's nodes", compare, nx.DiGraph([(0, 1)]))
+    raises("other must be", compare, "a -> b", kind=TypeError)
+    raises("such as network_ of a GaussianBNLearner", compare, GaussianBNLearner(), kind=TypeError)
 
 
 def test_two_fits_of_different_tables_are_said_to_differ_by_chance(wine):

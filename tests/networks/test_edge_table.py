@@ -13,7 +13,8 @@ import pytest
 import reference
 import statsmodels.api as sm
 from agreement import raises
-from numpy.testing import assert_allclose
+from drawn import graph_of, weighted
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import t
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes
@@ -33,7 +34,7 @@ def diabetes():
 
 @pytest.fixture(scope="module")
 def learner(diabetes):
-    return skbn.GaussianBNLearner().fit(diabetes)
+    return GaussianBNLearner().fit(diabetes)
 
 
 def losses_of(network, *args, **settings):
@@ -63,35 +64,25 @@ def test_a_row_for_each_edge_by_child_and_parent(learner):
     expected = [(a, b) for b in nodes for a in nodes if dag.has_edge(a, b)]
     assert list(zip(frame["parent"], frame["child"], strict=True)) == expected
     assert list(frame["weight"]) == [dag.edges[edge]["weight"] for edge in expected]
-    assert list(frame.columns) == [
-        *("parent", "child", "weight", "standardised_weight", "score_loss", "reversible"),
-        *("std_err", "t", "p_value", "ci_low", "ci_high"),
-    ]
+    about_the_edge = ["parent", "child", "weight", "standardised_weight", "score_loss"]
+    assert list(frame.columns) == [*about_the_edge, "reversible", *COLUMNS]
     assert frame["reversible"].dtype == bool
-
-
-def test_standardised_weights_of_the_joint_distribution(learner):
-    """In a sparse network, those that the covariance of the network has."""
+    # In a sparse network, standardised weights are those that its covariance has.
     network = learner.network_
     deviation = np.sqrt(np.diag(network.covariance_))
-    i, j = (network.to_frame()[end].map(network.nodes.index) for end in ("parent", "child"))
+    i, j = (frame[end].map(network.nodes.index) for end in ("parent", "child"))
     expected = network.coef_[i, j] * deviation[i] / deviation[j]
-    np.testing.assert_allclose(network.to_frame()["standardised_weight"], expected, rtol=1e-12)
+    assert_allclose(frame["standardised_weight"], expected, rtol=1e-12)
 
 
-def test_nodes_that_do_not_vary_have_no_standardised_weights():
-    dag = nx.DiGraph()
-    dag.add_nodes_from("abc", intercept=0.0, noise_variance=1.0)
-    dag.add_weighted_edges_from([("a", "b", 2.0), ("b", "c", 3.0)])
-    frame = skbn.GaussianBayesianNetwork(dag).do({"b": 1.0}).to_frame()
+def test_weights_where_there_are_any():
+    chain = GaussianBayesianNetwork(weighted("abc", [("a", "b", 2.0), ("b", "c", 3.0)]))
+    frame = chain.do({"b": 1.0}).to_frame()  # b does not vary
     assert list(frame["weight"]) == [3.0]
     assert np.isnan(frame["standardised_weight"]).all()
-
-
-def test_without_parameters_there_are_no_weights():
-    frame = skbn.GaussianBayesianNetwork(nx.DiGraph([("a", "b")])).to_frame()
+    frame = GaussianBayesianNetwork(nx.DiGraph([("a", "b")])).to_frame()
     assert frame.to_dict("list") == {"parent": ["a"], "child": ["b"], "reversible": [True]}
-    empty = skbn.GaussianBayesianNetwork(nx.empty_graph(3, nx.DiGraph)).to_frame()
+    empty = GaussianBayesianNetwork(graph_of(range(3))).to_frame()
     assert list(empty.columns) == ["parent", "child", "reversible"]
     assert len(empty) == 0
 
@@ -104,11 +95,11 @@ def test_probability_and_support_where_edges_carry_them(diabetes):
         assert probability == posterior.edge_probabilities_[i, j]
     assert "support" not in frame
     dag = nx.DiGraph([("a", "b", {"support": 0.25}), ("b", "c")])
-    frame = skbn.GaussianBayesianNetwork(dag).to_frame()
-    np.testing.assert_array_equal(frame["support"], [0.25, np.nan])
+    frame = GaussianBayesianNetwork(dag).to_frame()
+    assert_array_equal(frame["support"], [0.25, np.nan])
     assert "probability" not in frame
     dag.edges["b", "c"]["support"] = "high"
-    raises(r"support of edge 'b' -> 'c' .* got 'high'", skbn.GaussianBayesianNetwork, dag)
+    raises(r"support of edge 'b' -> 'c' .* got 'high'", GaussianBayesianNetwork, dag)
 
 
 def test_a_table_without_pandas(learner, monkeypatch):
@@ -122,12 +113,9 @@ def test_a_table_without_pandas(learner, monkeypatch):
 
 @pytest.mark.parametrize("m", [2, 3, 4, 5])
 def test_reversible_edges_are_those_that_some_equivalent_network_reverses(m):
-    random = Random(m)
+    random, rng = Random(m), np.random.default_rng(m)
     for _ in range(15):
-        order = random.sample(range(m), m)
-        parents = [
-            sorted(p for p in order[: order.index(x)] if random.random() < 0.6) for x in range(m)
-        ]
+        parents = reference.parents_of(reference.random_graph(rng, m, 0.6))
         edges = [(p, c) for c, ps in enumerate(parents) for p in ps]
         dag = reference.graph_of(parents)
         fixed = {edge for edge in edges if random.random() < 0.2}
@@ -135,7 +123,7 @@ def test_reversible_edges_are_those_that_some_equivalent_network_reverses(m):
             nx.set_edge_attributes(dag, dict.fromkeys(known, True), "fixed")
             members = reference.equivalent_dags(parents, known)
             expected = [any(c in other[p] for other in members) for p, c in edges]
-            assert list(skbn.GaussianBayesianNetwork(dag).to_frame()["reversible"]) == expected
+            assert list(GaussianBayesianNetwork(dag).to_frame()["reversible"]) == expected
 
 
 # Score losses
@@ -145,27 +133,23 @@ def test_reversible_edges_are_those_that_some_equivalent_network_reverses(m):
 @pytest.mark.parametrize("settings", [{}, {"max_parents": 1}, {"tiers": [["bmi", "age"], ...]}])
 def test_score_losses_are_differences_of_local_scores(diabetes, criterion, settings):
     scores = skbn.LocalScoreTransformer(criterion).fit_transform(diabetes)
-    learner = skbn.GaussianBNLearner(**settings).fit(scores)
+    learner = GaussianBNLearner(**settings).fit(scores)
     expected = pytest.approx(differences(scores, learner.dag_), abs=1e-8)
     assert losses_of(learner.network_) == expected
     assert losses_of(learner.network_, scores) == expected
-    by_hand = skbn.GaussianBayesianNetwork(nx.DiGraph(learner.dag_.edges))
-    by_hand.dag.add_nodes_from(diabetes)
+    by_hand = GaussianBayesianNetwork(nx.DiGraph(learner.dag_.edges))
     assert losses_of(by_hand, diabetes, criterion=criterion) == expected
 
 
-def test_score_losses_of_a_penalty(diabetes):
+def test_score_losses_of_a_penalty_and_of_many_columns(diabetes):
     learner = skbn.GaussianBNLearnerCV([3.0], cv=3).fit(diabetes)
     scores = skbn.LocalScoreTransformer(penalty=3.0).fit_transform(diabetes)
     expected = pytest.approx(differences(scores, learner.dag_), abs=1e-8)
     assert losses_of(learner.network_) == expected
-
-
-def test_many_columns_with_few_parents():
-    """The certificate tries only some columns as further parents, but removes each parent."""
+    # The certificate tries only some columns as further parents, but removes each parent.
     rows, _ = make_gaussian_network(60, n_samples=200, mean_degree=3, random_state=0)
     scores = skbn.LocalScoreTransformer(max_parents=2).fit_transform(rows)
-    learner = skbn.GaussianBNLearner(tiers=[[x] for x in range(60)]).fit(scores)
+    learner = GaussianBNLearner(tiers=[[x] for x in range(60)]).fit(scores)
     expected = differences(scores, learner.dag_)
     assert len(expected) > 32
     assert losses_of(learner.network_) == pytest.approx(expected, abs=1e-8)
@@ -182,61 +166,45 @@ def test_the_bic_is_the_default_for_tables_in_any_order(learner, diabetes):
 
 def test_listed_parent_sets():
     """Where the smaller set is not listed, its best listed subset takes its place."""
-    families = [
-        ([[-1, -1]], [-1.0]),
-        ([[-1, -1]], [-1.0]),
-        ([[0, 1], [0, -1], [-1, -1]], [-2.0, -5.0, -9.0]),
-    ]
+    alone = [([[-1, -1]], [-1.0])] * 2
+    families = [*alone, ([[0, 1], [0, -1], [-1, -1]], [-2.0, -5.0, -9.0])]
     scores = skbn.ParentSetScores(["a", "b", "c"], families)
-    learner = skbn.GaussianBNLearner().fit(scores)
+    learner = GaussianBNLearner().fit(scores)
     expected = {("a", "c"): 7.0, ("b", "c"): 3.0}
     assert losses_of(learner.network_) == losses_of(learner.network_, scores) == expected
-    only = skbn.ParentSetScores(["a", "b", "c"], [*families[:2], ([[0, 1]], [-2.0])])
+    only = skbn.ParentSetScores(["a", "b", "c"], [*alone, ([[0, 1]], [-2.0])])
     assert losses_of(learner.network_, only) == {("a", "c"): np.inf, ("b", "c"): np.inf}
 
 
 def test_losses_are_those_of_the_graph(learner, diabetes):
-    losses = losses_of(learner.network_)
-    kept = [deepcopy(learner.network_), pickle.loads(pickle.dumps(learner)).network_]
-    for network in kept:
-        assert losses_of(network) == losses
-    network = deepcopy(learner.network_)
-    assert losses_of(network.do({"bmi": 25.0})) is None
-    assert losses_of(clone(network)) is None
-    network = deepcopy(learner.network_).fit(diabetes[:100])
-    assert losses_of(network) is None
-    assert losses_of(skbn.GaussianBayesianNetwork(learner.dag_)) is None
+    network, losses = learner.network_, losses_of(learner.network_)
+    for kept in (deepcopy(network), pickle.loads(pickle.dumps(learner)).network_):
+        assert losses_of(kept) == losses
+    fitted = deepcopy(network).fit(diabetes[:100])
+    copied = GaussianBayesianNetwork(learner.dag_)
+    for other in (network.do({"bmi": 25.0}), clone(network), fitted, copied):
+        assert losses_of(other) is None
 
 
-@pytest.mark.parametrize(
-    ("arguments", "error", "message"),
-    [
-        (lambda table, _: ((), {"criterion": "aic"}), ValueError, "criterion='aic' .* as scores"),
-        (lambda table, _: ((table,), {"criterion": "BIC"}), ValueError, "Got 'BIC'"),
-        (lambda _, scores: ((scores,), {"criterion": "bic"}), ValueError, "Leave it at None"),
-        (lambda table, _: ((table.drop(columns="bmi"),), {}), ValueError, "bmi"),
-        (lambda table, _: ((table.assign(bmi=1.0),), {}), ValueError, "bmi"),
-        (lambda table, _: (("table",), {}), (TypeError, ValueError), "str"),
-        (
-            lambda table, _: ((skbn.LocalScoreTransformer().fit_transform(table.iloc[:, 1:]),), {}),
-            ValueError,
-            "age",
-        ),
-    ],
-)
-def test_scores_that_do_not_fit_are_refused(learner, diabetes, arguments, error, message):
-    scores = skbn.LocalScoreTransformer().fit_transform(diabetes)
-    given, settings = arguments(diabetes, scores)
-    raises(message, learner.network_.to_frame, *given, kind=error, **settings)
+def test_scores_that_do_not_fit_are_refused(learner, diabetes):
+    transform, table = skbn.LocalScoreTransformer().fit_transform, diabetes
+    for scores, criterion, message in [
+        (None, "aic", "criterion='aic' .* as scores"),
+        (table, "BIC", "Got 'BIC'"),
+        (transform(table), "bic", "Leave it at None"),
+        (table.drop(columns="bmi"), None, "bmi"),
+        (table.assign(bmi=1.0), None, "bmi"),
+        (transform(table.iloc[:, 1:]), None, "age"),
+    ]:
+        raises(message, learner.network_.to_frame, scores, criterion=criterion)
+    raises("str", learner.network_.to_frame, "table", kind=(TypeError, ValueError))
 
 
 # Standard errors, p-values and intervals of coefficients, given the structure
 
 
 COLUMNS = ["std_err", "t", "p_value", "ci_low", "ci_high"]
-DAG = nx.DiGraph()
-DAG.add_nodes_from(range(5))
-DAG.add_edges_from([(0, 3), (1, 3), (2, 3), (3, 4), (0, 4)])
+DAG = graph_of(range(5), [(0, 3), (1, 3), (2, 3), (3, 4), (0, 4)])
 
 
 def table(n=40, seed=0):
@@ -254,10 +222,8 @@ def test_errors_of_statsmodels(weight):
     repeated = rows if weight is None else np.repeat(rows, weight, axis=0)
     for child, of_child in frame.groupby("child"):
         design = sm.add_constant(repeated[:, of_child["parent"]])
-        fitted = sm.OLS(repeated[:, child], design).fit()
-        expected = np.column_stack(
-            [fitted.bse, fitted.tvalues, fitted.pvalues, fitted.conf_int(alpha=0.1)]
-        )
+        fit = sm.OLS(repeated[:, child], design).fit()
+        expected = np.c_[fit.bse, fit.tvalues, fit.pvalues, fit.conf_int(alpha=0.1)]
         assert_allclose(of_child[COLUMNS], expected[1:], rtol=1e-8)
 
 
@@ -298,11 +264,8 @@ def test_no_errors_with_a_prior_or_holes_or_parameters_of_a_graph():
     rows[0, 0] = np.nan
     missing = GaussianBNLearner(missing="em", n_candidates=2, max_parents=1).fit(rows)
     assert "std_err" not in missing.network_.to_frame()
-
-
-@pytest.mark.parametrize("level", [0, 1, -0.5, 95, np.nan])
-def test_a_level_outside_of_0_to_1_is_refused(level):
-    raises("confidence", GaussianBayesianNetwork(nx.DiGraph([(0, 1)])).to_frame, confidence=level)
+    for level in (0, 1, -0.5, 95, np.nan):
+        raises("confidence", GaussianBayesianNetwork(DAG).to_frame, confidence=level)
 
 
 # What `print` shows of a network
@@ -313,12 +276,11 @@ def lines(network):
 
 
 def test_regressions():
-    dag = nx.DiGraph()
-    dag.add_node("dose, mg", intercept=-12.3456, noise_variance=0.0)
-    dag.add_node("b", intercept=0.0, noise_variance=4.0)
-    dag.add_node("c\nd", intercept=-0.0, noise_variance=1e12)
-    dag.add_weighted_edges_from([("dose, mg", "b", 1234.0), ("dose, mg", "c\nd", -2.5e-7)])
-    dag.add_edge("b", "c\nd", weight=3)
+    a, b, c = "dose, mg", "b", "c\nd"
+    edges = [(a, b, 1234.0), (a, c, -2.5e-7), (b, c, 3)]
+    dag = weighted([a, b, c], edges, noise_variance=4.0, intercept=-0.0)
+    dag.add_node(a, intercept=-12.3456, noise_variance=0.0)
+    dag.add_node(c, noise_variance=1e12)
     assert lines(GaussianBayesianNetwork(dag)) == [
         "GaussianBayesianNetwork of 3 nodes and 3 edges (3 reversible)",
         "dose, mg = -12.3, no noise",
@@ -330,16 +292,11 @@ def test_regressions():
 def test_nodes_that_are_numbers_are_not_taken_for_values():
     rows = np.random.default_rng(0).normal(size=(50, 2)) @ [[2.0, 6.0], [0.0, 1.0]] + [0, 1]
     network = GaussianBayesianNetwork(nx.DiGraph([(0, 1)])).fit(rows)
-    (intercept, slope), deviation = (
-        np.polynomial.Polynomial.fit(*rows.T, 1).convert().coef,
-        np.sqrt(network.noise_variance_[1]),
-    )
-    share = np.corrcoef(rows.T)[0, 1] ** 2
+    slope, intercept = np.polyfit(*rows.T, 1)
+    share, noise = np.corrcoef(rows.T)[0, 1] ** 2, np.sqrt(network.noise_variance_[1])
     assert network.r2_ == {0: 0.0, 1: pytest.approx(share)}
-    assert (
-        lines(network)[2] == f"x[1] = {intercept:.3g} + {slope:.3g} x[0], "
-        f"noise sd {deviation:.3g}, R2 {share:.3f}"
-    )
+    expected = f"{intercept:.3g} + {slope:.3g} x[0], noise sd {noise:.3g}, R2 {share:.3f}"
+    assert lines(network)[2] == f"x[1] = {expected}"
 
 
 def test_r2_is_that_of_regressions():
@@ -361,20 +318,14 @@ def test_r2_is_that_of_regressions():
     assert "R2" not in str(copied)
     held = GaussianBayesianNetwork(every).fit(rows).do({"b": 1.0})
     assert np.isnan(held.r2_["b"])
-    covariance = held.covariance_
-    expected = 1 - held.noise_variance_[3] / covariance[3, 3]
-    assert held.r2_["d"] == pytest.approx(expected)
+    unexplained = held.noise_variance_[3] / held.covariance_[3, 3]
+    assert held.r2_["d"] == pytest.approx(1 - unexplained)
 
 
 def test_without_parameters_only_the_structure():
-    dag = nx.DiGraph([("a", "c"), ("b", "c"), ("c", "d")])
-    dag.add_node("e")
-    network = GaussianBayesianNetwork(dag)
-    assert lines(network) == [
-        "GaussianBayesianNetwork of 5 nodes and 3 edges (0 reversible)",
-        "c <- a, b",
-        "d <- c",
-    ]
+    dag = graph_of("acbde", ["ac", "bc", "cd"])
+    first = "GaussianBayesianNetwork of 5 nodes and 3 edges (0 reversible)"
+    assert lines(GaussianBayesianNetwork(dag)) == [first, "c <- a, b", "d <- c"]
     dag.remove_edge("a", "c")
     assert lines(GaussianBayesianNetwork(dag))[0].endswith("5 nodes and 2 edges (2 reversible)")
     dag.edges["b", "c"]["fixed"] = True  # and so c -> d too
@@ -383,9 +334,7 @@ def test_without_parameters_only_the_structure():
 
 def test_large_networks_are_cut():
     names = [f"n{v}" for v in range(30)]
-    dag = nx.DiGraph()
-    dag.add_nodes_from(names)
-    dag.add_edges_from((name, "n3") for name in names if name != "n3")
+    dag = graph_of(names, [(name, "n3") for name in names if name != "n3"])
     dag.add_edges_from((name, "n29") for name in names[4:29])
     network = GaussianBayesianNetwork(dag)
     assert lines(network)[1:] == [

@@ -1,16 +1,20 @@
 """Indices of fit, against formulas on covariances, published numbers and another program's."""
 
+from itertools import combinations
+
 import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
 import reference
 from agreement import raises
+from drawn import graph_of
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.special import betaln
 from scipy.stats import chi2, kstest, ncx2, norm, t
+from sklearn.base import clone
 from sklearn.datasets import load_wine
 
 from skbn import BGe, GaussianBayesianNetwork, GaussianBNLearner, LocalScoreTransformer
@@ -22,10 +26,10 @@ pytestmark = pytest.mark.filterwarnings("ignore::skbn.exceptions.DataWarning")
 EDGES = [(0, 2), (1, 2), (2, 3), (0, 4)]
 
 
-def dag_with(edges, m=5):
-    dag = nx.empty_graph(m, nx.DiGraph)
-    dag.add_edges_from(edges)
-    return dag
+def network_of(edges, m=5, exogenous=()):
+    dag = graph_of(range(m), edges)
+    dag.add_nodes_from(exogenous, exogenous=True)
+    return GaussianBayesianNetwork(dag)
 
 
 def table(n=50, seed=0):
@@ -51,9 +55,8 @@ def discrepancy(sample, model):
 )
 @given(seed=st.integers(0, 10**6))
 def test_indices_by_covariances(exogenous, parents, of_baseline, counts, seed):
-    rows, dag = table(seed=seed), dag_with(EDGES)
-    dag.add_nodes_from(exogenous, exogenous=True)
-    network = GaussianBayesianNetwork(dag).fit(rows)
+    rows = table(seed=seed)
+    network = network_of(EDGES, exogenous=exogenous).fit(rows)
     found, sample = network.fit_indices(rows), np.corrcoef(rows.T)
     model, baseline = (reference.covariance_of_network(sample, p) for p in (parents, of_baseline))
     assert found.chi2 == pytest.approx(50 * discrepancy(sample, model), rel=1e-6)
@@ -80,12 +83,13 @@ def test_published_numbers():
 def test_numbers_of_semopy():
     """Those of semopy 2.3.11, with all covariances between errors set to 0."""
     wine = load_wine(as_frame=True).data.iloc[:, :6]
-    edges = [
-        *(("ash", "alcohol"), ("alcalinity_of_ash", "alcohol"), ("ash", "malic_acid")),
-        *(("total_phenols", "malic_acid"), ("alcalinity_of_ash", "ash"), ("magnesium", "ash")),
-        *(("ash", "total_phenols"), ("alcalinity_of_ash", "total_phenols")),
-    ]
-    found = GaussianBayesianNetwork(nx.DiGraph(edges)).fit_indices(wine)
+    parents = {
+        "alcohol": ["ash", "alcalinity_of_ash"],
+        "malic_acid": ["ash", "total_phenols"],
+        "ash": ["alcalinity_of_ash", "magnesium"],
+        "total_phenols": ["ash", "alcalinity_of_ash"],
+    }
+    found = GaussianBayesianNetwork(nx.DiGraph(parents).reverse()).fit_indices(wine)
     assert (found.df, found.baseline_df) == (7, 15)
     numbers = found.chi2, found.p_value, found.baseline_chi2, found.cfi, found.tli
     expected = 20.282598, 0.004991, 203.743992, 0.929626, 0.849199
@@ -124,15 +128,14 @@ def test_fishers_c_is_finite_where_p_values_underflow():
     rng = np.random.default_rng(0)
     a = rng.normal(size=400)
     rows = np.column_stack([a, a + 1e-3 * rng.normal(size=400), rng.normal(size=400)])
-    found = GaussianBayesianNetwork(dag_with([], 3)).fit_indices(rows)
-    r = found.d_separations["partial_correlation"][0]
+    found = network_of([], 3).fit_indices(rows)
+    r, p_values = (found.d_separations[name] for name in ("partial_correlation", "p_value"))
     left = rows.shape[0] - 2
-    leading = left / 2 * np.log1p(-(r**2)) - np.log(r) - np.log(left / 2) - betaln(left / 2, 0.5)
-    assert found.d_separations["p_value"][0] == 0
-    assert found.fisher_c == pytest.approx(
-        -2 * (leading + np.log(found.d_separations["p_value"][1:]).sum()), rel=1e-7
+    leading = (
+        left / 2 * np.log1p(-(r[0] ** 2)) - np.log(r[0]) - np.log(left / 2) - betaln(left / 2, 0.5)
     )
-    assert found.fisher_p_value == 0
+    assert p_values[0] == found.fisher_p_value == 0
+    assert found.fisher_c == pytest.approx(-2 * (leading + np.log(p_values[1:]).sum()), rel=1e-7)
 
 
 @pytest.mark.parametrize("statistic", [3.0, 14.21, 40.0, 1e3, 1e6])
@@ -140,20 +143,17 @@ def test_the_ends_of_the_interval_leave_a_twentieth_on_either_side(statistic):
     df, n = 10, 300
     _, low, high = rmsea(statistic, df, n)
     for end, share in ((low, 0.95), (high, 0.05)):
-        below = chi2.cdf(statistic, df)
-        if below > share:
+        if chi2.cdf(statistic, df) > share:
             assert ncx2.cdf(statistic, df, end**2 * n * df) == pytest.approx(share, rel=1e-6)
         else:
             assert end == 0
 
 
 def test_fishers_c_by_regressions():
-    rows = table()
-    dag = dag_with(EDGES)
-    found = GaussianBayesianNetwork(dag).fit_indices(rows)
-    p_values = []
+    rows, p_values, network = table(), [], network_of(EDGES)
+    found = network.fit_indices(rows)
     for a, b, given_, correlation, p_value in found.d_separations.itertuples(index=False):
-        assert nx.is_d_separator(dag, {a}, {b}, set(given_))
+        assert nx.is_d_separator(network.dag, {a}, {b}, set(given_))
         predictors = [*given_, a]
         coefficient = reference.regression(rows, b, predictors)[1][-1]
         statistic = coefficient / reference.standard_errors(rows, b, predictors)[-1]
@@ -168,8 +168,7 @@ def test_fishers_c_by_regressions():
 
 
 def test_a_weight_counts_a_row_as_often():
-    rows, weight = table(), np.arange(50) % 3
-    network = GaussianBayesianNetwork(dag_with(EDGES))
+    rows, weight, network = table(), np.arange(50) % 3, network_of(EDGES)
     found = network.fit_indices(rows, sample_weight=weight).to_frame()
     expected = network.fit_indices(np.repeat(rows, weight, axis=0)).to_frame()
     assert_allclose(found["value"], expected["value"], rtol=1e-7)
@@ -186,11 +185,9 @@ def test_a_learner_knows_its_rows():
 
 
 def test_the_saturated_model_fits_and_has_nothing_to_test():
-    dag = dag_with([(a, b) for b in range(5) for a in range(b)])
-    found = GaussianBayesianNetwork(dag).fit_indices(table())
+    found = network_of(combinations(range(5), 2)).fit_indices(table())
     assert (found.df, found.rmsea, found.rmsea_high, found.cfi, found.tli) == (0, 0, 0, 1, 1)
-    assert found.chi2 == pytest.approx(0, abs=1e-9)
-    assert found.srmr == pytest.approx(0, abs=1e-9)
+    assert (found.chi2, found.srmr) == pytest.approx((0, 0), abs=1e-9)
     assert np.isnan([found.p_value, found.fisher_p_value]).all()
 
 
@@ -206,16 +203,17 @@ def test_blocks_are_fitted_by_their_columns():
 
 
 def test_refusals():
-    network = GaussianBayesianNetwork(dag_with(EDGES))
-    raises("does not know the rows", network.fit_indices)
-    with pytest.raises(ValueError, match=r"5 columns; there are 4\. Give more rows"):
-        GaussianBayesianNetwork(dag_with([])).fit(table(4)).fit_indices()
-    with pytest.raises(ValueError, match="sample_weight was given without"):
-        network.fit(table()).fit_indices(sample_weight=np.ones(50))
-    raises("does not know the rows", GaussianBNLearner(BGe()).fit(table()).network_.fit_indices)
-    rows = table()
-    rows[:, 4] = rows[:, 3] + rows[:, 1]
-    raises("collinear", GaussianBayesianNetwork(dag_with([])).fit(rows).fit_indices)
+    network, bare, dependent = network_of(EDGES), network_of([]), table()
+    dependent[:, 4] = dependent[:, 3] + dependent[:, 1]
+    for of, message in [
+        (network, "does not know the rows"),
+        (GaussianBNLearner(BGe()).fit(table()).network_, "does not know the rows"),
+        (clone(bare).fit(table(4)), r"5 columns; there are 4\. Give more rows"),
+        (clone(bare).fit(dependent), "collinear"),
+    ]:
+        raises(message, of.fit_indices)
+    fitted = network.fit(table())
+    raises("sample_weight was given without", fitted.fit_indices, sample_weight=np.ones(50))
 
 
 def test_rows_with_interventions_are_groups():
@@ -231,7 +229,7 @@ def test_rows_with_interventions_are_groups():
 
 
 def test_it_is_displayed_as_a_table():
-    found = GaussianBayesianNetwork(dag_with(EDGES)).fit_indices(table())
+    found = network_of(EDGES).fit_indices(table())
     assert repr(found).splitlines()[0].split() == ["measure", "value"]
     assert f"{found.cfi:.6g}" in repr(found)
     assert "<table" in found._repr_html_()
@@ -249,13 +247,12 @@ def test_known_parameters(drawn):
     X = drawn.sample(2000, random_state=1)
     found = drawn.anomalies(X)
     assert kstest(found.unadjusted_p_values.ravel(), "uniform").pvalue > 0.01
-    np.testing.assert_allclose(found.log_density, drawn.score_samples(X))
-    np.testing.assert_allclose(
-        found.residuals, drawn.residuals(X) / np.sqrt(drawn.noise_variance_), atol=1e-12
-    )
+    assert_allclose(found.log_density, drawn.score_samples(X))
+    residuals = drawn.residuals(X) / np.sqrt(drawn.noise_variance_)
+    assert_allclose(found.residuals, residuals, atol=1e-12)
     others = drawn.condition(dict(zip(range(5), X[0], strict=False)))
     z = (X[0, 5] - others.mean[0]) / others.standard_deviation[0]
-    np.testing.assert_allclose(found.given_others[0, 5], z)
+    assert_allclose(found.given_others[0, 5], z)
     assert kstest(found.given_others[:, 3], "norm").pvalue > 0.01
 
 
@@ -292,10 +289,8 @@ def test_rows_of_the_fit(drawn):
     for row in (0, 7, 24):
         rest = GaussianBayesianNetwork(drawn.dag).fit(np.delete(X, row, axis=0))
         alone = rest.anomalies(X[[row]])
-        np.testing.assert_allclose(found.residuals[row], alone.residuals[0], rtol=1e-9)
-        np.testing.assert_allclose(
-            found.unadjusted_p_values[row], alone.unadjusted_p_values[0], rtol=1e-8
-        )
+        assert_allclose(found.residuals[row], alone.residuals[0], rtol=1e-9)
+        assert_allclose(found.unadjusted_p_values[row], alone.unadjusted_p_values[0], rtol=1e-8)
 
 
 def test_a_fault_is_found_and_explained(wine):
@@ -311,10 +306,8 @@ def test_a_fault_is_found_and_explained(wine):
     assert len(mine) > 1
     assert found.given_others.loc[41].abs().idxmax() == "alcohol"
     assert len(listed) == len(clean) + len(mine)
-    assert [*listed] == [
-        *("row", "column", "value", "expected", "residual", "given_others"),
-        *("p_value", "row_p_value"),
-    ]
+    columns = "row column value expected residual given_others p_value row_p_value"
+    assert [*listed] == columns.split()
     assert listed["p_value"].is_monotonic_increasing
     assert found.row_p_values.idxmin() == 41
     assert found.p_values.index.equals(new.index)
@@ -323,17 +316,9 @@ def test_a_fault_is_found_and_explained(wine):
 def test_missing_and_exogenous_values():
     X = np.random.default_rng(0).normal(size=(50, 3))
     X[:, 2] += X[:, 1] + X[:, 0]
-    table = pd.DataFrame(X, columns=[*"abc"])
-    dag = nx.DiGraph([("a", "c"), ("b", "c")])
-    dag.nodes["a"]["exogenous"] = True
-    network = GaussianBayesianNetwork(dag).fit(table)
-    new = table[:3].copy()
-    new.loc[0, "b"] = np.nan
-    found = network.anomalies(new)
-    assert found.p_values.isna().to_numpy().tolist() == [
-        [True, True, True],
-        [True, False, False],
-        [True, False, False],
-    ]
-    assert found.row_p_values.isna().tolist() == [True, False, False]
-    assert np.isfinite(found.given_others["a"][1])
+    network = network_of([(0, 2), (1, 2)], 3, exogenous=[0]).fit(X)
+    X[0, 1] = np.nan
+    found = network.anomalies(X[:3])
+    assert np.argwhere(~np.isnan(found.p_values)).tolist() == [[1, 1], [1, 2], [2, 1], [2, 2]]
+    assert np.isnan(found.row_p_values).tolist() == [True, False, False]
+    assert np.isfinite(found.given_others[1, 0])

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from itertools import combinations
 
 import hypothesis
 import hypothesis.strategies as st
@@ -9,9 +10,12 @@ import networkx as nx
 import numpy as np
 import pytest
 from agreement import raises
+from drawn import graph_of, weighted
+from numpy.testing import assert_allclose, assert_array_equal
 
 import skbn
 from skbn import GaussianBayesianNetwork, GaussianBNLearner
+from skbn.io import from_modelstring, to_dot, to_mermaid, to_modelstring
 
 FLOATS = st.floats(-1e9, 1e9)
 POSITIVE = st.floats(0, 1e9)
@@ -20,23 +24,18 @@ NAMES = st.lists(st.one_of(st.text(max_size=5), st.integers()), unique=True, min
 
 @st.composite
 def networks(draw, names=NAMES):
-    nodes = draw(names)
     dag = nx.DiGraph()
-    for node in nodes:
+    for node in draw(names):
         dag.add_node(node, intercept=draw(FLOATS), noise_variance=draw(POSITIVE))
-    order = draw(st.permutations(nodes))
-    for i, child in enumerate(order):
-        for parent in order[:i]:
-            if draw(st.booleans()):
-                dag.add_edge(parent, child, weight=draw(FLOATS))
+    for edge in combinations(draw(st.permutations([*dag])), 2):
+        if draw(st.booleans()):
+            dag.add_edge(*edge, weight=draw(FLOATS))
     return GaussianBayesianNetwork(dag)
 
 
-def pair():
-    dag = nx.DiGraph()
-    dag.add_node("a", intercept=0.1, noise_variance=1 / 3)
-    dag.add_node("b", intercept=-0.0, noise_variance=2.0)
-    dag.add_edge("a", "b", weight=1e-300)
+def pair(a="a", b="b"):
+    dag = weighted([a, b], [(a, b, 1e-300)], noise_variance=2.0, intercept=-0.0)
+    dag.add_node(a, intercept=0.1, noise_variance=1 / 3)
     return GaussianBayesianNetwork(dag)
 
 
@@ -58,33 +57,28 @@ def test_json_keeps_the_density_of_a_fit(wine):
         X = wine.iloc[:, :6] + 1e4
         network = GaussianBNLearner(exogenous=exogenous).fit(X).network_
         again = GaussianBayesianNetwork.from_json(network.to_json())
-        np.testing.assert_array_equal(again.score_samples(X), network.score_samples(X))
+        assert_array_equal(again.score_samples(X), network.score_samples(X))
         assert again.to_json() == network.to_json()
         changed = again.dag
         changed.nodes["ash"]["intercept"] += 1.0
-        np.testing.assert_array_equal(again.score_samples(X), network.score_samples(X))
+        assert_array_equal(again.score_samples(X), network.score_samples(X))
         other = GaussianBayesianNetwork(changed)
         assert not np.array_equal(other.score_samples(X), network.score_samples(X))
 
 
 def test_json_is_networkx_node_link_format():
-    graph, expected = nx.node_link_graph(json.loads(pair().to_json()), edges="edges"), pair().dag
-    for *_, data in expected.edges(data=True):
-        data.pop("standardised_weight", None)
-    assert nx.utils.graphs_equal(graph, expected)
+    expected = pair().dag
+    del expected.edges["a", "b"]["standardised_weight"]
+    data = json.loads(pair().to_json())
+    assert nx.utils.graphs_equal(nx.node_link_graph(data, edges="edges"), expected)
 
 
-def test_json_of_numpys_integers():
-    dag = nx.relabel_nodes(pair().dag, {"a": np.int64(3), "b": np.int32(5)})
-    again = GaussianBayesianNetwork.from_json(GaussianBayesianNetwork(dag).to_json())
+def test_names_of_nodes_in_json():
+    again = GaussianBayesianNetwork.from_json(pair(np.int64(3), np.int32(5)).to_json())
     assert again.nodes == [3, 5]
     assert again.dag.edges[3, 5]["weight"] == 1e-300
-
-
-@pytest.mark.parametrize("node", [("a", 1), 1.5, True])
-def test_nodes_that_json_does_not_keep_are_named(node):
-    dag = nx.relabel_nodes(pair().dag, {"a": node})
-    raises(r"strings or integers; got .*relabel_nodes", GaussianBayesianNetwork(dag).to_json)
+    for node in (("a", 1), 1.5, True):
+        raises(r"strings or integers; got .*relabel_nodes", pair(node).to_json)
 
 
 def document(**changes):
@@ -118,27 +112,16 @@ EDGE = {"source": "a", "target": "b", "weight": 1}
         (document(nodes=[NODE, NODE], edges=[]), "node 'a' twice"),
         (document(nodes=[NODE | {"mean": 2.0}], edges=[]), "mean of node 'a' is 2.0"),
         (document(nodes=[NODE | {"mean": "1"}], edges=[]), "mean of node 'a' must be"),
-        (document(nodes=[{"id": "a", "intercept": 0}], edges=[]), "'a' has no .* noise_variance"),
         (document(nodes=[NODE | {"intercept": "0"}], edges=[]), "intercept of node 'a' .* '0'"),
-        (document(nodes=[NODE | {"intercept": np.nan}], edges=[]), "intercept of node 'a' .* nan"),
-        (document(nodes=[NODE | {"intercept": 10**400}], edges=[]), "intercept of node 'a'"),
-        (document(nodes=[NODE | {"noise_variance": -1}], edges=[]), "must not be negative"),
-        (document(edges=[{"source": "a", "target": "b"}]), "edge 'a' -> 'b' has no .* weight"),
-        (document(edges=[EDGE | {"weight": np.inf}]), "weight of edge 'a' -> 'b' .* inf"),
         (document(edges=[EDGE | {"weight": {}}]), "weight of edge 'a' -> 'b' .* {}"),
         (document(graph=None), "an object as 'graph'"),
         (document(edges=[{"source": "a", "weight": 1}]), "but no node None"),
         (document(edges=[EDGE | {"target": "z"}]), r"edge \('a', 'z'\), but no node 'z'"),
         (document(edges=[EDGE, EDGE]), r"edge \('a', 'b'\) twice"),
-        (document(edges=[EDGE | {"target": "a"}]), "acyclic"),
-        (document(edges=[EDGE, {"source": "b", "target": "a", "weight": 1}]), "acyclic; .* cycle"),
+        (document(edges=[EDGE | {"target": "a"}]), "acyclic; .* cycle"),
         (document(links=[EDGE]), "both 'edges' and 'links'"),
-        (document(edges=[EDGE | {"weight": True}]), "weight of edge 'a' -> 'b' .* True"),
         (document(nodes=[NODE | {"intercept": False}], edges=[]), "intercept of node 'a' .* False"),
-        (
-            document(nodes=[NODE | {"intercept": 1e200}, OTHER], edges=[EDGE | {"weight": 1e200}]),
-            "mean or the variance of node 'b' is out of",
-        ),
+        (document().replace("0.1", "1e200").replace("1e-300", "1e200"), "variance of node 'b' is"),
         (document().replace("1e-300", "1e999"), "weight of edge 'a' -> 'b' .* inf"),
         (document().replace("1e-300", "9" * 5000), "not JSON"),
         (document(edges=[EDGE | {"fixed": 1}]), "fixed of the edge 'a' -> 'b' must be True"),
@@ -189,17 +172,9 @@ json_values = st.recursive(
 def test_any_other_value_in_a_document_is_a_value_error_at_most(data):
     """Whatever stands in the place of a part, nothing but ValueError comes out."""
     content = json.loads(pair().to_json())
-    place, key = data.draw(
-        st.sampled_from(
-            [
-                *((content, key) for key in content),
-                *((content["nodes"][0], key) for key in NODE),
-                *((content["edges"][0], key) for key in EDGE),
-                (content["nodes"], 1),
-                (content["edges"], 0),
-            ]
-        )
-    )
+    nodes, edges = content["nodes"], content["edges"]
+    parts = [(content, content), (nodes[0], NODE), (edges[0], EDGE), (nodes, [1]), (edges, [0])]
+    place, key = data.draw(st.sampled_from([(part, key) for part, keys in parts for key in keys]))
     place[key] = data.draw(json_values)
     try:
         covariance = GaussianBayesianNetwork.from_json(json.dumps(content)).covariance_
@@ -212,35 +187,25 @@ def test_any_other_value_in_a_document_is_a_value_error_at_most(data):
 
 
 def test_dot_is_quoted_and_escaped():
-    names = {"a": 'say "hi"\\', "b": "two\nlines -> {}"}
-    dot = skbn.io.to_dot(GaussianBayesianNetwork(nx.relabel_nodes(pair().dag, names)))
-    assert dot.splitlines() == [
+    assert to_dot(pair('say "hi"\\', "two\nlines -> {}")).splitlines() == [
         "digraph {",
         r'  "say \"hi\"\\";',
         r'  "two\nlines -> {}";',
         r'  "say \"hi\"\\" -> "two\nlines -> {}" [label="1e-300"];',
         "}",
     ]
-
-
-def test_control_characters_are_written_as_their_codes():
-    names = {"a": "bell\a\r", "b": "\ud800\u0085\u00e9"}
-    lines = skbn.io.to_dot(
-        GaussianBayesianNetwork(nx.relabel_nodes(pair().dag, names))
-    ).splitlines()
-    assert lines[1] == r'  "bell\\u0007\\u000d";'
-    assert lines[2] == '  "\\\\ud800\\\\u0085\u00e9";'
-    for names in ({"a": "\a", "b": r"\u0007"}, {"a": 1, "b": "1"}):
-        dag = nx.relabel_nodes(pair().dag, names)
-        raises("have the same text", skbn.io.to_dot, GaussianBayesianNetwork(dag))
+    codes = to_dot(pair("bell\a\r", "\ud800\u0085\u00e9")).splitlines()[1:3]
+    assert codes == [r'  "bell\\u0007\\u000d";', '  "\\\\ud800\\\\u0085\u00e9";']
+    for names in (("\a", r"\u0007"), (1, "1")):
+        raises("have the same text", to_dot, pair(*names))
 
 
 def test_dot_of_graphs_without_parameters():
     network = GaussianBayesianNetwork(nx.DiGraph([("a", "c"), ("b", "c"), ("b", "d")]))
     edges = ['  "a" -> "c";', '  "b" -> "c";', '  "b" -> "d";']
-    assert skbn.io.to_dot(network).splitlines()[5:] == [*edges, "}"]
+    assert to_dot(network).splitlines()[5:] == [*edges, "}"]
     edges[2] = '  "b" -> "d" [dir=none];'
-    assert skbn.io.to_dot(network, cpdag=True).splitlines()[5:] == [*edges, "}"]
+    assert to_dot(network, cpdag=True).splitlines()[5:] == [*edges, "}"]
 
 
 # pgmpy
@@ -258,11 +223,9 @@ def pgmpy():
 @pytest.fixture
 def network():
     rng = np.random.default_rng(0)
-    dag = nx.DiGraph()
-    for node in "dbca":
+    dag = weighted("dbca", [(*edge, rng.normal()) for edge in ["ab", "ac", "bd", "cd"]])
+    for node in dag:
         dag.add_node(node, intercept=rng.normal(), noise_variance=rng.uniform(0.5, 2))
-    for parent, child in ["ab", "ac", "bd", "cd"]:
-        dag.add_edge(parent, child, weight=rng.normal())
     return GaussianBayesianNetwork(dag)
 
 
@@ -272,16 +235,16 @@ def test_pgmpy_has_the_same_distribution(pgmpy, network):
     assert model.check_model()
     mean, covariance = model.to_joint_gaussian()  # rounded to 8 decimals
     order = [network.nodes.index(node) for node in nx.topological_sort(model)]
-    np.testing.assert_allclose(network.mean_[order], mean, atol=1e-8)
-    np.testing.assert_allclose(network.covariance_[np.ix_(order, order)], covariance, atol=1e-8)
+    assert_allclose(network.mean_[order], mean, atol=1e-8)
+    assert_allclose(network.covariance_[np.ix_(order, order)], covariance, atol=1e-8)
 
 
 def test_pgmpy_and_back(pgmpy, network):
     again = skbn.io.from_pgmpy(skbn.io.to_pgmpy(network))
     assert again.nodes == network.nodes
-    np.testing.assert_array_equal(again.coef_, network.coef_)
-    np.testing.assert_array_equal(again.intercept_, network.intercept_)
-    np.testing.assert_allclose(again.noise_variance_, network.noise_variance_, rtol=1e-15)
+    assert_array_equal(again.coef_, network.coef_)
+    assert_array_equal(again.intercept_, network.intercept_)
+    assert_allclose(again.noise_variance_, network.noise_variance_, rtol=1e-15)
 
 
 def test_pgmpy_parents_in_another_order(pgmpy):
@@ -328,31 +291,18 @@ def test_without_pgmpy_the_error_says_what_to_install(monkeypatch, network):
 
 
 def test_mermaid_has_nodes_and_labelled_edges():
-    network = pair()
-    assert skbn.io.to_mermaid(network).splitlines()[0] == "flowchart TD"
-    weight = f"{network.dag.edges['a', 'b']['weight']:.3g}"
-    assert skbn.io.to_mermaid(network).splitlines()[1:] == [
-        '  n0["a"]',
-        '  n1["b"]',
-        f'  n0 -->|"{weight}"| n1',
-    ]
-    assert skbn.io.to_mermaid(network, cpdag=True).splitlines()[3:] == ["  n0 --- n1"]
+    lines = ["flowchart TD", '  n0["a"]', '  n1["b"]', '  n0 -->|"1e-300"| n1']
+    assert to_mermaid(pair()).splitlines() == lines
+    assert to_mermaid(pair(), cpdag=True).splitlines()[3:] == ["  n0 --- n1"]
     bare = GaussianBayesianNetwork(nx.DiGraph([("a", "b")]))
-    assert skbn.io.to_mermaid(bare).splitlines()[3:] == ["  n0 --> n1"]
-
-
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
+    assert to_mermaid(bare).splitlines()[3:] == ["  n0 --> n1"]
+    for name, text in [  # names are nothing but text
         ('x"] --> y; <b>', "x#34;#93; --#62; y#59; #60;b#62;"),
         ("end\n#\0\ud800", "end#10;#35;#0;#55296;"),
         ("1. alcohol - x", "1#46; alcohol #45; x"),
         ("", " "),
-    ],
-)
-def test_names_are_nothing_but_text_in_mermaid(name, text):
-    network = GaussianBayesianNetwork(nx.relabel_nodes(pair().dag, {"b": name}))
-    assert skbn.io.to_mermaid(network).splitlines()[2] == f'  n1["{text}"]'
+    ]:
+        assert to_mermaid(pair("a", name)).splitlines()[2] == f'  n1["{text}"]'
 
 
 # bnlearn
@@ -362,21 +312,17 @@ def test_names_are_nothing_but_text_in_mermaid(name, text):
     networks(st.lists(st.text("ab.é _-", min_size=1, max_size=4), unique=True, min_size=1))
 )
 def test_model_strings_keep_the_graph(network):
-    text = skbn.io.to_modelstring(network)
-    other = skbn.io.from_modelstring(text)
+    other = from_modelstring(to_modelstring(network))
     assert set(other.nodes) == set(network.nodes)
     assert set(other.dag.edges) == set(network.dag.edges)
 
 
 def test_model_strings_are_those_of_bnlearn():
-    # of the network behind its data set `learning.test`
-    text = "[A][C][F][B|A][D|A:C][E|B:F]"
-    network = skbn.io.from_modelstring(text)
-    assert set(network.dag.edges) == {("A", "B"), ("A", "D"), ("C", "D"), ("B", "E"), ("F", "E")}
-    dag = nx.DiGraph()
-    dag.add_nodes_from("ABCDEF")  # as in the data
-    dag.add_edges_from(network.dag.edges)
-    assert skbn.io.to_modelstring(GaussianBayesianNetwork(dag)) == "[A][C][F][B|A][D|A:C][E|B:F]"
+    """Of the network behind its data set `learning.test`."""
+    text, edges = "[A][C][F][B|A][D|A:C][E|B:F]", [*map(tuple, ["AB", "AD", "CD", "BE", "FE"])]
+    assert {*from_modelstring(text).dag.edges} == {*edges}
+    dag = graph_of("ABCDEF", edges)  # as in the data
+    assert to_modelstring(GaussianBayesianNetwork(dag)) == text
 
 
 @pytest.mark.parametrize(
@@ -393,12 +339,10 @@ def test_model_strings_are_those_of_bnlearn():
     ],
 )
 def test_bad_model_strings_are_explained(text, message):
-    raises(message, skbn.io.from_modelstring, text)
-    raises("a string; got bytes", skbn.io.from_modelstring, b"[a]", kind=TypeError)
+    raises(message, from_modelstring, text)
 
 
-@pytest.mark.parametrize("node", ["a:b", "a|b", "[a]", ""])
-def test_names_that_model_strings_cannot_hold_are_named(node):
-    dag = nx.DiGraph()
-    dag.add_node(node)
-    raises("cannot be written", skbn.io.to_modelstring, GaussianBayesianNetwork(dag))
+def test_what_model_strings_cannot_be_of():
+    raises("a string; got bytes", from_modelstring, b"[a]", kind=TypeError)
+    for node in ("a:b", "a|b", "[a]", ""):
+        raises("cannot be written", to_modelstring, GaussianBayesianNetwork(graph_of([node])))
