@@ -23,42 +23,32 @@ AGE = [31.0, 44.0, 52.0, 28.0, 61.0, 39.0]
 SMOKES = [True, False, False, True, False, True]
 
 
-def frame():
-    return pd.DataFrame({"site": SITE, "age": AGE, "smokes": SMOKES})
-
-
-def as_polars():
-    return pl.DataFrame({"site": SITE, "age": AGE, "smokes": SMOKES})
-
-
-def as_arrow():
-    site = pa.array(SITE).dictionary_encode()
-    return pa.table({"site": site, "age": AGE, "smokes": SMOKES})
-
-
-def as_categorical():
-    return frame().astype({"site": "category", "smokes": "boolean"})
-
-
+FRAME = pd.DataFrame({"site": SITE, "age": AGE, "smokes": SMOKES})
+FRAMES = {
+    "pandas": FRAME,
+    "polars": pl.DataFrame({"site": SITE, "age": AGE, "smokes": SMOKES}),
+    "arrow": pa.table({"site": pa.array(SITE).dictionary_encode(), "age": AGE, "smokes": SMOKES}),
+    "categories": FRAME.astype({"site": "category", "smokes": "boolean"}),
+}
 EXPECTED = np.array(
     [[s == "south", s == "west", a, smokes] for s, a, smokes in zip(SITE, AGE, SMOKES, strict=True)]
 ).astype(float)
 
 
-@pytest.mark.parametrize("make", [frame, as_polars, as_arrow, as_categorical])
-def test_categories_have_an_indicator_for_each_level_but_the_first(make):
-    table = Table(make())
+@pytest.mark.parametrize("kind", FRAMES)
+def test_categories_have_an_indicator_for_each_level_but_the_first(kind):
+    table = Table(FRAMES[kind])
     nodes = learn_nodes("auto", table)
     assert nodes.names == ["site", "age", "smokes"]
     assert nodes.column_names == ["site=south", "site=west", "age", "smokes=True"]
     assert nodes.levels == {"site": ["north", "south", "west"], "smokes": [False, True]}
     assert_array_equal(encoded_rows(nodes, table), EXPECTED)
     # The columns are found by name.
-    assert_array_equal(encoded_rows(nodes, Table(frame()[["smokes", "site", "age"]])), EXPECTED)
+    assert_array_equal(encoded_rows(nodes, Table(FRAME[["smokes", "site", "age"]])), EXPECTED)
 
 
 def test_arrays_of_objects_have_categories_by_number():
-    table = Table(frame().to_numpy(dtype=object))
+    table = Table(FRAME.to_numpy(dtype=object))
     nodes = learn_nodes("auto", table)
     assert nodes.names == [0, 1, 2]
     assert nodes.column_names == ["0=south", "0=west", 1, "2=True"]
@@ -67,7 +57,7 @@ def test_arrays_of_objects_have_categories_by_number():
 
 def test_declared_levels_are_kept_in_their_order():
     levels = ["south", "north", "east", "west"]
-    table = frame().assign(site=pd.Categorical(SITE, categories=levels))
+    table = FRAME.assign(site=pd.Categorical(SITE, categories=levels))
     assert learn_nodes("auto", Table(table)).levels["site"] == levels
 
 
@@ -93,9 +83,13 @@ def test_unnamed_columns_beside_named_nodes_have_sklearns_names():
     assert nodes.column_names == [0, 2, 1, 3]
 
 
-@pytest.mark.parametrize("spec", [None, "auto", {"a": ["a"]}, ["a", "b"]])
+TWO = Table(pd.DataFrame({"a": [0.0, 1.0], "b": [1.0, 0.0]}))
+THREE = Table(pd.DataFrame({"a": [0.0, 1.0], "b": [1.0, 0.0], "c": [2.0, 5.0]}))
+
+
+@pytest.mark.parametrize("spec", [None, "auto", {"a": ["a"]}, ["a", "b"], np.array("auto")])
 def test_nodes_of_single_columns_are_the_columns(spec):
-    assert learn_nodes(spec, Table(pd.DataFrame({"a": [0.0, 1.0], "b": [1.0, 0.0]}))) is None
+    assert learn_nodes(spec, TWO) is None
 
 
 @pytest.mark.parametrize(
@@ -110,27 +104,23 @@ def test_nodes_of_single_columns_are_the_columns(spec):
         ([0, 2], "without gaps"),
         ({3: ["a"]}, "names of nodes must be strings"),
         ([0, "a"], "all strings or all integers"),
+        (pd.Series({"x": "u", "y": "v"}), r"the labels .*nodes\.tolist\(\)"),
     ],
 )
 def test_wrong_nodes_are_refused(spec, message):
-    table = Table(pd.DataFrame({"a": [0.0, 1.0], "b": [1.0, 0.0]}))
-    raises(message, learn_nodes, spec, table, kind=(ValueError, TypeError))
+    raises(message, learn_nodes, spec, TWO, kind=(ValueError, TypeError))
 
 
 @pytest.mark.parametrize(
-    "spec", [pd.Series(["u", "v", "u"]), np.array("auto"), pd.Index([1, 0, 1])]
+    ("spec", "columns"),
+    [
+        (pd.Series(["u", "v", "u"]), ["a", "c", "b"]),
+        (pd.Index([1, 0, 1]), ["b", "a", "c"]),
+        (pd.Series({"c": "u", "a": "u", "b": "v"}), ["a", "c", "b"]),
+    ],
 )
-def test_array_likes_say_what_nodes_there_are(spec):
-    X = pd.DataFrame({"a": [0.0, 1.0], "b": [1.0, 0.0], "c": [2.0, 5.0]})
-    nodes = learn_nodes(spec, Table(X))
-    assert nodes is None if spec.ndim == 0 else len(nodes.names) == 2
-
-
-def test_a_series_by_column_says_which_node_each_is_of():
-    X = pd.DataFrame({"a": [0.0, 1.0], "b": [1.0, 0.0], "c": [2.0, 5.0]})
-    by_column = pd.Series({"c": "u", "a": "u", "b": "v"})
-    assert learn_nodes(by_column, Table(X)).column_names == ["a", "c", "b"]
-    raises(r"the labels .*nodes\.tolist\(\)", learn_nodes, by_column.set_axis([*"xyz"]), Table(X))
+def test_array_likes_say_which_node_each_column_is_of(spec, columns):
+    assert learn_nodes(spec, THREE).column_names == columns
 
 
 @pytest.mark.parametrize(
@@ -226,14 +216,6 @@ FORMS = {
 }
 
 
-def polars_of(cells):
-    return pl.DataFrame({"a": NUMBERS, "b": cells})
-
-
-def arrow_of(cells):
-    return pa.table({"a": NUMBERS, "b": cells})
-
-
 def pandas_of(cells):
     return pd.DataFrame({"a": NUMBERS, "b": pd.Series(cells, dtype=object)})
 
@@ -242,7 +224,10 @@ def array_of(cells):
     return np.array([*zip(NUMBERS, cells, strict=True)], dtype=object)
 
 
-MAKERS = pandas_of, polars_of, arrow_of, array_of
+def containers_of(cells):
+    """Tables of numbers in column a or 0, and of cells in b or 1; the cells are of one type."""
+    columns = {"a": NUMBERS, "b": cells}
+    return [pandas_of(cells), array_of(cells), pl.DataFrame(columns), pa.table(columns)]
 
 
 @pytest.mark.parametrize("odd", [None, "n.d.", "*", "<0.05"])
@@ -251,9 +236,9 @@ def test_numbers_in_text_are_refused(form, odd):
     cells = [FORMS[form](v) for v in NUMBERS.tolist()]
     if odd or form == "mixed":
         cells[7] = (odd or "n.d.").encode() if form == "bytes" else odd or "n.d."
-    for make in MAKERS[:1] + MAKERS[3:] if form in ("mixed", "bytes") else MAKERS:
-        table = make(cells)
-        label = 1 if make is array_of else "b"
+    is_mixed = form in ("mixed", "bytes")
+    for table in [pandas_of(cells), array_of(cells)] if is_mixed else containers_of(cells):
+        label = 1 if isinstance(table, np.ndarray) else "b"
         for read in (partial(learn_nodes, "auto"), Table.rows):
             with pytest.raises(ValueError, match=f"Column {label!r} holds text") as error:
                 read(Table(table))
@@ -263,7 +248,7 @@ def test_numbers_in_text_are_refused(form, odd):
             assert f"{cells[7]!r} in row 7" in message
             assert 'missing="em"' in message
         assert "write each like '-1234.5'" in message
-        if make is pandas_of and form in ("plain", "mixed", "exponent", "padded"):
+        if isinstance(table, pd.DataFrame) and form in ("plain", "mixed", "exponent", "padded"):
             mended = pd.to_numeric(table[label], errors="coerce")
             np.testing.assert_allclose(mended, np.where(np.arange(40) == 7, mended[7], NUMBERS))
 
@@ -318,9 +303,8 @@ def test_dates_become_numbers_as_advised():
     table = pd.DataFrame({"a": np.random.default_rng(0).normal(size=40), "day": days})
     texts = table.assign(day=days.strftime("%Y-%m-%d"))
     for X in (table, texts, pl.from_pandas(texts), pa.Table.from_pandas(texts), texts.to_numpy()):
-        raises(
-            r"pandas\.to_datetime reads them, \(d - d\.min\(\)\)\.dt", GaussianBNLearner().fit, X
-        )
+        advice = r"pandas\.to_datetime reads them, \(d - d\.min\(\)\)\.dt"
+        raises(advice, GaussianBNLearner().fit, X)
     d = pd.to_datetime(texts["day"])
     GaussianBNLearner().fit(texts.assign(day=(d - d.min()).dt.days))
 

@@ -136,6 +136,12 @@ def test_what_needs_no_word():
     assert not warnings_of(number, GaussianBNLearner(exogenous=["number"]))
 
 
+OF_STATSMODELS = (
+    "anes96 ccard copper elnino fair grunfeld heart longley macrodata modechoice randhie scotland "
+    "stackloss star98 statecrime"
+)
+
+
 def test_rows_that_a_merge_multiplied():
     X, times = table(n=100), np.random.default_rng(0).integers(1, 7, 100)
     for rows in (pd.concat([X] * 3), X.loc[X.index.repeat(2)], X.loc[X.index.repeat(times)]):
@@ -152,26 +158,7 @@ def test_rows_that_a_merge_multiplied():
     [
         *(datasets.load_iris, datasets.load_wine, datasets.load_breast_cancer),
         *(datasets.load_diabetes, datasets.load_linnerud),
-        *(
-            getattr(statsmodels.datasets, name).load_pandas
-            for name in (
-                "anes96",
-                "ccard",
-                "copper",
-                "elnino",
-                "fair",
-                "grunfeld",
-                "heart",
-                "longley",
-                "macrodata",
-                "modechoice",
-                "randhie",
-                "scotland",
-                "stackloss",
-                "star98",
-                "statecrime",
-            )
-        ),
+        *(getattr(statsmodels.datasets, name).load_pandas for name in OF_STATSMODELS.split()),
     ],
 )
 def test_no_false_alarm(X):
