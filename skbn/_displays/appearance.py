@@ -8,7 +8,7 @@ import numpy as np
 
 from skbn._core.arrays import Floats, Names, finite_number
 from skbn._core.graphs import LinearModel, is_parametrised
-from skbn._core.text import readable_value
+from skbn._core.text import must_be, readable_value
 
 Edge = tuple[Hashable, Hashable]
 
@@ -283,16 +283,10 @@ def square_array(array: Any, names: Names | None) -> tuple[Floats, list[Any]]:
     try:
         values = np.array(array, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ValueError(
-            f"values must be numbers; got {readable_value(array)}. Give that of the edge i -> j at "
-            "[i, j]."
-        ) from None
+        raise ValueError(must_be("values", "numbers, of edges i -> j at [i, j]", array)) from None
     m = len(values) if values.ndim else 0
     if m == 0 or values.shape != (m, m):
-        raise ValueError(
-            f"values must have shape (m, m), a row and a column for each node; got shape "
-            f"{values.shape}."
-        )
+        raise ValueError(f"values must have shape (m, m), for m nodes; got shape {values.shape}.")
     columns = getattr(array, "columns", None)
     if columns is not None:
         rows = [*getattr(array, "index", columns)]

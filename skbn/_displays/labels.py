@@ -33,14 +33,6 @@ _BOX_PADDING = 8.0, 5.0  # points between a name and the border of its box
 _NARROWEST = 24.0  # points: boxes of one letter are still boxes
 LINE_HEIGHT = 1.2  # in font sizes
 _MOST_LABELLED = 60  # more edges are labelled only if that is asked for
-_WITHOUT_WEIGHTS = "Fit a GaussianBayesianNetwork of the graph. "
-_REMEDIES = {
-    "weight": _WITHOUT_WEIGHTS,
-    "standardised_weight": _WITHOUT_WEIGHTS,
-    "probability": "Those of GaussianBNPosterior.dag_ have it. ",
-    "support": "Those of BootstrapBNLearner.dag_ have it. ",
-    "score_loss": "The network of a learner knows it. ",
-}
 
 
 class NodeNames(NamedTuple):
@@ -103,15 +95,9 @@ def printable(text: str) -> str:
     >>> print(printable("a\0"))
     a\x00
     """
-    return "".join(_printable(c) for c in text)
-
-
-def _printable(character: str) -> str:
-    if character.isspace():
-        return " "
-    # some scripts need joiners within words
-    is_drawn = character.isprintable() or character in "\u200c\u200d"
-    return character if is_drawn else ascii(character)[1:-1]
+    # Some scripts need joiners within words.
+    drawn = (" " if c.isspace() else c for c in text)
+    return "".join(c if c.isprintable() or c in "\u200c\u200d" else ascii(c)[1:-1] for c in drawn)
 
 
 def text_width(text: str, font_size: float) -> float:
@@ -159,12 +145,10 @@ def _texts_of_attribute(dag: nx.DiGraph, name: str, strengths: Strengths) -> dic
     found = {edge: value for edge, value in given.items() if value is not None}
     if dag.edges and not found:
         known = sorted({name for _, _, data in dag.edges(data=True) for name in data})
-        remedy = f"They have {readable_value(known)}. "
-        if "coefficients" not in known:  # edges of several weights have no single one
-            remedy = _REMEDIES.get(name, remedy)
         raise ValueError(
-            f"edge_label={name!r}: the edges have no attribute {name}. {remedy}You can also give a "
-            "dict of edge to text."
+            f"edge_label={name!r}: the edges have no attribute {name}. They have "
+            f"{readable_value(known)}. Draw a fitted network for weights, a learner for "
+            "score_loss, or a posterior or a bootstrap; or give a dict of edge to text."
         )
     return {edge: _readable(value, name) for edge, value in found.items()}
 

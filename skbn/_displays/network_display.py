@@ -486,19 +486,18 @@ def _check_two(name: str, values: Any) -> None:
 
 def _kinds(graph: nx.DiGraph, other: nx.DiGraph, own: str) -> dict[appearance.Edge, str]:
     """Compare each edge of a graph with the other graph: common, reversed, or `own`."""
-    return {edge: _kind(edge, graph, other) or own for edge in graph.edges}
-
-
-def _kind(edge: appearance.Edge, graph: nx.DiGraph, other: nx.DiGraph) -> str | None:
-    """Return "common" or "reversed", or None if the other graph does not join the nodes."""
-    parent, child = edge
-    if not (other.has_edge(parent, child) or other.has_edge(child, parent)):
-        return None
-    is_undirected = bool(graph.edges[edge].get("undirected"))
-    there = (parent, child) if other.has_edge(parent, child) else (child, parent)
-    if bool(other.edges[there].get("undirected")) != is_undirected:
-        return "reversed"
-    return "common" if is_undirected or there == edge else "reversed"
+    kinds = {}
+    for edge, data in graph.edges.items():
+        is_open, there = bool(data.get("undirected")), edge
+        if not other.has_edge(*edge):
+            there = edge[::-1]
+        if not other.has_edge(*there):
+            kinds[edge] = own
+        elif bool(other.edges[there].get("undirected")) != is_open:
+            kinds[edge] = "reversed"
+        else:
+            kinds[edge] = "common" if is_open or there == edge else "reversed"
+    return kinds
 
 
 def union(first: nx.DiGraph, *others: nx.DiGraph) -> nx.DiGraph:

@@ -1,8 +1,7 @@
 """Options of `NetworkDisplay.plot`, as users give them, checked and read; the colours of nodes."""
 
 import math
-from collections.abc import Collection, Container, Hashable, Iterable, Mapping, Set
-from difflib import get_close_matches
+from collections.abc import Collection, Container, Hashable, Mapping, Set
 from numbers import Real
 from types import MappingProxyType
 from typing import Any, NamedTuple, Self, TypedDict
@@ -11,7 +10,7 @@ import networkx as nx
 import numpy as np
 
 from skbn._core.arrays import finite_number
-from skbn._core.columns import by_label, is_labelled, is_missing, tier_numbers
+from skbn._core.columns import by_label, is_labelled, is_missing, reject_unknown, tier_numbers
 from skbn._core.text import must_be, readable_name, readable_value
 from skbn._displays.appearance import Edge
 from skbn._displays.labels import printable
@@ -34,27 +33,9 @@ class PlotOptions(TypedDict, total=False):
 # Nodes and edges to show
 
 
-def _no_such(dag: nx.DiGraph, parts: list[Any], ends: list[Any]) -> str:
-    """Return what to say of nodes and edges, with these ends, that a graph does not have."""
-    unknown = [end for end in ends if end not in dag]
-    names = " or ".join(map(readable_value, unknown or parts))
-    if unknown:
-        close = [repr(v) for end in unknown for v in get_close_matches(str(end), [*map(str, dag)])]
-        hint = f"did you mean {' or '.join(close)}? The" if close else "the"
-        return f"there is no node {names}; {hint} nodes are {readable_value(list(dag))}."
-    near = [edge for edge in dag.edges if {*edge} & {*ends}]
-    return f"there is no edge {names}; those of its nodes are {readable_value(near)}."
-
-
-def require_nodes(dag: nx.DiGraph, given: Iterable[Any], option: str) -> None:
-    """Raise a ValueError unless a graph has these nodes."""
-    if unknown := [node for node in given if node not in dag]:
-        raise ValueError(f"{option}: {_no_such(dag, unknown, unknown)}")
-
-
 def chosen_parts(dag: nx.DiGraph, given: Any, option: str) -> tuple[set[Hashable], set[Edge]]:
     """Return the nodes and the edges of a list, or of one; raise a ValueError of unknown ones."""
-    nodes, edges, unknown, ends = set[Hashable](), set[Edge](), list[Any](), list[Any]()
+    nodes, edges = set[Hashable](), set[Edge]()
     try:
         is_one = given in dag or isinstance(given, str | bytes)
         given = given.to_numpy() if hasattr(given, "to_numpy") else given  # of a data frame too
@@ -62,23 +43,19 @@ def chosen_parts(dag: nx.DiGraph, given: Any, option: str) -> tuple[set[Hashable
     except TypeError:  # nothing of the kind
         named = [given]
     for each in named:
-        pair = tuple(each) if isinstance(each, list | tuple) and len(each) == 2 else ()
+        is_pair = isinstance(each, list | tuple) and len(each) == 2
         if each in dag:
             nodes.add(each)
-        elif pair and (found := _edges_between(dag, pair)):
-            edges |= {*found}
+        elif is_pair and dag.has_edge(*each):
+            edges.add((each[0], each[1]))
+        elif is_pair and dag.has_edge(*each[::-1]) and dag.edges[each[::-1]].get("undirected"):
+            edges.add((each[1], each[0]))
         else:
-            unknown.append(each)
-            ends += pair or (each,)
-    if unknown:
-        raise ValueError(f"{option}: {_no_such(dag, unknown, ends)}")
+            raise ValueError(
+                f"{option}: there is no {'edge' if is_pair else 'node'} {readable_value(each)}; "
+                f"the nodes are {readable_value(list(dag))}, and an edge is a pair (parent, child)."
+            )
     return nodes, edges
-
-
-def _edges_between(dag: nx.DiGraph, pair: tuple[Any, ...]) -> list[Edge]:
-    """Return the edge of a pair (parent, child); one without direction has both."""
-    between = dag.edges(data="undirected")
-    return [(a, b) for a, b, is_open in between if pair == (a, b) or (is_open and pair == (b, a))]
 
 
 def shown_part(dag: nx.DiGraph, only: Any) -> nx.DiGraph:
@@ -169,7 +146,7 @@ def places_of(dag: nx.DiGraph, pos: Any, shown: Collection[Hashable]) -> Any:
     if not is_labelled(pos):
         raise TypeError(f"pos must be a dict of node to (x, y); got {type(pos).__name__}.")
     given = by_label(pos, "pos", "node")
-    require_nodes(dag, given, "pos")
+    reject_unknown(given, list(dag), "pos")
     places: dict[Hashable, Point] = {}
     for node in shown:
         if node not in given:
@@ -181,10 +158,8 @@ def places_of(dag: nx.DiGraph, pos: Any, shown: Collection[Hashable]) -> Any:
             )
         x, y = (finite_number(each, f"pos: x and y of node {node!r}") for each in place)
         if (x, y) in places.values():
-            other = next(each for each, there in places.items() if there == (x, y))
             raise ValueError(
-                f"pos: the nodes {readable_value(other)} and {readable_value(node)} have the same "
-                "place; move one."
+                f"pos: node {readable_value(node)} has the same place as another; move one."
             )
         places[node] = x, y
     return places
@@ -291,7 +266,7 @@ def node_colours(dag: nx.DiGraph, node_color: Any) -> NodeColours:
         )
     name = printable(str(getattr(node_color, "name", None) or ""))
     values = by_label(node_color, "node_color", "node")
-    require_nodes(dag, values, "node_color")
+    reject_unknown(values, list(dag), "node_color")
     values = {node: value for node, value in values.items() if not is_missing(value)}
     if not values:
         return NodeColours()

@@ -12,8 +12,7 @@ columns may have many parents, and a limit below that can cost hundreds of nats.
 """
 
 import inspect
-from collections.abc import Callable, Hashable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import networkx as nx
@@ -45,8 +44,6 @@ _FEWEST_ROWS_PER_LEVEL = 5
 _LARGEST_SKEWNESS = 2.0
 # 72 of a million simulated Gaussian columns of 30 rows exceed that; with more rows, fewer do.
 _FEWEST_ROWS = 30
-# A column with a larger skewness counts as skewed: Bulmer (1979), "Principles of Statistics".
-_HIGH_SKEWNESS = 1.0
 
 # Of an F test of any column's residuals that finds groups where there are none.
 _LARGEST_PROBABILITY = 1e-3
@@ -61,9 +58,6 @@ _SMALLEST_GAIN = 3.0
 # leaves about 1e-16.
 _SMALLEST_RESIDUAL = 1e-12
 
-# Up to this many multiplications OpenBLAS itself keeps to one thread. Telling it to would take as
-# long as everything else here for such a table.
-_LARGEST_IN_ONE_THREAD = 1 << 16
 _ROWS_PER_BLOCK = 1024  # temporary arrays stay small
 # Copies and sums are looked for in at most so many columns, and in rows that take at most so many
 # multiplications, but not in fewer rows than these.
@@ -78,6 +72,7 @@ _FITS_FOLDS = "sklearn.model_selection._validation"  # the module that fits a se
 _told_of_folds: set[tuple[type[exceptions.DataWarning], tuple[Hashable, ...]]] = set()
 
 
+@one_blas_thread()
 def warn_about_data(
     model: LinearGaussianModel,
     scorer: FamilyScorer,
@@ -133,9 +128,7 @@ def warn_about_data(
     skewness[[*n_levels, *np.flatnonzero(~is_number)]] = 0
     skewed = np.flatnonzero(np.abs(skewness) > _LARGEST_SKEWNESS)
     if len(skewed):
-        mean, unit = model.mean[skewed], np.sqrt(model.noise_variance[skewed])
-        own = _skewness(rows, weight, lambda block: (block[:, skewed] - mean) / unit)
-        message = _about_skewness(model, skewed.tolist(), skewness[skewed], own)
+        message = _about_skewness(model, skewed.tolist(), skewness[skewed])
         _warn(model, exceptions.SkewedResidualsWarning, message)
 
 
@@ -239,8 +232,7 @@ def _warn_about_table(
     if not codes and _may_be_redundant(some):
         modelled = {i for i, v in enumerate(numbers) if v not in model.exogenous}
         of_numbers = [names[v] for v in numbers]
-        with one_blas_thread():
-            text += suspicions.about_redundance(of_numbers, some, modelled, max_parents)
+        text += suspicions.about_redundance(of_numbers, some, modelled, max_parents)
     _warn(model, exceptions.MissingCodeWarning, codes)
     _warn(model, exceptions.RedundantColumnsWarning, text)
     probes = rows[:: 1 + n // _N_PROBES] if may_repeat and others else ()
@@ -282,14 +274,13 @@ def _may_be_redundant(rows: Floats) -> bool:
     n, m = rows.shape
     if not 1 < m <= _MOST_COLUMNS or n < _FEWEST_COMPARED:
         return False
-    with _one_thread_if_large(rows):
-        centred = rows - np.full(n, 1 / n) @ rows
-        products = centred.T @ centred
-        scale = np.sqrt(products.diagonal())
-        scale[scale == 0] = 1.0  # columns may not vary in these rows
-        correlation = products / scale / scale[:, np.newaxis]
-        correlation.flat[:: m + 1] += _RIDGE
-        inflation = np.linalg.inv(correlation).diagonal() if n > m + 1 else np.inf
+    centred = rows - np.full(n, 1 / n) @ rows
+    products = centred.T @ centred
+    scale = np.sqrt(products.diagonal())
+    scale[scale == 0] = 1.0  # columns may not vary in these rows
+    correlation = products / scale / scale[:, np.newaxis]
+    correlation.flat[:: m + 1] += _RIDGE
+    inflation = np.linalg.inv(correlation).diagonal() if n > m + 1 else np.inf
     return bool(np.max(inflation) > 1 / suspicions.LARGEST_RESIDUAL**2)
 
 
@@ -377,68 +368,40 @@ def _about_dummies(model: LinearGaussianModel, groups: list[list[int]]) -> str:
 
 
 def _residual_skewness(model: LinearGaussianModel, rows: Floats, weight: Floats | None) -> Floats:
-    unit = np.sqrt(model.noise_variance)
-    skewness = _skewness(rows, weight, lambda block: model.residuals(block) / unit)
-    if np.isnan(rows).any():
-        n_known = (~np.isnan(model.residuals(rows))).sum(axis=0)
-        skewness[n_known < _FEWEST_ROWS] = 0
-    return skewness
-
-
-def _skewness(rows: Floats, weight: Floats | None, values_of: Callable[[Floats], Floats]) -> Floats:
-    """Return the skewness of columns that are computed block by block; NaN if out of range."""
-    total: Any = 0.0
+    """Return the skewness of residuals; 0 if few of a column are known, NaN if out of range."""
+    unit, total, n_known = np.sqrt(model.noise_variance), np.zeros(1), np.zeros(1)
     sums: list[Any] = [0.0, 0.0, 0.0]  # of the values, their squares and their cubes
-    with _one_thread_if_large(rows), np.errstate(all="ignore"):
+    with np.errstate(all="ignore"):
         for part in _blocks(len(rows)):
-            x = values_of(rows[part])
+            x = model.residuals(rows[part]) / unit
             share = np.ones(len(x)) if weight is None else weight[part]
             if np.isnan(rows[part]).any():
-                total = total + share @ ~np.isnan(x)
-                x = np.where(np.isnan(x), 0.0, x)
+                known = ~np.isnan(x)
+                total, n_known = total + share @ known, n_known + known.sum(axis=0)
+                x = np.where(known, x, 0.0)
             else:
-                total = total + share.sum()
+                total, n_known = total + share.sum(), n_known + len(x)
             for k, power in enumerate((x, x * x, x * x * x)):
                 sums[k] = sums[k] + share @ power
         mean, square, cube = (each / total for each in sums)
-        skewness: Floats = (cube - 3 * mean * square + 2 * mean**3) / (square - mean**2) ** 1.5
-    return skewness
+        skewness = (cube - 3 * mean * square + 2 * mean**3) / (square - mean**2) ** 1.5
+    return np.where(n_known < _FEWEST_ROWS, 0.0, skewness)
 
 
-def _about_skewness(
-    model: LinearGaussianModel, columns: list[int], of_residuals: Floats, own: Floats
-) -> str:
+def _about_skewness(model: LinearGaussianModel, columns: list[int], skewness: Floats) -> str:
     names = [model.nodes[v] for v in columns]
-    listed = ", ".join(
-        f"{name!r} (skewness {skewness:.1f})"
-        for name, skewness in zip(names, of_residuals, strict=True)
+    pairs = zip(names, skewness, strict=True)
+    keep_names = '.set_output(transform="pandas")' if isinstance(names[0], str) else ""
+    return (
+        f"Columns have strongly skewed residuals: "
+        f"{', '.join(f'{name!r} (skewness {each:.1f})' for name, each in pairs)}. The model "
+        "assumes Gaussian residuals, and a few rows may decide about the edges of these columns. "
+        "If a column itself is skewed, take its logarithm, or put sklearn.preprocessing."
+        f"PowerTransformer(){keep_names} before the learner in a pipeline. If not, a parent's "
+        "effect may not be linear, or a few rows may be outliers: "
+        f"skbn.ResidualsDisplay.from_estimator(learner, X, columns={names}) may show which, and "
+        "plot the same columns of learner.network_.residuals(X) against each of their parents."
     )
-    text = (
-        f"Columns have strongly skewed residuals: {listed}. The model assumes Gaussian "
-        "residuals, and a few rows may decide about the edges of these columns."
-    )
-    is_skewed = np.abs(own) > _HIGH_SKEWNESS
-    if is_skewed.any():
-        keep_names = '.set_output(transform="pandas")' if isinstance(names[0], str) else ""
-        text += (
-            " Take the logarithms of skewed columns, or put sklearn.preprocessing."
-            f"PowerTransformer(){keep_names} before the learner in a pipeline."
-        )
-    others = [name for name, skewed in zip(names, is_skewed, strict=True) if not skewed]
-    if others:
-        text += (
-            f" The columns {others} are not skewed themselves: a parent's effect may not be "
-            "linear, or a few rows may be outliers. skbn.ResidualsDisplay.from_estimator(learner, "
-            f"X, columns={others}) may show which. It plots residuals against fitted values; plot "
-            "the same columns of learner.network_.residuals(X) against each of their parents too."
-        )
-    return text
-
-
-def _one_thread_if_large(rows: Floats) -> AbstractContextManager[Any]:
-    """Limit BLAS to one thread for products of a table with itself; it takes one for small ones."""
-    is_small = rows.size * rows.shape[1] <= _LARGEST_IN_ONE_THREAD
-    return nullcontext() if is_small else one_blas_thread()
 
 
 def _blocks(n_rows: int) -> list[slice]:

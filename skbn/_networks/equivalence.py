@@ -21,7 +21,7 @@ import numpy as np
 
 from skbn._core.arrays import Floats, Random
 from skbn._core.columns import named_nodes
-from skbn._core.graphs import dag_of, parent_masks
+from skbn._core.graphs import check_dag, dag_of, parent_masks
 from skbn._core.subsets import mask_of, members_of
 from skbn._core.text import internal_error, must_be, readable_name, readable_value
 from skbn._displays.appearance import Edge
@@ -98,29 +98,15 @@ def extended(graph: nx.Graph) -> nx.DiGraph:
             fixed[j] |= bool(data.get("fixed")) << i
     member, remaining = _eliminated(joined, directed)
     if remaining:
-        raise ValueError(_why_not_extended(nodes, joined, directed, remaining))
+        check_dag(dag_of(nodes, directed), "cpdag")
+        raise ValueError(
+            "cpdag has no consistent extension: the edges among "
+            f"{[nodes[v] for v in members_of(remaining)]} cannot be directed without a cycle or a "
+            "new pair of unjoined parents. Join such a pair, or direct more edges."
+        )
     own = compelled_parents(member)
     known = [d & (f | ~c) for d, f, c in zip(directed, fixed, own, strict=True)]
     return dag_of(nodes, member, known)
-
-
-def _why_not_extended(nodes: list[Any], joined: list[int], directed: list[int], left: int) -> str:
-    """Return why no network directs the edges among the columns that remain."""
-    dag = dag_of(nodes, directed)
-    if not nx.is_directed_acyclic_graph(dag):
-        return f"cpdag has the directed cycle {[edge[0] for edge in nx.find_cycle(dag)]}."
-    among = members_of(left)
-    last = next(x for x in among if not any(directed[c] >> x & 1 for c in among))
-    around = joined[last] & left
-    for a in members_of(around & ~directed[last]):
-        if others := members_of(around & ~joined[a] & ~(1 << a)):
-            break
-    return (
-        f"cpdag has no consistent extension: the edges among {[nodes[v] for v in among]} cannot be "
-        "directed without a cycle or a new pair of unjoined parents. If "
-        f"{nodes[last]!r} came last there, {nodes[a]!r} and {nodes[others[0]]!r} would be such a "
-        "pair. Join them, or direct more edges."
-    )
 
 
 def compelled_parents(parents: list[int], fixed: list[int] | None = None) -> list[int]:
@@ -133,11 +119,7 @@ def compelled_parents(parents: list[int], fixed: list[int] | None = None) -> lis
     edges, and the edges that follow by the four rules of Meek (1995), "Causal inference and
     causal explanation with background knowledge".
     """
-    return _compelled(parents, fixed, joined_columns(parents))
-
-
-def _compelled(parents: list[int], fixed: list[int] | None, joined: list[int]) -> list[int]:
-    """Return `compelled_parents`, given which columns are joined."""
+    joined = joined_columns(parents)
     compelled = [
         sum(1 << p for p in members_of(mask) if mask & ~joined[p] & ~(1 << p))
         if mask & (mask - 1)
@@ -208,8 +190,7 @@ def canonical_member(parents: list[int], fixed: list[int] | None = None) -> list
     `parents`: the masks of the parents in an acyclic network
     `fixed`: the masks of those parents whose edges the member must have too
     """
-    joined = joined_columns(parents)
-    member = consistent_extension(joined, _compelled(parents, fixed, joined))
+    member = consistent_extension(joined_columns(parents), compelled_parents(parents, fixed))
     if member is None:
         raise internal_error(f"the network of the parents {parents} has no consistent extension")
     return member
@@ -240,7 +221,11 @@ def _eliminated(joined: list[int], directed: list[int]) -> tuple[list[int], int]
     mask = (1 << len(joined)) - 1
 
     def is_sink(x: int) -> bool:
-        return not children[x] & mask and _can_be_sink(x, mask, directed, joined)
+        """Whether all edges may point to x without a new pair of unjoined parents."""
+        if children[x] & mask:
+            return False
+        around = joined[x] & mask
+        return all(not around & ~joined[y] & ~(1 << y) for y in members_of(around & ~directed[x]))
 
     # A sink stays one while others are taken away, and only its neighbours may become sinks then.
     sinks = [-x for x in range(len(joined)) if is_sink(x)]
@@ -256,12 +241,6 @@ def _eliminated(joined: list[int], directed: list[int]) -> tuple[list[int], int]
                 is_listed.add(-x)
                 heappush(sinks, -x)
     return member, mask
-
-
-def _can_be_sink(x: int, remaining: int, directed: list[int], joined: list[int]) -> bool:
-    """Whether undirected edges around x may point to it without a new pair of unjoined parents."""
-    around = joined[x] & remaining
-    return all(not around & ~joined[y] & ~(1 << y) for y in members_of(around & ~directed[x]))
 
 
 def joined_columns(parents: list[int]) -> list[int]:

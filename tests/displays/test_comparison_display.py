@@ -216,7 +216,7 @@ def test_options_of_hidden_nodes_are_kept_for_the_others():
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"node_color": {"x": 1, "a": 2, 7: 3}}, ValueError, "color: .* no node 'x' or 7;"),
+        ({"node_color": {"x": 1, "a": 2, 7: 3}}, ValueError, "must name nodes; 'x' is not"),
         ({"only": ["a", "x"]}, ValueError, "only: there is no node 'x'; the nodes are"),
         ({"pos": {"b": (0, 0)}, "only": ["a", "b"]}, ValueError, "no place for the node 'a'"),
         ({"label": {}}, TypeError, "label"),

@@ -174,7 +174,7 @@ def extensions(graph):
 def check(graph):
     expected = list(extensions(graph))
     if not expected:
-        raises(r"directed cycle|no consistent extension", GaussianBayesianNetwork.from_cpdag, graph)
+        raises(r"has the cycle|no consistent extension", GaussianBayesianNetwork.from_cpdag, graph)
         return
     found = GaussianBayesianNetwork.from_cpdag(graph)
     assert {*found.dag.edges} in expected
@@ -218,10 +218,10 @@ def test_undirected_graphs_and_the_attribute_fixed():
 
 
 def test_why_there_is_no_extension():
-    circle = r"\['a', 'b', 'c', 'd'\] .* If 'a' came last .* 'b' and 'd'"
+    circle = r"among \['a', 'b', 'c', 'd'\] cannot be directed"
     for graph, message, kind in [
         (nx.cycle_graph("abcd"), circle, ValueError),
-        (nx.DiGraph(["ab", "bc", "ca", "cd"]), r"directed cycle \['a', 'b', 'c'\]", ValueError),
+        (nx.DiGraph(["ab", "bc", "ca", "cd"]), r"has the cycle \['a', 'b', 'c'\]", ValueError),
         (nx.DiGraph(["aa"]), "joins 'a' to itself", ValueError),
         (nx.DiGraph(), "at least one node", ValueError),
         ([("a", "b")], "must be a networkx", TypeError),
