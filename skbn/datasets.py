@@ -65,10 +65,9 @@ def make_gaussian_network(
     n_columns : int, default=10
         At least 1. The nodes of the network are the numbers 0, ..., n_columns - 1.
     mean_degree : float, default=2.0
-        The expected number of neighbours of a column, parents and children; not negative.
-        A pair is joined with probability ``mean_degree / (n_columns - 1)``, so that
-        ``n_columns * mean_degree / 2`` edges are expected. If it is n_columns - 1 or more, all
-        pairs are joined.
+        The expected number of neighbours of a column, parents and children; not negative. A pair is
+        joined with probability ``mean_degree / (n_columns - 1)``, so that ``n_columns * mean_degree
+        / 2`` edges are expected. If it is n_columns - 1 or more, all pairs are joined.
     weight_range : (float, float), default=(0.5, 1.5)
         The least and the largest absolute value of a weight, not negative. Absolute
         values are uniform between them, and both signs are equally likely.
@@ -105,11 +104,10 @@ def make_gaussian_network(
 
     Notes
     -----
-    The variance of a column is the variance of its noise plus what its ancestors add. Later
-    columns therefore tend to vary more, and the variances hint at the causal order. They do not
-    in most real tables (Reisach, Seiler & Weichwald 2021, "Beware of the simulated DAG!").
-    Standardise the rows before you give them to a method that depends on scales. BIC, AIC and
-    EBIC do not.
+    The variance of a column is the variance of its noise plus what its ancestors add. Later columns
+    therefore tend to vary more, and the variances hint at the causal order. They do not in most
+    real tables (Reisach, Seiler & Weichwald 2021, "Beware of the simulated DAG!"). Standardise the
+    rows before you give them to a method that depends on scales. BIC, AIC and EBIC do not.
 
     Examples
     --------

@@ -96,18 +96,11 @@ class DataWarning(UserWarning):
     """The base class of warnings about a table that may not suit the model.
 
     The network is still the best one for the table. `GaussianBNLearner.fit` and
-    `GaussianBNLearnerCV.fit` look at the rows and at the network that they found, and warn at
-    most once of each kind. Of a table with holes, they look at what is observed. There are no
-    warnings if there are no rows to look at: with the scores of
-    `LocalScoreTransformer.partial_fit`, and with `ParentSetScores`. The folds of a
-    cross-validated learner are not checked either, and those of scikit-learn's searches
+    `GaussianBNLearnerCV.fit` look at the rows, of a table with holes at what is observed, and at
+    the network that they found, and warn at most once of each kind. There are no warnings without
+    rows: with the scores of `LocalScoreTransformer.partial_fit`, and with `ParentSetScores`. The
+    folds of a cross-validated learner are not checked either, and those of scikit-learn's searches
     warn once in each process, without naming columns.
-
-    Examples
-    --------
-    >>> import warnings
-    >>> import skbn
-    >>> warnings.filterwarnings("ignore", category=skbn.exceptions.DataWarning)
     """
 
 
@@ -115,19 +108,18 @@ class DiscreteChildWarning(DataWarning):
     """A column of two to four different values has parents in the network.
 
     The noise of such a column cannot be Gaussian. Make the column exogenous, so that it can still
-    be a parent, or leave it out. The message has the code that adds it to the learner's `exogenous`
-    columns.
+    be a parent, or leave it out. The message has the code that adds it to the learner's
+    `exogenous`.
     """
 
 
 class SkewedResidualsWarning(DataWarning):
-    """The residuals of a column on its parents are strongly skewed.
+    """The residuals of a column on its parents, or of one without parents, are strongly skewed.
 
-    The residuals of a column without parents are its differences from the mean. If the column
-    itself is skewed, take its logarithm, or put a `sklearn.preprocessing.PowerTransformer` before
-    the learner. If it is not skewed, a parent's effect is probably not linear, or a few rows are
-    outliers. `ResidualsDisplay` may show which; also plot the column's
-    `GaussianBayesianNetwork.residuals` against each parent.
+    If the column itself is skewed, take its logarithm, or put a
+    `sklearn.preprocessing.PowerTransformer` before the learner. If it is not, a parent's effect is
+    probably not linear, or a few rows are outliers. `ResidualsDisplay` may show which; also plot
+    the column's `GaussianBayesianNetwork.residuals` against each parent.
     """
 
 
@@ -136,12 +128,6 @@ class UncertainDirectionsWarning(DataWarning):
 
     Their noise is close to Gaussian, or the rows are too few. Fit a `GaussianBNLearner`, whose
     equivalence class has the directions that need no assumption on the noise.
-
-    Examples
-    --------
-    >>> import warnings
-    >>> import skbn
-    >>> warnings.filterwarnings("ignore", category=skbn.exceptions.UncertainDirectionsWarning)
     """
 
 

@@ -117,13 +117,12 @@ class EdgeHeatMapDisplay(Display):
 
         Parameters
         ----------
-        estimator : GaussianBNPosterior, BootstrapBNLearner, GaussianBNLearner, \
-GaussianBNLearnerCV or GaussianBayesianNetwork
+        estimator : fitted posterior, bootstrap or learner, or GaussianBayesianNetwork
             Or a pipeline that ends with one, or a search such as GridSearchCV over one.
         measure : {"probability", "support", "weight"}, optional
-            By default what the estimator has, the first of these. Weights are the standardised
-            ones of `GaussianBayesianNetwork.to_frame`, with a row and a column for each column of
-            a category; those of a posterior are of its median network.
+            By default what the estimator has, the first of these. Weights are the standardised ones
+            of `GaussianBayesianNetwork.to_frame`, with a row and a column for each column of a
+            category; those of a posterior are of its median network.
         ax : matplotlib.axes.Axes, optional
             Where to draw; by default in a new figure.
         order : {"parents-first", "given"} or list of names, default="parents-first"
@@ -184,11 +183,9 @@ GaussianBNLearnerCV or GaussianBayesianNetwork
 
         Raises
         ------
-        TypeError
-            If `ax` is something else.
-        ValueError
-            If `either_way` is set for weights, or the probabilities of both directions exceed 1 in
-            sum.
+        TypeError, ValueError
+            If `ax` is something else; if `either_way` is set for weights, or the probabilities of
+            both directions exceed 1 in sum.
         """
         self._require_matplotlib()
         from matplotlib import rcParams

@@ -33,17 +33,15 @@ class NetworkDisplay(Display):
     Parents stand above their children, in layers that are ordered so that few edges cross. An edge
     is blue if its weight is positive; if it is negative, it is orange and has a hollow arrowhead,
     which shows in black and white, too. Its width grows with its standardised weight, up to 1: the
-    weight between columns scaled to a standard deviation of 1. Edges of weight 0 and edges of a
-    graph without parameters are grey. Edges that are undirected, as in a CPDAG, have a dot at both
-    ends and no arrowhead.
-    A node held at a value by `GaussianBayesianNetwork.do` has a thick border. The edges out of it
-    all have the same width, because it has no standard deviation to scale their weights by.
+    weight between columns scaled to a standard deviation of 1. Edges of weight 0 and of a graph
+    without parameters are grey. Edges that are undirected, as in a CPDAG, have a dot at both ends
+    and no arrowhead. A node held at a value by `GaussianBayesianNetwork.do` has a thick border, and
+    the edges out of it all have the same width, because it has no standard deviation.
 
     If the edges have the attribute `probability`, as in `GaussianBNPosterior.dag_`, or else the
     attribute `support`, the share of resampled tables that gave the edge, an edge's opacity grows
     with it: from 0.3 at 0 to 1 at 1. The line is solid from 0.9 on, dashed from 0.5 on and dotted
-    below, so that firm and doubtful edges differ in black and white too. You can set either
-    attribute in any graph.
+    below. You can set either attribute in any graph.
 
     If the edges also say how surely their pair is joined, in either direction, by the attribute
     `joined` beside `probability` or `strength` beside `support`, as those of a posterior and of a
@@ -51,15 +49,15 @@ class NetworkDisplay(Display):
     direction has more than 75 % of it. Otherwise its label says "either way", or "mostly back" if
     the other direction has more than 75 %.
 
-    Use `from_estimator` or `from_graph` to make one. Needs matplotlib (``pip install
-    -e ".[plot]"``).
+    Use `from_estimator` or `from_graph` to make one. Needs matplotlib (``pip install -e
+    ".[plot]"``).
 
     Parameters
     ----------
     dag : networkx.DiGraph
-        An acyclic graph with the attributes of `GaussianBNLearner.dag_`, or one without
-        parameters, such as `GaussianBayesianNetwork.cpdag` returns. Edges may have the attribute
-        `undirected`. All edges have the attribute `probability` or `support`, or none.
+        An acyclic graph with the attributes of `GaussianBNLearner.dag_`, or one without parameters,
+        such as `GaussianBayesianNetwork.cpdag` returns. Edges may have the attribute `undirected`.
+        All edges have the attribute `probability` or `support`, or none.
 
     Attributes
     ----------
@@ -79,12 +77,10 @@ class NetworkDisplay(Display):
 
     Raises
     ------
-    TypeError
-        If `dag` is not a networkx.DiGraph.
-    ValueError
-        If it has a cycle or no nodes; if a parameter is missing, not a finite number or a
-        negative variance, or if a mean or a variance is out of float64's range; if only some edges
-        have a probability or support, or one is not a number from 0 to 1.
+    TypeError, ValueError
+        If `dag` is not a networkx.DiGraph, has a cycle or no nodes; if a parameter is missing, not
+        a finite number or a negative variance, or if a mean or a variance is out of float64's
+        range; if only some edges have a probability or support, or one is not a number from 0 to 1.
 
     See Also
     --------
@@ -121,14 +117,13 @@ class NetworkDisplay(Display):
 
         Parameters
         ----------
-        estimator : GaussianBNLearner, GaussianBNLearnerCV, GaussianBNPosterior or \
-GaussianBayesianNetwork
+        estimator : fitted learner, GaussianBNPosterior or GaussianBayesianNetwork
             Or a pipeline that ends with one, or a search such as GridSearchCV over one.
         ax : matplotlib.axes.Axes, optional
             Where to draw; by default in a new figure.
         cpdag : bool, default=False
-            Whether to draw edges without an arrowhead if the data, and the constraints of `fit`,
-            do not tell their direction. Widths and colours stay as in the network.
+            Whether to draw edges without an arrowhead if the data, and the constraints of `fit`, do
+            not tell their direction. Widths and colours stay as in the network.
         **options
             Options of `plot`.
 
@@ -138,10 +133,8 @@ GaussianBayesianNetwork
 
         Raises
         ------
-        TypeError
-            If it is another estimator, or a search with refit=False.
-        ValueError, ImportError
-            As for the class and `plot`.
+        TypeError, ValueError, ImportError
+            If it is another estimator, or a search with refit=False; as for the class and `plot`.
         """
         return cls._of(estimator, cpdag, options).plot(ax=ax, **options)
 
@@ -173,11 +166,6 @@ GaussianBayesianNetwork
         Returns
         -------
         display : NetworkDisplay
-
-        Raises
-        ------
-        TypeError, ValueError, ImportError
-            As for the class and `plot`.
 
         Examples
         --------
@@ -230,12 +218,11 @@ GaussianBayesianNetwork
             colour. Names are black or white, whichever can be read.
         edge_label : str, list of str or dict of (parent, child) to str, optional
             The attribute to write at the edges, or several, with commas between them: "weight" is
-            the weight in the columns' units, "standardised_weight" that between columns of
-            standard deviation 1 (of the edges whose parent varies), "probability" and "support"
-            have two decimals, and you can set others in `dag`. From a learner, "score_loss" is how
-            many nats the score loses without the edge. A dict has your own texts for some edges, or
-            none. The default says how surely pairs are joined, if that is known and there are up to
-            60 edges.
+            the weight in the columns' units, "standardised_weight" that between columns of standard
+            deviation 1 (of the edges whose parent varies), "probability" and "support" have two
+            decimals, and you can set others in `dag`. From a learner, "score_loss" is how many nats
+            the score loses without the edge. A dict has your own texts for some edges, or none. The
+            default says how surely pairs are joined, if that is known and there are up to 60 edges.
         highlight : node, or list of nodes and edges, optional
             Nodes to mark, with the edges that they have, and edges as pairs (parent, child).
             Everything else is drawn faintly, and equally so whatever its probability.
@@ -334,12 +321,13 @@ class NetworkComparisonDisplay(Display):
     edges of the second may point upwards.
 
     Use `from_networks` to make one. Needs matplotlib (``pip install -e ".[plot]"``).
+    `GaussianBayesianNetwork.compare` counts the edges of each kind.
 
     Parameters
     ----------
     expected, found : networkx.DiGraph
-        Acyclic, on the same nodes in any order. To compare equivalence classes, pass both
-        CPDAGs, as `GaussianBayesianNetwork.cpdag` returns them.
+        Acyclic, on the same nodes in any order. To compare equivalence classes, pass both CPDAGs,
+        as `GaussianBayesianNetwork.cpdag` returns them.
 
     Attributes
     ----------
@@ -352,15 +340,8 @@ class NetworkComparisonDisplay(Display):
 
     Raises
     ------
-    TypeError
-        If one is not a networkx.DiGraph.
-    ValueError
-        If one has a cycle, or they do not have the same nodes.
-
-    See Also
-    --------
-    GaussianBayesianNetwork.compare : The number of edges that are missing, extra or reversed, in
-        the networks and in their CPDAGs.
+    TypeError, ValueError
+        If one is not a networkx.DiGraph, or has a cycle, or they do not have the same nodes.
 
     Examples
     --------
@@ -411,7 +392,7 @@ class NetworkComparisonDisplay(Display):
         Raises
         ------
         TypeError, ValueError, ImportError
-            As for the class and `plot`.
+            As for the class; if there are not two titles, or not two axes.
         """
         graphs = [x if isinstance(x, nx.Graph) else fitted_graph(x) for x in (expected, found)]
         return cls(*graphs).plot(titles=titles, axes=axes)
@@ -421,21 +402,13 @@ class NetworkComparisonDisplay(Display):
 
         Parameters
         ----------
-        titles : sequence of two str, default=("expected", "found")
-        axes : sequence of two matplotlib.axes.Axes, optional
-            Where to draw; by default in a new figure.
+        titles, axes
+            As for `from_networks`.
 
         Returns
         -------
         display : NetworkComparisonDisplay
             Itself.
-
-        Raises
-        ------
-        ValueError
-            If there are not two titles, or not two axes.
-        TypeError
-            If one of the axes is something else.
         """
         self._require_matplotlib()
         import numpy as np

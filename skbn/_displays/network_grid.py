@@ -86,11 +86,6 @@ class NetworkGridDisplay(Display):
         Returns
         -------
         display : NetworkGridDisplay
-
-        Raises
-        ------
-        TypeError, ValueError, ImportError
-            As for the class and `plot`.
         """
         read = fitted_class if cpdag else fitted_graph
         graphs = [each if isinstance(each, nx.Graph) else read(each) for each in networks]
@@ -125,7 +120,7 @@ class NetworkGridDisplay(Display):
         Raises
         ------
         TypeError, ValueError
-            If there are not as many titles or axes as networks; as `NetworkDisplay.plot`.
+            As `NetworkDisplay.plot`; if there are not as many titles or axes as networks.
         """
         self._require_matplotlib()
         from matplotlib import pyplot

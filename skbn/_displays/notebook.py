@@ -73,11 +73,6 @@ class PlotMixin:
             If an option is wrong, there is no such node or edge, or edges lack an attribute that
             is to be written.
 
-        See Also
-        --------
-        NetworkDisplay : What is drawn how.
-        NetworkDisplay.plot : What each option does.
-
         Examples
         --------
         >>> from sklearn.datasets import load_wine

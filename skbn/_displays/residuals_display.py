@@ -63,10 +63,6 @@ class ResidualsDisplay(Display):
         If X is not such a table; if there is no such node, or it is a category or exogenous, or
         has no noise, as after `do`.
 
-    See Also
-    --------
-    GaussianBayesianNetwork.residuals : The residuals in the columns' units.
-
     Examples
     --------
     >>> from sklearn.datasets import load_wine
@@ -113,20 +109,17 @@ class ResidualsDisplay(Display):
     def from_estimator(
         cls, estimator: Any, X: Any, *, columns: Any = None, axes: Any = None
     ) -> Self:
-        """Draw the residuals of a fitted learner's network, or of a network.
-
-        For a posterior, this is its median network.
+        """Draw the residuals of a network: a learner's, or a posterior's median network.
 
         Parameters
         ----------
-        estimator : GaussianBNLearner, GaussianBNLearnerCV, GaussianBNPosterior or \
-GaussianBayesianNetwork
+        estimator : fitted learner, GaussianBNPosterior or GaussianBayesianNetwork
             Or a pipeline that ends with one, or a search such as GridSearchCV over one.
         X : array-like or data frame of shape (n_samples, n_features), or LocalScores
-            What the estimator takes, such as the table of `fit` or held-out rows. The steps of
-            a pipeline transform it.
+            What the estimator takes, such as the table of `fit` or held-out rows. The steps of a
+            pipeline transform it.
         columns : node or list of nodes, optional
-            Which nodes to show; by default all that are modelled, but for categories.
+            As for the class.
         axes : array-like of shape (k, 2) of matplotlib.axes.Axes, optional
             Where to draw; by default in a new figure.
 
@@ -157,10 +150,8 @@ GaussianBayesianNetwork
 
         Raises
         ------
-        ValueError
-            If there are not two axes for each column.
-        TypeError
-            If one of the axes is something else.
+        ValueError, TypeError
+            If there are not two axes for each column, or one of them is something else.
         """
         self._require_matplotlib()
         k = len(self.columns)

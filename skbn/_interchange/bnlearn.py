@@ -25,14 +25,9 @@ def to_bnlearn(network: Any) -> str:
 
     Raises
     ------
-    TypeError
-        If it is not a network, or one with nodes of several columns.
-    ValueError
-        If a node's name has a bracket, ``|`` or ``:``; if a node is exogenous, or has no noise.
-
-    See Also
-    --------
-    to_modelstring : The graph alone.
+    TypeError, ValueError
+        If it is not a network, or one with nodes of several columns; if a node's name has a
+        bracket, ``|`` or ``:``; if a node is exogenous, or has no noise.
 
     Examples
     --------

@@ -28,16 +28,8 @@ def to_causal_learn(network: Any, *, cpdag: bool = False) -> Any:
 
     Raises
     ------
-    ImportError
-        If causal-learn is not installed.
-    TypeError
-        If it is not a network.
-    ValueError
-        If two nodes have the same text.
-
-    See Also
-    --------
-    from_causal_learn : The other way.
+    ImportError, TypeError, ValueError
+        If causal-learn is not installed; if it is not a network; if two nodes have the same text.
 
     Examples
     --------
@@ -77,15 +69,9 @@ def from_causal_learn(graph: Any, names: Sequence[Hashable] | None = None) -> nx
 
     Raises
     ------
-    TypeError
-        If it is no such graph.
-    ValueError
-        If an edge has a circle, or an arrow at both ends; if there are not as many different names
-        as nodes.
-
-    See Also
-    --------
-    to_causal_learn : The other way.
+    TypeError, ValueError
+        If it is no such graph; if an edge has a circle, or an arrow at both ends; if there are not
+        as many different names as nodes.
 
     Examples
     --------

@@ -48,16 +48,9 @@ def to_graphml(
 
     Raises
     ------
-    TypeError, ValueError
+    TypeError, ValueError, OSError
         If it is not a network, or its graph has a cycle; if two nodes have the same text, or one
-        has a character that XML does not allow.
-    OSError
-        If the file cannot be written.
-
-    See Also
-    --------
-    to_gml : Another format of Gephi and igraph.
-    to_dot : For Graphviz.
+        has a character that XML does not allow; if the file cannot be written.
 
     Examples
     --------
@@ -101,11 +94,6 @@ def to_gml(
     ------
     TypeError, ValueError, OSError
         As `to_graphml`.
-
-    See Also
-    --------
-    to_graphml : The same for Cytoscape and yEd.
-    to_dot : For Graphviz.
 
     Examples
     --------
@@ -204,11 +192,6 @@ def to_dagitty(
     TypeError, ValueError
         If it is not a network, or its graph has a cycle; if two nodes have the same text, or one
         cannot be written; if `exposure`, `outcome` or `pos` have other nodes, or `pos` lacks some.
-
-    See Also
-    --------
-    skbn.GaussianBayesianNetwork.adjustment_sets : What to adjust for, without dagitty.
-    skbn.GaussianBayesianNetwork.plot : The picture whose layout it has.
 
     Examples
     --------

@@ -32,14 +32,9 @@ def to_modelstring(network: Any) -> str:
 
     Raises
     ------
-    TypeError
-        If it is not a network.
-    ValueError
-        If two nodes have the same text, or a name has a bracket, ``|`` or ``:``.
-
-    See Also
-    --------
-    to_bnlearn : With all parameters.
+    TypeError, ValueError
+        If it is not a network; if two nodes have the same text, or a name has a bracket, ``|`` or
+        ``:``.
 
     Examples
     --------
@@ -81,11 +76,9 @@ def from_modelstring(text: str) -> GaussianBayesianNetwork:
 
     Raises
     ------
-    TypeError
-        If it is not a string.
-    ValueError
-        If it is not a model string, a node or an edge comes twice, a parent is not a node, or
-        the edges have a cycle.
+    TypeError, ValueError
+        If it is not a string; if it is not a model string, a node or an edge comes twice, a parent
+        is not a node, or the edges have a cycle.
 
     Examples
     --------

@@ -100,10 +100,6 @@ def legal_names(network: Any) -> dict[Hashable, str]:
     TypeError, ValueError
         If it is not a network, or its graph has a cycle.
 
-    See Also
-    --------
-    to_lavaan : The model string that uses them.
-
     Examples
     --------
     >>> import networkx as nx
@@ -157,10 +153,9 @@ def to_lavaan(network: Any, *, fixed: bool = False) -> str:
 
     Raises
     ------
-    TypeError, ValueError
-        If it is not a network, or one with nodes of several columns; if its graph has a cycle.
-    sklearn.exceptions.NotFittedError
-        If `fixed` and there are no parameters.
+    TypeError, ValueError, sklearn.exceptions.NotFittedError
+        If it is not a network, or one with nodes of several columns; if its graph has a cycle; if
+        `fixed` and there are no parameters.
 
     See Also
     --------
@@ -235,10 +230,9 @@ def to_regressor(network: Any, target: Hashable) -> LinearRegression:
 
     Raises
     ------
-    TypeError
-        If it is not a network, or one with nodes of several columns.
-    ValueError
-        If `target` is not a node, or the only one; if a node is exogenous, or has no noise.
+    TypeError, ValueError
+        If it is not a network, or one with nodes of several columns; if `target` is not a node, or
+        the only one; if a node is exogenous, or has no noise.
 
     See Also
     --------
@@ -304,12 +298,9 @@ def to_dowhy(network: Any) -> Any:
 
     Raises
     ------
-    ImportError
-        If dowhy is not installed.
-    TypeError
-        If it is not a network, or one with nodes of several columns.
-    ValueError
-        If a node is not a string, is exogenous, or has no noise.
+    ImportError, TypeError, ValueError
+        If dowhy is not installed; if it is not a network, or one with nodes of several columns; if
+        a node is not a string, is exogenous, or has no noise.
 
     See Also
     --------
@@ -400,10 +391,6 @@ def to_arviz(
         If it is not a posterior; if a number is not an integer.
     ValueError
         As `GaussianBNPosterior.sample_networks`, if `parameters`; if nodes have several columns.
-
-    See Also
-    --------
-    skbn.GaussianBNPosterior.sample_networks : The networks themselves.
 
     Notes
     -----

@@ -29,16 +29,9 @@ def to_pgmpy(network: Any) -> Any:
 
     Raises
     ------
-    ImportError
-        If pgmpy is not installed.
-    TypeError
-        If it is not a network, or its nodes have several columns, or are categories.
-    ValueError
-        If nodes are exogenous, as pgmpy needs distributions of all.
-
-    See Also
-    --------
-    from_pgmpy : The other way.
+    ImportError, TypeError, ValueError
+        If pgmpy is not installed; if it is not a network, or its nodes have several columns, or are
+        categories; if nodes are exogenous, as pgmpy needs distributions of all.
 
     Examples
     --------
@@ -73,16 +66,9 @@ def from_pgmpy(model: Any) -> GaussianBayesianNetwork:
 
     Raises
     ------
-    ImportError
-        If pgmpy is not installed.
-    TypeError
-        If it is another model.
-    ValueError
-        If a node's conditional distribution is missing or does not fit its parents.
-
-    See Also
-    --------
-    to_pgmpy : The other way.
+    ImportError, TypeError, ValueError
+        If pgmpy is not installed; if it is another model; if a node's conditional distribution is
+        missing or does not fit its parents.
 
     Examples
     --------

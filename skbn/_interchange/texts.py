@@ -30,16 +30,8 @@ def to_dot(network: Any, *, cpdag: bool = False) -> str:
 
     Raises
     ------
-    TypeError
-        If it is not a network.
-    ValueError
-        If two nodes have the same text.
-
-    See Also
-    --------
-    skbn.GaussianBayesianNetwork.plot : A picture by matplotlib.
-    to_mermaid : For Markdown pages.
-    to_graphml : For Cytoscape, Gephi and yEd.
+    TypeError, ValueError
+        If it is not a network; if two nodes have the same text.
 
     Examples
     --------
@@ -86,8 +78,7 @@ def _quoted(node: Hashable) -> str:
 def to_mermaid(network: Any, *, cpdag: bool = False) -> str:
     """Return a network as a Mermaid flowchart, the weights as the edges' labels.
 
-    Many viewers of Markdown show it as a picture, in a block of code whose language is
-    ``mermaid``.
+    Many viewers of Markdown show it as a picture, in a block of code whose language is ``mermaid``.
 
     Parameters
     ----------
@@ -102,10 +93,6 @@ def to_mermaid(network: Any, *, cpdag: bool = False) -> str:
     ------
     TypeError
         If it is not a network.
-
-    See Also
-    --------
-    to_dot : For Graphviz.
 
     Examples
     --------

@@ -46,14 +46,8 @@ def to_weighted_graphs(
 
     Raises
     ------
-    sklearn.exceptions.NotFittedError
-        If it is not fitted.
-    TypeError, ValueError
-        If it is something else; as `sample_dags` and `edge_frequencies`.
-
-    See Also
-    --------
-    to_weighted_json : The same as text.
+    sklearn.exceptions.NotFittedError, TypeError, ValueError
+        If it is not fitted; if it is something else; as `sample_dags` and `edge_frequencies`.
 
     Examples
     --------

@@ -70,10 +70,6 @@ class AdjustmentSets(Sequence[list[Hashable]]):
         Why there are no minimal sets, or no optimal one; empty if there are both.
     is_complete : bool
         Whether all minimal sets are listed. No more than 1,000 are.
-
-    See Also
-    --------
-    GaussianBayesianNetwork.adjustment_sets : Makes one, and has an example.
     """
 
     cause: list[Hashable]

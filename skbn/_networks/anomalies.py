@@ -63,10 +63,6 @@ class Anomalies:
         As `score_samples`, in nats.
     values, expected : of shape (n, m)
         The table, and what the parents predict: of a category, the most probable level.
-
-    See Also
-    --------
-    GaussianBayesianNetwork.anomalies : Makes one, and has an example.
     """
 
     p_values: Any

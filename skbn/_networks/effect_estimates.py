@@ -90,12 +90,6 @@ class EffectEstimate(TableRepr):
     probability_zero_error : float, default=0
         The standard error of `probability_zero`: 0 if this is exact.
 
-    See Also
-    --------
-    GaussianBayesianNetwork.effect : In one network.
-    BootstrapBNLearner.effect : Over resamples.
-    GaussianBNPosterior.effect : Over all networks.
-
     Examples
     --------
     >>> from sklearn.datasets import load_wine
@@ -167,17 +161,12 @@ class EffectEstimate(TableRepr):
         Parameters
         ----------
         q : float or array-like
-            From 0 to 1.
+            From 0 to 1, else a ValueError.
 
         Returns
         -------
         values : float or ndarray of the shape of q
             0 for a range of q, if the effect may be 0.
-
-        Raises
-        ------
-        ValueError
-            If a q is not from 0 to 1.
         """
         q = as_probabilities(q)
         if self.errors.any():
@@ -206,16 +195,11 @@ class EffectEstimate(TableRepr):
         Parameters
         ----------
         level : float, default=0.95
-            The interval's probability, from 0 to 1.
+            The interval's probability, from 0 to 1, else a ValueError.
 
         Returns
         -------
         low, high : float
-
-        Raises
-        ------
-        ValueError
-            If the level is not from 0 to 1.
         """
         low, high = ends_of(level)
         return self.quantile(low), self.quantile(high)
@@ -226,12 +210,12 @@ class EffectEstimate(TableRepr):
         Parameters
         ----------
         level : float, default=0.95
-            The probability of the interval, from 0 to 1.
+            As for `interval`.
 
         Returns
         -------
         frame : pandas.DataFrame, or a table as a dict of lists without pandas
-            Its columns are cause, outcome, mean, std, low, high, no_effect, positive, negative and
+            With the columns cause, outcome, mean, std, low, high, no_effect, positive, negative,
             source.
         """
         return effects_frame([self], level)
@@ -260,7 +244,7 @@ class EffectEstimate(TableRepr):
             Further effects, such as those on other outcomes, or by another estimator: labels then
             have their `source`.
         level : float, default=0.95
-            The probability of the intervals, from 0 to 1.
+            As for `interval`.
         ax : matplotlib.axes.Axes, optional
             Where to draw; by default in a new figure.
 
@@ -513,10 +497,8 @@ class PathEffects(TableRepr):
     """A total effect and its parts along directed paths, over networks.
 
     A path has the effect 0 in networks without it. Shares are of the mean total effect, and may be
-    negative or above 1 if paths work against each other.
-
-    `path_effects` of a `GaussianBNPosterior`, which has an example, or a `BootstrapBNLearner`
-    returns it.
+    negative or above 1 if paths work against each other. `path_effects` of a `GaussianBNPosterior`,
+    which has an example, or a `BootstrapBNLearner` returns it.
 
     Parameters
     ----------
@@ -528,12 +510,6 @@ class PathEffects(TableRepr):
         What the networks are of.
     weights : ndarray of shape (n_networks,), optional
         How much each network counts, in sum 1; by default all alike.
-
-    See Also
-    --------
-    GaussianBayesianNetwork.path_effects : In one network.
-    GaussianBNPosterior.path_effects : Over all networks.
-    BootstrapBNLearner.path_effects : Over resamples.
     """
 
     cause: Any
@@ -585,8 +561,7 @@ class PathEffects(TableRepr):
         -------
         table : pandas.DataFrame, or a table as a dict of lists without pandas
             Its columns are `path`, `present` (the probability of the path, or its share of
-            resamples), `mean`, `std`, `low`,
-            `high` and `share`.
+            resamples), `mean`, `std`, `low`, `high` and `share`.
         """
         return self._frame({path: self._sum([path]) for path in self.paths}, "path", level)
 
@@ -598,7 +573,6 @@ class PathEffects(TableRepr):
         Parameters
         ----------
         level : float, default=0.95
-            The probability of the intervals, from 0 to 1.
 
         Returns
         -------
@@ -643,7 +617,7 @@ class PathEffects(TableRepr):
         Returns
         -------
         display : ForestDisplay
-            A forest plot, with the attributes `ax_` and `figure_`.
+            With the attributes `ax_` and `figure_`.
 
         Raises
         ------

@@ -49,10 +49,8 @@ def cpdag(dag: nx.DiGraph, fixed: list[int] | None = None) -> nx.DiGraph:
 def directed_by(targets: Any, dag: nx.DiGraph) -> list[int]:
     """Return the masks of each node's parents whose edges interventions direct.
 
-    `targets`: collection of nodes or collections of nodes, or None; what was set together in each
-        intervention; nothing in an empty one. Of a mapping, its values
-
-    Raises ValueError if one of them is not a node; TypeError if the targets are no collection.
+    `targets`: what was set together in each intervention, nodes or collections of nodes, in a
+        collection or as the values of a mapping; or None
     """
     if isinstance(targets, Mapping):
         targets = [*targets.values()]
@@ -115,9 +113,9 @@ def compelled_parents(parents: list[int], fixed: list[int] | None = None) -> lis
     `parents`: the masks of the parents in an acyclic network
     `fixed`: the masks of those parents whose edges are fixed. Only networks with these edges count.
 
-    Edges that meet in a child are compelled if their other ends are not joined. So are fixed
-    edges, and the edges that follow by the four rules of Meek (1995), "Causal inference and
-    causal explanation with background knowledge".
+    Edges that meet in a child are compelled if their other ends are not joined, and so are fixed
+    edges, and those that follow by the four rules of Meek (1995), "Causal inference and causal
+    explanation with background knowledge".
     """
     joined = joined_columns(parents)
     compelled = [
@@ -197,16 +195,14 @@ def canonical_member(parents: list[int], fixed: list[int] | None = None) -> list
 
 
 def consistent_extension(joined: list[int], directed: list[int]) -> list[int] | None:
-    """Return the parents in an acyclic network that directs the other edges of a pattern.
+    """Return the parents in an acyclic network that directs the other edges of a pattern, or None.
 
-    It has no pair of unjoined parents that the directed edges do not have. None if there is no
-    such network.
+    It has no pair of unjoined parents that the directed edges do not have. It is found by Dor &
+    Tarsi (1992), "A simple algorithm to construct a consistent extension of a partially oriented
+    graph".
 
     `joined`: the masks of the columns that each column is joined to
     `directed`: the masks of each column's parents by directed edges
-
-    The algorithm of Dor & Tarsi (1992), "A simple algorithm to construct a
-    consistent extension of a partially oriented graph".
     """
     member, remaining = _eliminated(joined, directed)
     return None if remaining else member
@@ -319,14 +315,11 @@ def members_by_parents(
     """Return a member for each choice of parents that members of a class give some columns.
 
     Other parameters as for `number_of_members`. With each member comes the number of members that
-    give these columns the same parents. Its other edges need not be allowed.
-
-    Raises ValueError if the columns may have more than 8192 sets of parents.
-
-    A column's parents are those that all members have, and any clique of its neighbours by
-    undirected edges. Once all edges of one column have a direction, those that do not follow make
-    components that are directed independently again (Hauser & Bühlmann 2012, "Characterization and
-    greedy learning of interventional Markov equivalence classes of directed acyclic graphs").
+    give these columns the same parents. Its other edges need not be allowed. A column's parents are
+    those that all members have, and any clique of its neighbours by undirected edges. Once all
+    edges of one column have a direction, those that do not follow make components that are directed
+    independently again (Hauser & Bühlmann 2012, "Characterization and greedy learning of
+    interventional Markov equivalence classes of directed acyclic graphs").
     """
     joined, found = joined_columns(parents), [_Members(parents, allowed)]
     for column in columns:
@@ -508,14 +501,10 @@ class NetworkComparison:
 
     Attributes
     ----------
-    common : list of (parent, child)
-        The edges of both.
-    missing : list of (parent, child)
-        Edges of the other between nodes that the network does not join.
-    extra : list of (parent, child)
-        Edges of the network between nodes that the other does not join.
-    reversed : list of (parent, child)
-        Edges that the network has the other way round, in the direction of the other.
+    common, missing, extra, reversed : list of (parent, child)
+        The edges of both; those of the other between nodes that the network does not join; those of
+        the network between nodes that the other does not join; and those that the network has the
+        other way round, in the direction of the other.
     distance : int
         The structural Hamming distance: how many edges are missing, extra or reversed.
     undirected : list of pairs
@@ -524,14 +513,10 @@ class NetworkComparison:
     cpdag_reversed : list of (parent, child)
         The edges that the CPDAGs direct in opposite ways, in the direction of the other's.
     cpdag_distance : int
-        The distance of the CPDAGs: how many edges are missing, extra, undirected in only one of
-        them, or reversed there.
+        The distance of the CPDAGs: missing, extra, undirected in only one of them, or reversed
+        there.
     is_equivalent : bool
         Whether the CPDAGs are the same, so that both networks state the same independences.
-
-    See Also
-    --------
-    NetworkComparisonDisplay : The picture.
 
     Examples
     --------
@@ -583,8 +568,8 @@ class NetworkComparison:
         Returns
         -------
         table : pandas.DataFrame
-            With the columns `parent`, `child` and `difference`, which is "missing", "extra" or
-            "reversed". Without pandas, a dict of these columns that is displayed as a table.
+            With the columns `parent`, `child` and `difference`: "missing", "extra" or "reversed".
+            Without pandas, a dict of these columns that is displayed as a table.
         """
         rows = [(*edge, kind) for kind in _KINDS for edge in getattr(self, kind)]
         names = ("parent", "child", "difference")

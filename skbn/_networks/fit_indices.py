@@ -71,8 +71,7 @@ class FitIndices:
     Attributes
     ----------
     p_value : float
-        The probability of a larger `chi2` if the network is right, for many rows. It is NaN without
-        degrees of freedom.
+        The probability of a larger `chi2` if the network is right, for many rows; NaN if `df` is 0.
     cfi, tli : float
         The comparative fit index and the Tucker-Lewis index: 1 for a good fit, 0 for one no better
         than the independence model's. The TLI may leave [0, 1].
@@ -81,16 +80,12 @@ class FitIndices:
     aic, bic : float
         Minus twice the log-likelihood, plus 2 or log(n) for each parameter; smaller is better.
     fisher_c, fisher_df, fisher_p_value : float
-        Fisher's C of `d_separations`, twice their number, and the probability of a larger C if
-        the network is right. It is NaN without separations.
+        Fisher's C of `d_separations`, twice their number, and the probability of a larger C if the
+        network is right. It is NaN without separations.
     d_separations : pandas.DataFrame, or a table that converts to one if pandas is not installed
         The basis set: a row for each pair `a`, `b` without an edge. By the network they are
         independent `given` the parents of both. `partial_correlation` is theirs, with its
         `p_value`.
-
-    See Also
-    --------
-    GaussianBayesianNetwork.fit_indices : Computes them.
     """
 
     n_samples: float
@@ -131,10 +126,7 @@ class FitIndices:
 
     @property
     def d_separations(self) -> Any:
-        """A table of the independences of the basis set, with their p-values.
-
-        They are computed when they are first asked for.
-        """
+        """A table of the basis set, with p-values that are computed once they are asked for."""
         return frame_of({name: self._tests[name] for name in self._tests if name != "log_p_value"})
 
     @property
@@ -158,8 +150,8 @@ class FitIndices:
         Returns
         -------
         table : pandas.DataFrame
-            With the columns `measure` and `value`. Without pandas, a dict of these columns that is
-            displayed as a table.
+            With the columns `measure` and `value`. Without pandas, a dict that is displayed as a
+            table.
         """
         values = self._values()
         return frame_of({"measure": list(values), "value": [float(v) for v in values.values()]})
@@ -476,15 +468,13 @@ def _pairs_apart(parents: list[int]) -> list[tuple[int, int]]:
 def d_separations(groups: Groups, parents: list[int], names: Names) -> dict[str, Any]:
     """Return the columns of a table of the independences that a network implies.
 
-    The pairs without an edge, each given the parents of both, make a basis set: all independences
-    of the network follow from them.
+    The pairs without an edge, each given the parents of both, make a basis set, from which all
+    independences follow. A partial correlation is read from the triangular factor of the columns
+    given and of the pair; its p-value is that of the coefficient of one in the regression of the
+    other.
 
-    `groups`: the statistics of the rows that count for each column. They test its independence of
-        those that come before it in the network.
-
-    The partial correlation of a pair is read from the triangular factor of the columns given and
-    of the pair. Its p-value belongs to the coefficient in the regression of one on the other and
-    the columns given.
+    `groups`: the statistics of the rows that count for each column, by which its independence of
+        those before it is tested
     """
     rows = []
     of_column = {x: statistics for own, statistics in groups for x in own}

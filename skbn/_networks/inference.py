@@ -470,7 +470,7 @@ class GaussianMarginal(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GaussianDistribution(TableRepr):
-    """A joint Gaussian distribution of m nodes.
+    """A joint Gaussian distribution of m nodes, as `GaussianBayesianNetwork.condition` returns it.
 
     ``distribution["ash"]`` is the mean and the standard deviation of a node, and
     ``distribution[["ash", "hue"]]`` is the joint distribution of several nodes, in this order;
@@ -495,10 +495,6 @@ class GaussianDistribution(TableRepr):
         If some nodes are known to lie in intervals: the Gaussian without, and these.
     standard_error : ndarray of shape (m,), optional
         The standard errors of the means, which are drawn if two nodes or more lie in intervals.
-
-    See Also
-    --------
-    GaussianBayesianNetwork.condition : The distribution of nodes when others are known.
 
     Examples
     --------
@@ -541,13 +537,7 @@ class GaussianDistribution(TableRepr):
         return np.asarray(np.sqrt(np.maximum(variances, 0.0)))  # of certain levels, rounding
 
     def __getitem__(self, node: Any) -> Any:
-        """Return the marginal of a node, or the joint distribution of a list of nodes.
-
-        Raises
-        ------
-        ValueError
-            If one of them is not a node, or is named twice; if the list is empty.
-        """
+        """Return the marginal of a node, or the joint distribution of a list of different nodes."""
         what, there = "The index of a distribution", {*self.nodes}
         known = {name: own for name, own in self.columns.items() if there.issuperset(own)}
         known = {**known, **{name: [name] for name in self.nodes}}
@@ -640,16 +630,11 @@ class GaussianDistribution(TableRepr):
         Parameters
         ----------
         q : float
-            From 0 to 1.
+            From 0 to 1, else a ValueError, as if categories are unknown.
 
         Returns
         -------
         values : ndarray of shape (m,), or (k, m) for k scenarios
-
-        Raises
-        ------
-        ValueError
-            If q is not from 0 to 1, or categories are unknown.
         """
         if not 0 <= finite_number(q, "q") <= 1:
             raise ValueError(f"q must be from 0 to 1; got {readable_value(q)}.")
@@ -722,15 +707,6 @@ class GaussianDistribution(TableRepr):
             With the columns `node`, `mean` and `standard_deviation`, after the column `scenario`
             (0, 1, ...) if there are several. Without pandas, a dict of these columns that is
             displayed as a table.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from skbn import GaussianDistribution
-        >>> wines = GaussianDistribution(["alcohol"], np.array([13.5]), np.array([[0.25]]))
-        >>> print(wines.to_frame().to_string(index=False))
-           node  mean  standard_deviation
-        alcohol  13.5                 0.5
         """
         names, means, deviations = self._of_all_levels()
         n, m = means.shape

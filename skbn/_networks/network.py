@@ -57,10 +57,9 @@ from skbn._scores.criteria import Criterion
 class GaussianBayesianNetwork(NetworkValue):
     """A Gaussian Bayesian network: its graph, and the joint distribution of its nodes.
 
-    Each node is a linear function of its parents plus independent Gaussian noise. If the
-    graph carries the parameters, the network is ready to use; otherwise `fit` estimates
-    them. Cross-validating networks compares their graphs by the likelihood of held-out
-    rows.
+    Each node is a linear function of its parents plus independent Gaussian noise. If the graph
+    carries the parameters, the network is ready to use; otherwise `fit` estimates them.
+    Cross-validating networks compares their graphs by the likelihood of held-out rows.
 
     ``network["ash"]`` is the mean and the standard deviation of a node, and
     ``network[["ash", "hue"]]`` the joint distribution of several. ``print(network)`` writes the
@@ -70,16 +69,15 @@ class GaussianBayesianNetwork(NetworkValue):
     ----------
     dag : networkx.DiGraph
         Acyclic; its nodes are the columns, in their order, or, if they are 0 to m - 1, by number;
-        `from_cpdag` takes a graph with undirected edges. It is read once: later changes of it do
-        not reach the network. The parameters are the attributes `intercept` and `noise_variance` of
-        its nodes, the latter not negative, and `weight` of its edges. Weights alone, without
-        attributes of nodes, are ignored. An edge whose reverse is known to be wrong has the
-        attribute `fixed`, True; `cpdag` leaves it directed. A learner marks the edges that its
-        constraints or interventions do not let it reverse. A node with the attribute `exogenous`,
-        True, is a cause that is not modelled: it has no parents, the density is of the other nodes
-        given it, and its `intercept` and `noise_variance` only say where and how far it was spread
-        in the table. Of other attributes, the network keeps what estimators write of edges:
-        `probability`, `joined`, `support`, `strength` and `reversal_loss`.
+        `from_cpdag` takes a graph with undirected edges. Later changes of it do not reach the
+        network. The parameters are the attributes `intercept` and `noise_variance` of its nodes,
+        the latter not negative, and `weight` of its edges, which is ignored without those of nodes.
+        An edge whose reverse is known to be wrong has the attribute `fixed`, True; learners mark
+        those that their constraints or interventions do not let them reverse. A node with the
+        attribute `exogenous`, True, is a cause that is not modelled: it has no parents, the density
+        is of the other nodes given it, and its `intercept` and `noise_variance` only say where and
+        how far it was spread in the table. Of other attributes, the network keeps what estimators
+        write of edges: `probability`, `joined`, `support`, `strength` and `reversal_loss`.
     blocks : Nodes or None, default=None
         Which columns stand for each node, as a learner with the parameter `nodes` makes them of a
         table. A category is a node whose columns are the indicators of its levels but the first; a
@@ -111,8 +109,7 @@ class GaussianBayesianNetwork(NetworkValue):
     See Also
     --------
     GaussianBNLearner : Finds the best network of a table.
-    skbn.io.to_dowhy : A causal model for dowhy.
-    skbn.io.to_lavaan : A structural equation model.
+    skbn.io : Formats and models of other programs.
 
     Notes
     -----
@@ -153,9 +150,8 @@ class GaussianBayesianNetwork(NetworkValue):
         ----------
         cpdag : networkx.DiGraph or networkx.Graph
             A CPDAG as from the method `cpdag`, or any other partially directed graph. An edge is
-            undirected if its attribute `undirected` is True, as `cpdag` marks it, or if the graph
-            has its reverse too, as other programs write it. Other attributes are ignored, except
-            for `fixed`.
+            undirected if its attribute `undirected` is True, or if the graph has its reverse too,
+            as other programs write it. Other attributes are ignored, except for `fixed`.
 
         Returns
         -------
@@ -167,14 +163,8 @@ class GaussianBayesianNetwork(NetworkValue):
 
         Raises
         ------
-        TypeError
-            If `cpdag` is not a graph of networkx.
-        ValueError
-            If there is no consistent extension; the error says why.
-
-        See Also
-        --------
-        cpdag : The other way.
+        TypeError, ValueError
+            If `cpdag` is not a graph of networkx, or there is no consistent extension.
 
         Notes
         -----
@@ -186,8 +176,7 @@ class GaussianBayesianNetwork(NetworkValue):
         >>> import networkx as nx
         >>> from skbn import GaussianBayesianNetwork
         >>> pattern = nx.DiGraph([("a", "c"), ("b", "c"), ("c", "d"), ("d", "e"), ("e", "d")])
-        >>> network = GaussianBayesianNetwork.from_cpdag(pattern)
-        >>> print(network)
+        >>> print(GaussianBayesianNetwork.from_cpdag(pattern))
         GaussianBayesianNetwork of 5 nodes and 4 edges (0 reversible)
         c <- a, b
         d <- c
@@ -234,16 +223,15 @@ class GaussianBayesianNetwork(NetworkValue):
         Raises
         ------
         ValueError, TypeError
-            If X is not such a table. Also if the likelihood is unbounded: if a node has too many
-            parents for the number of rows, or a column is constant or depends linearly on others.
-            Also if a category has a level that `blocks` lack, all rows are in one of the groups, or
-            there are groups and missing values.
+            If X is not such a table, or a category has a level that `blocks` lack; if the
+            likelihood is unbounded, because a node has too many parents for the number of rows, or
+            a column is constant or depends linearly on others; if all rows are in one of the
+            groups, or there are groups and missing values.
 
         Notes
         -----
-        Each child is regressed on its parents. The variance of its noise is the
-        residual sum of squares divided by the number of rows. With missing values, EM finds the
-        parameters; standard errors are not known then.
+        The variance of a child's noise is the residual sum of squares of its regression divided by
+        the number of rows. With missing values, EM finds the parameters, without standard errors.
 
         With `groups` standard errors are the sandwich by clusters of Liang & Zeger (1986),
         "Longitudinal data analysis using generalized linear models", with Stata's factor
@@ -326,20 +314,14 @@ class GaussianBayesianNetwork(NetworkValue):
 
     @property
     def mean_(self) -> Floats:
-        """The nodes' joint mean, shape (m,).
-
-        Raises ValueError if nodes are exogenous.
-        """
+        """The nodes' joint mean, shape (m,); a ValueError if nodes are exogenous."""
         model = self._model()
         model.require_distribution()
         return model.mean.copy()
 
     @property
     def covariance_(self) -> Floats:
-        """The nodes' joint covariance, shape (m, m).
-
-        Raises ValueError if a variance is out of float64's range or nodes are exogenous.
-        """
+        """The nodes' joint covariance, shape (m, m); raises as `mean_`, and out of range."""
         return self._model().covariance()
 
     # Structure
@@ -360,14 +342,14 @@ class GaussianBayesianNetwork(NetworkValue):
         Parameters
         ----------
         knowledge : bool, default=True
-            Whether to leave out networks of the class that contradict what is known, by
-            reversing an edge with the attribute `fixed`. A learner marks the edges whose
-            reverse its tiers, required and forbidden edges rule out, and those that its
-            interventions direct. False takes the whole class: what the independences say.
+            Whether to leave out networks of the class that reverse an edge with the attribute
+            `fixed`. A learner marks the edges whose reverse its tiers, required and forbidden edges
+            rule out, and those that its interventions direct. False takes the whole class: what the
+            independences say.
         targets : list of nodes or of tuples of nodes, optional
-            What was set together in each intervention, as `GaussianBNLearner.targets_` has it. The
-            class is then given by the interventional essential graph: an edge has its direction in
-            all members if just one of its ends is among some targets.
+            What was set together in each intervention, as `GaussianBNLearner.targets_` has it. An
+            edge then has its direction in all members if just one of its ends is among some
+            targets: the interventional essential graph.
 
         Returns
         -------
@@ -376,11 +358,6 @@ class GaussianBayesianNetwork(NetworkValue):
             network of the class reverses it. Such edges point as in the canonical member of the
             class, so that the graph is acyclic. Equivalent networks with the same nodes in the
             same order, and the same knowledge, have equal graphs.
-
-        See Also
-        --------
-        compare : Whether two networks have the same.
-        from_cpdag : A member of its class.
 
         Notes
         -----
@@ -394,8 +371,7 @@ class GaussianBayesianNetwork(NetworkValue):
         --------
         >>> import networkx as nx
         >>> from skbn import GaussianBayesianNetwork
-        >>> dag = nx.DiGraph([("b", "a"), ("b", "c")])
-        >>> network = GaussianBayesianNetwork(dag)
+        >>> network = GaussianBayesianNetwork(nx.DiGraph([("b", "a"), ("b", "c")]))
         >>> list(network.cpdag().edges(data="undirected"))
         [('b', 'a', True), ('b', 'c', True)]
 
@@ -405,13 +381,11 @@ class GaussianBayesianNetwork(NetworkValue):
         >>> known = GaussianBayesianNetwork(nx.DiGraph([("a", "b", {"fixed": True}), ("b", "c")]))
         >>> list(known.cpdag().edges(data="undirected"))
         [('a', 'b', False), ('b', 'c', False)]
-        >>> known.cpdag(knowledge=False).edges["b", "c"]["undirected"]
-        True
 
-        So it is if an experimenter set a in some rows, and not b.
+        Rows in which an experimenter set a, and not b, tell the direction of their edge.
 
-        >>> list(GaussianBayesianNetwork(known.dag).cpdag(targets=["a"]).edges(data="undirected"))
-        [('a', 'b', False), ('b', 'c', False)]
+        >>> list(network.cpdag(targets=["a"]).edges(data="undirected"))
+        [('b', 'a', False), ('b', 'c', True)]
         """
         dag = self._structure()
         directed = equivalence.directed_by(targets, dag)
@@ -434,14 +408,13 @@ class GaussianBayesianNetwork(NetworkValue):
         Returns
         -------
         comparison : NetworkComparison
-            Its lists `missing` (edges of `other` that this network lacks), `extra` and `reversed`
-            are those that `NetworkComparisonDisplay.from_networks(other, network)` draws;
-            `undirected` and `cpdag_reversed` say how the CPDAGs differ. `distance` and
-            `cpdag_distance` are structural Hamming distances, and `is_equivalent` says whether the
-            CPDAGs are the same. ``print(comparison)`` writes all of it, and `plot` draws it. If
-            both networks were fitted, to different tables, the text warns that two best networks
-            also differ by chance: whether groups differ is a question for their evidence, as the
-            guide's section "Two groups" shows.
+            Its lists `missing` (edges of `other` that this network lacks), `extra` and `reversed`,
+            and `undirected` and `cpdag_reversed` of the CPDAGs. `distance` and `cpdag_distance` are
+            structural Hamming distances, and `is_equivalent` says whether the CPDAGs are the same.
+            ``print(comparison)`` writes all of it, and `plot` draws it. If both networks were
+            fitted, to different tables, the text warns that two best networks also differ by
+            chance: whether groups differ is a question for their evidence, as the guide's section
+            "Two groups" shows.
 
         Raises
         ------
@@ -450,9 +423,9 @@ class GaussianBayesianNetwork(NetworkValue):
 
         Notes
         -----
-        CPDAGs are compared without knowledge, as ``cpdag(knowledge=False)`` gives them: fixed edges
-        are ignored. Their distance is defined by Tsamardinos, Brown & Aliferis (2006), "The max-min
-        hill-climbing Bayesian network structure learning algorithm".
+        CPDAGs are compared without knowledge, as ``cpdag(knowledge=False)`` gives them. Their
+        distance is that of Tsamardinos, Brown & Aliferis (2006), "The max-min hill-climbing
+        Bayesian network structure learning algorithm".
 
         Examples
         --------
@@ -483,7 +456,8 @@ class GaussianBayesianNetwork(NetworkValue):
         Returns
         -------
         markov_blanket : list of nodes
-            Its parents, its children and their other parents, in node order.
+            Its parents, its children and their other parents, in node order (Pearl 1988,
+            "Probabilistic reasoning in intelligent systems", section 3.3).
 
         Raises
         ------
@@ -493,10 +467,6 @@ class GaussianBayesianNetwork(NetworkValue):
         See Also
         --------
         MarkovBlanketSelector : The same in a pipeline.
-
-        Notes
-        -----
-        Pearl (1988), "Probabilistic reasoning in intelligent systems", section 3.3.
 
         Examples
         --------
@@ -532,10 +502,6 @@ class GaussianBayesianNetwork(NetworkValue):
         ValueError, TypeError
             If X is not such a table; if a node has no noise, as after `do`.
 
-        See Also
-        --------
-        score : Their mean.
-
         Examples
         --------
         >>> import networkx as nx
@@ -566,8 +532,8 @@ class GaussianBayesianNetwork(NetworkValue):
         sample_weight : array-like of shape (n_samples,), optional
             As in `fit`.
         interventions : data frame or array-like of bool, or sequence of length n_samples, optional
-            Which nodes an experimenter set in each row, as in `fit`. The density of a row is then
-            that of the other nodes, given those that were set.
+            As in `fit`. The density of a row is then that of the other nodes, given those that were
+            set.
 
         Returns
         -------
@@ -576,7 +542,7 @@ class GaussianBayesianNetwork(NetworkValue):
         Raises
         ------
         ValueError, TypeError
-            If X is not such a table; if a node has no noise, as after `do`.
+            As `score_samples`.
 
         Examples
         --------
@@ -616,12 +582,10 @@ class GaussianBayesianNetwork(NetworkValue):
 
         Raises
         ------
-        TypeError, ValueError
-            If `n_samples` is not a positive integer, or `random_state` not one of these; if a
-            mean or a variance is out of float64's range; if values of exogenous nodes are lacking,
-            or given and there are no such nodes.
-        ImportError
-            If a data frame was asked for, and pandas or polars is not installed.
+        TypeError, ValueError, ImportError
+            If `n_samples` is not a positive integer, or `random_state` not one of these; if a mean
+            or a variance is out of float64's range; if values of exogenous nodes are lacking, or
+            given without need; if pandas or polars, asked for by `set_output`, is not installed.
 
         Examples
         --------
@@ -631,8 +595,6 @@ class GaussianBayesianNetwork(NetworkValue):
         >>> network = GaussianBayesianNetwork(dag).fit([[0, 1], [1, 3], [2, 5.3]])
         >>> network.sample(5, random_state=0).shape
         (5, 2)
-        >>> list(network.set_output(transform="pandas").sample(5, random_state=0).columns)
-        ['a', 'b']
         """
         check_scalar(n_samples, "n_samples", Integral, min_val=1)
         model, values = self._model(), None
@@ -666,9 +628,9 @@ class GaussianBayesianNetwork(NetworkValue):
         Parameters
         ----------
         transform : {"default", "pandas", "polars"}, optional
-            The parameter has the name that scikit-learn's transformers have for it. "default" is a
-            NumPy array. None leaves the setting as it is. Before the first call,
-            ``sklearn.set_config(transform_output=...)`` applies.
+            Named as by scikit-learn's transformers. "default" is a NumPy array, None leaves the
+            setting as it is. Before the first call, ``sklearn.set_config(transform_output=...)``
+            applies.
 
         Returns
         -------
@@ -685,8 +647,7 @@ class GaussianBayesianNetwork(NetworkValue):
         >>> from skbn import GaussianBayesianNetwork
         >>> dag = nx.DiGraph()
         >>> dag.add_node("dose", intercept=1.0, noise_variance=0.0)
-        >>> network = GaussianBayesianNetwork(dag).set_output(transform="pandas")
-        >>> network.sample(2)
+        >>> GaussianBayesianNetwork(dag).set_output(transform="pandas").sample(2)
            dose
         0   1.0
         1   1.0
@@ -727,18 +688,11 @@ class GaussianBayesianNetwork(NetworkValue):
 
         Raises
         ------
-        TypeError
-            If `evidence` is not a dict or a series.
-        ValueError
-            If there is no such node or level; if a value is not a finite number, or the lengths of
-            arrays differ; if a node cannot be
-            given, because the network or the other evidence determines its value; if a mean or
-            a variance is out of float64's range.
-
-        See Also
-        --------
-        do : After an intervention.
-        predict : Expected values for rows.
+        TypeError, ValueError
+            If `evidence` is not a dict or a series; if there is no such node or level, a value is
+            not a finite number, or the lengths of arrays differ; if a node cannot be given, because
+            the network or the other evidence determines its value; if a mean or a variance is out
+            of float64's range.
 
         Examples
         --------
@@ -753,11 +707,6 @@ class GaussianBayesianNetwork(NetworkValue):
         (1.5, 0.707)
         >>> network.condition({"b": [0, 2, 4]})["a"].mean.round(3)
         array([0., 1., 2.])
-
-        Without evidence, these are the moments of any row.
-
-        >>> network["b"].mean, round(network["b"].standard_deviation, 3)
-        (0.0, 1.414)
         """
         model = self._model()
         known, blocks = known_values(evidence, self.nodes, "evidence"), self._blocks
@@ -806,14 +755,7 @@ class GaussianBayesianNetwork(NetworkValue):
         ------
         ValueError, TypeError
             If X is not such a table; if a name is not a node, comes twice, or is both given
-            and predicted; if no node is left to predict or to predict from; if a node cannot be
-            given, because the network or the other given nodes determine its value; if a mean
-            is out of float64's range.
-
-        See Also
-        --------
-        condition : Whole distributions.
-        skbn.io.to_regressor : A linear model of one column.
+            and predicted; if no node is left to predict or to predict from; as `condition`.
 
         Examples
         --------
@@ -836,7 +778,8 @@ class GaussianBayesianNetwork(NetworkValue):
         """Return a table with its missing values filled by their conditional means.
 
         The values that are observed in a row predict those that are missing. They are expected
-        values, which vary less than the missing ones; `sample_missing` draws.
+        values, which vary less than the missing ones; `sample_missing` draws, and
+        `GaussianBNImputer` does the same in a pipeline.
 
         Parameters
         ----------
@@ -854,11 +797,6 @@ class GaussianBayesianNetwork(NetworkValue):
         ------
         ValueError, TypeError
             If X is not such a table.
-
-        See Also
-        --------
-        sample_missing : Draws in place of expected values.
-        GaussianBNImputer : The same in a pipeline.
 
         Examples
         --------
@@ -895,10 +833,6 @@ class GaussianBayesianNetwork(NetworkValue):
         ValueError, TypeError
             If X is not such a table.
 
-        See Also
-        --------
-        impute : Expected values.
-
         Examples
         --------
         >>> import networkx as nx
@@ -922,10 +856,10 @@ class GaussianBayesianNetwork(NetworkValue):
     def residuals(self, X: Any) -> Any:
         """Return the difference of each value from what the node's parents predict.
 
-        The prediction is the intercept plus each parent times the weight of its edge, as in
-        the regressions that `fit` estimates; without parents, the node's mean. If the network
-        is right, the residuals are Gaussian, of mean 0 and the variance `noise_variance_`, and
-        independent of each other.
+        The prediction is the intercept plus each parent times the weight of its edge; without
+        parents, the node's mean. If the network is right, the residuals are Gaussian, of mean 0 and
+        the variance `noise_variance_`, and independent of each other. `ResidualsDisplay` draws
+        them.
 
         Parameters
         ----------
@@ -943,10 +877,6 @@ class GaussianBayesianNetwork(NetworkValue):
         ------
         ValueError, TypeError
             If X is not such a table; if a residual is out of float64's range.
-
-        See Also
-        --------
-        ResidualsDisplay : Draws them.
 
         Examples
         --------
@@ -985,10 +915,6 @@ class GaussianBayesianNetwork(NetworkValue):
         ValueError, TypeError
             If X is not such a table; if a node has no noise, as after `do`; if `in_fit` is True,
             and the network does not know the rows of its fit by least squares.
-
-        See Also
-        --------
-        residuals : Residuals of each node given its parents.
 
         Notes
         -----
@@ -1056,18 +982,8 @@ class GaussianBayesianNetwork(NetworkValue):
 
         Raises
         ------
-        TypeError
-            If `interventions` is not a dict or a series.
-        ValueError
-            If there is no such node or level, a value is not a finite number, or the lengths of
-            arrays differ; if a mean is then out of float64's range; for arrays, if nodes that are
-            not set are exogenous.
-
-        See Also
-        --------
-        condition : After an observation.
-        counterfactual : For given rows.
-        total_effect : As a number.
+        TypeError, ValueError
+            As `condition`; for arrays, if nodes that are not set are exogenous.
 
         Notes
         -----
@@ -1085,9 +1001,6 @@ class GaussianBayesianNetwork(NetworkValue):
         >>> network = GaussianBayesianNetwork(dag)
         >>> network.do({"a": 1})["b"].mean, network.do({"b": 1})["a"].mean
         (2.0, 0.0)
-
-        A grid of scenarios, in one call.
-
         >>> network.do({"a": [0, 1, 2]})["b"].mean
         array([0., 2., 4.])
         """
@@ -1128,7 +1041,6 @@ class GaussianBayesianNetwork(NetworkValue):
 
         See Also
         --------
-        do : For rows that are not given.
         skbn.io.to_dowhy : Counterfactuals by dowhy, and attributions.
 
         Notes
@@ -1145,8 +1057,7 @@ class GaussianBayesianNetwork(NetworkValue):
         >>> dag = nx.DiGraph()
         >>> dag.add_nodes_from("ab", intercept=0, noise_variance=1)
         >>> dag.add_edge("a", "b", weight=2)
-        >>> network = GaussianBayesianNetwork(dag)
-        >>> network.counterfactual([[1, 2.5], [3, 4]], do={"a": 2})
+        >>> GaussianBayesianNetwork(dag).counterfactual([[1, 2.5], [3, 4]], do={"a": 2})
         array([[2. , 4.5],
                [2. , 2. ]])
         """
@@ -1178,12 +1089,13 @@ class GaussianBayesianNetwork(NetworkValue):
 
         See Also
         --------
+        effect : The same with a standard error.
         class_effects : The effects in all equivalent networks, which fit as well.
         GaussianBNPosterior.effect : Its posterior, averaged over networks.
 
         Notes
         -----
-        It is the effect of `do` if the edges are causes and no common cause of nodes is left out.
+        It is the effect of `do`, and right as that is.
 
         Examples
         --------
@@ -1192,8 +1104,7 @@ class GaussianBayesianNetwork(NetworkValue):
         >>> dag = nx.DiGraph()
         >>> dag.add_nodes_from("abc", intercept=0, noise_variance=1)
         >>> dag.add_weighted_edges_from([("a", "b", 2), ("b", "c", 3), ("a", "c", 1)])
-        >>> network = GaussianBayesianNetwork(dag)
-        >>> network.total_effect("a", "c")
+        >>> GaussianBayesianNetwork(dag).total_effect("a", "c")
         7.0
         """
         return effects.total_effect(self._model(), self._blocks, cause, outcome)
@@ -1213,10 +1124,6 @@ class GaussianBayesianNetwork(NetworkValue):
         ------
         ValueError
             If an effect is out of float64's range.
-
-        See Also
-        --------
-        total_effect : One of them.
 
         Examples
         --------
@@ -1264,11 +1171,6 @@ class GaussianBayesianNetwork(NetworkValue):
             If there is no such node or level; if cause and outcome share a node; if a category
             comes without two levels, or as an outcome without one.
 
-        See Also
-        --------
-        total_effect : The number alone.
-        GaussianBNPosterior.effect : Over all networks.
-
         Examples
         --------
         >>> from sklearn.datasets import load_wine
@@ -1308,10 +1210,6 @@ class GaussianBayesianNetwork(NetworkValue):
         ValueError
             If they are not two nodes; if there are more than 100,000 paths.
 
-        See Also
-        --------
-        total_effect : Their sum.
-
         Examples
         --------
         >>> import networkx as nx
@@ -1349,18 +1247,13 @@ class GaussianBayesianNetwork(NetworkValue):
             If they are not two nodes; if a node has no noise, as after `do`; if the cause may have
             more than 8192 sets of parents.
 
-        See Also
-        --------
-        total_effect : In this network alone.
-        GaussianBNPosterior.effect : Over all networks.
-
         Notes
         -----
         This is IDA (Maathuis, Kalisch & Bühlmann 2009, "Estimating high-dimensional intervention
         effects from observational data"), for a class that was found in any way. `n_members` is
-        exact, although members are not listed. Each effect is the one in any of these members,
-        fitted to the same rows by maximum likelihood: the cause's coefficient in the regression of
-        the outcome on the cause and these parents, by the covariance of the network. pcalg's `ida`
+        exact, although members are not listed. Each effect is the cause's coefficient in the
+        regression of the outcome on the cause and these parents, by the covariance of the network,
+        as in any of these members fitted to the same rows by maximum likelihood. pcalg's `ida`
         takes the covariance of the rows instead, so that its effects differ slightly.
 
         Examples
@@ -1415,13 +1308,7 @@ class GaussianBayesianNetwork(NetworkValue):
         Raises
         ------
         TypeError, ValueError
-            If these are not nodes; if a node is cause and effect, or is unobserved and one of
-            them.
-
-        See Also
-        --------
-        is_adjustment_set : Whether a set of one's own is one.
-        total_effect : The effect by the network's own weights.
+            If these are not nodes; if a node is cause and effect, or is unobserved and one of them.
 
         Notes
         -----
@@ -1471,7 +1358,7 @@ class GaussianBayesianNetwork(NetworkValue):
         ----------
         cause, outcome : node
         cpdag : bool, default=False
-            Whether the instruments must hold in all equivalent networks, as in `adjustment_sets`.
+            As in `adjustment_sets`.
         unobserved : node or list of nodes, optional
             Nodes that were not measured: neither instruments nor to adjust for.
 
@@ -1486,10 +1373,6 @@ class GaussianBayesianNetwork(NetworkValue):
         ------
         TypeError, ValueError
             If these are not single nodes, or the same; if one is unobserved.
-
-        See Also
-        --------
-        adjustment_sets : For a regression instead.
 
         Notes
         -----
@@ -1533,10 +1416,6 @@ class GaussianBayesianNetwork(NetworkValue):
         TypeError, ValueError
             As `adjustment_sets`; if cause or effect is among the columns.
 
-        See Also
-        --------
-        adjustment_sets : All that are.
-
         Examples
         --------
         >>> import networkx as nx
@@ -1544,8 +1423,6 @@ class GaussianBayesianNetwork(NetworkValue):
         >>> network = GaussianBayesianNetwork(nx.DiGraph([("a", "b"), ("b", "c"), ("b", "d")]))
         >>> network.is_adjustment_set("b", "c", ["a"]), network.is_adjustment_set("a", "c", ["d"])
         (True, False)
-        >>> network.is_adjustment_set("b", "c", ["a"], cpdag=True)
-        False
         """
         return adjustment.is_adjustment_set(self._adjustment(cause, effect, cpdag), columns)
 
@@ -1616,18 +1493,12 @@ class GaussianBayesianNetwork(NetworkValue):
             criterion is given for scores that are made already, or for none; if `confidence` is no
             such level.
 
-        See Also
-        --------
-        fit_indices : How well the network fits.
-        skbn.io.to_graphml : The same figures in a file.
-
         Notes
         -----
         Standard errors, p-values and intervals take the structure as given. They ignore that a
         learner searched for the edges in the same rows: its p-values are too small, and its
-        intervals too narrow.
-        `GaussianBNPosterior.effects` averages over structures, and `BootstrapBNLearner` says how
-        often an edge is found in resampled rows.
+        intervals too narrow. `GaussianBNPosterior.effects` averages over structures, and
+        `BootstrapBNLearner` says how often an edge is found in resampled rows.
 
         Examples
         --------
@@ -1689,10 +1560,6 @@ class GaussianBayesianNetwork(NetworkValue):
             If X is not such a table; if there is none and the network was not fitted to complete
             rows without a prior; if there are no more rows than columns, or columns are collinear;
             if a group of rows with the same nodes set is too small.
-
-        See Also
-        --------
-        skbn.io.to_lavaan : The same model for lavaan and semopy.
 
         Notes
         -----
@@ -1768,16 +1635,9 @@ class GaussianBayesianNetwork(NetworkValue):
 
         Raises
         ------
-        ValueError
+        ValueError, OSError
             If a node is neither a string nor an integer, or a level of a category is neither a
-            string, a number nor a bool.
-        OSError
-            If the file cannot be written.
-
-        See Also
-        --------
-        from_json : What reads it.
-        skbn.io.to_graphml : A file for Cytoscape.
+            string, a number nor a bool; if the file cannot be written.
 
         Examples
         --------
@@ -1813,19 +1673,12 @@ class GaussianBayesianNetwork(NetworkValue):
 
         Raises
         ------
-        TypeError
-            If it is neither a string nor a path.
-        ValueError
-            If it is not JSON, or a part is missing; if a node, an edge or a key of an object comes
-            twice, there are both "edges" and "links", an edge has an unknown end, or the edges have
-            a cycle; if a parameter is not a finite number, or a variance is negative; if the means
-            of nodes, which may be left out, contradict the parameters.
-        OSError
-            If the file cannot be read.
-
-        See Also
-        --------
-        to_json : What writes it.
+        TypeError, ValueError, OSError
+            If it is neither a string nor a path; if the file cannot be read; if it is not JSON, or
+            a part is missing; if a node, an edge or a key of an object comes twice, there are both
+            "edges" and "links", an edge has an unknown end, or the edges have a cycle; if a
+            parameter is not a finite number, or a variance is negative; if the means of nodes,
+            which may be left out, contradict the parameters.
 
         Examples
         --------

@@ -25,7 +25,8 @@ class Targets(TableRepr, Mapping[Hashable, tuple[Hashable, ...]]):
     other. If no two environments share a node's mechanism, the node is a target of all of them: the
     score cannot tell which environment changed it. Of two environments, it never can.
 
-    `GaussianBNLearner` with ``targets`` makes these objects; there is no constructor.
+    `GaussianBNLearner` with ``targets`` makes these objects; `GaussianBayesianNetwork.cpdag` takes
+    them, to say which edges they direct.
 
     Attributes
     ----------
@@ -36,11 +37,6 @@ class Targets(TableRepr, Mapping[Hashable, tuple[Hashable, ...]]):
     score_losses : ndarray of shape (len(targets), n_nodes), nats
         What the score loses if a node is no target of an environment, for the same network; NaN
         where it is none.
-
-    See Also
-    --------
-    GaussianBNLearner : What finds them.
-    GaussianBayesianNetwork.cpdag : Takes them, to say which edges they direct.
 
     Examples
     --------
@@ -112,16 +108,11 @@ class Targets(TableRepr, Mapping[Hashable, tuple[Hashable, ...]]):
         Parameters
         ----------
         environment : hashable
-            One of the environments, or the reference.
+            One of the environments, or the reference; else a KeyError.
 
         Returns
         -------
         network : GaussianBayesianNetwork
-
-        Raises
-        ------
-        KeyError
-            If there is no such environment.
         """
         if environment not in self._networks:
             _ = self[environment]
@@ -133,8 +124,7 @@ class Targets(TableRepr, Mapping[Hashable, tuple[Hashable, ...]]):
         Returns
         -------
         table : pandas.DataFrame, or a table that converts to one if pandas is not installed
-            With the columns `environment`, `node`, and `score_loss`: by how many nats the score
-            falls if the node is no target of this environment and the network stays as it is.
+            With the columns `environment`, `node`, and `score_loss`, in nats, as in `score_losses`.
         """
         rows = self._entries()
         return frame_of(
@@ -151,17 +141,13 @@ class Targets(TableRepr, Mapping[Hashable, tuple[Hashable, ...]]):
         Parameters
         ----------
         environment : hashable
+            As for `network`.
         **options
             As `NetworkDisplay.plot` has them.
 
         Returns
         -------
         display : NetworkDisplay
-
-        Raises
-        ------
-        KeyError
-            If there is no such environment.
         """
         network, own = self.network(environment), self.get(environment, ())
         return network.plot(**{"highlight": [*own] or None, **options})
