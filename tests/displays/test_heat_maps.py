@@ -1,9 +1,11 @@
+import matplotlib
 import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
 from agreement import raises
 from drawn import weighted
+from matplotlib.figure import Figure
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -11,20 +13,10 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skbn import (
-    BGe,
-    BootstrapBNLearner,
-    EdgeHeatMapDisplay,
-    GaussianBayesianNetwork,
-    GaussianBNLearner,
-    GaussianBNLearnerCV,
-    GaussianBNPosterior,
-    LocalScoreTransformer,
-    NetworkComparisonDisplay,
-    NetworkDisplay,
-    ResidualsDisplay,
-)
+import skbn
+from skbn import EdgeHeatMapDisplay, GaussianBayesianNetwork, GaussianBNLearner, NetworkDisplay
 
+OFF_DIAGONAL = ~np.eye(4, dtype=bool)
 CHAIN = np.array([[0, 0.1, 0], [0.8, 0, 0.3], [0, 0.6, 0]])  # c -> b -> a is the most probable
 
 
@@ -35,7 +27,7 @@ def scaled(small_wine):
 
 @pytest.fixture(scope="module")
 def posterior(scaled):
-    return GaussianBNPosterior(structure_prior="order").fit(scaled)
+    return skbn.GaussianBNPosterior(structure_prior="order").fit(scaled)
 
 
 def texts(display):
@@ -48,27 +40,27 @@ def texts(display):
 
 
 def test_parents_stand_in_rows_and_children_in_columns():
-    display = EdgeHeatMapDisplay(CHAIN, ["a", "b", "c"], order="given").plot()
+    ax = Figure().subplots()
+    display = EdgeHeatMapDisplay(CHAIN, ["a", "b", "c"], order="given").plot(ax=ax)
+    assert (display.ax_, display.figure_) == (ax, ax.figure)
     assert display.nodes == ["a", "b", "c"]
-    assert texts(display) == {
-        ("a", "b"): "0.10",
-        ("b", "a"): "0.80",
-        ("b", "c"): "0.30",
-        ("c", "b"): "0.60",
-    }
-    assert (display.ax_.get_ylabel(), display.ax_.get_xlabel()) == ("parent", "child")
-    assert [text.get_text() for text in display.ax_.get_yticklabels()] == ["a", "b", "c"]
-    off_diagonal = ~np.eye(3, dtype=bool)
-    assert (display.values[off_diagonal] == CHAIN[off_diagonal]).all()
-    assert np.isnan(display.values.diagonal()).all()
+    edges = [("a", "b"), ("b", "a"), ("b", "c"), ("c", "b")]
+    assert texts(display) == dict(zip(edges, ["0.10", "0.80", "0.30", "0.60"], strict=True))
+    assert (ax.get_ylabel(), ax.get_xlabel()) == ("parent", "child")
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["a", "b", "c"]
+    assert_array_equal(display.values, np.where(np.eye(3), np.nan, CHAIN))
     assert display.im_.get_clim() == (0, 1)
     display.figure_.draw_without_rendering()
+    raises(r"ax must be one matplotlib.axes.Axes", display.plot, kind=TypeError, ax=7)
 
 
-def test_probable_parents_come_first():
+def test_probable_parents_come_first_unless_a_list_orders_and_chooses_columns():
     display = EdgeHeatMapDisplay(CHAIN, "abc")
     assert display.nodes == ["c", "b", "a"]
     assert display.values[0, 1] == 0.6
+    display = EdgeHeatMapDisplay(CHAIN, "abc", order=["b", "a"])
+    assert display.nodes == ["b", "a"]
+    assert (display.values[0, 1], display.values[1, 0]) == (0.8, 0.1)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -79,13 +71,6 @@ def test_parents_first_is_a_topological_order_of_a_graph(seed):
     nodes = EdgeHeatMapDisplay(edges).nodes
     place = np.argsort(nodes)
     assert all(place[i] < place[j] for i, j in np.argwhere(edges))
-
-
-def test_a_list_orders_and_chooses_columns():
-    display = EdgeHeatMapDisplay(CHAIN, ["a", "b", "c"], order=["b", "a"])
-    assert display.nodes == ["b", "a"]
-    assert display.values[0, 1] == 0.8
-    assert display.values[1, 0] == 0.1
 
 
 def test_data_frames_name_rows_in_any_order():
@@ -108,27 +93,13 @@ def test_either_way_sums_both_directions():
 
 
 def test_numbers_are_written_for_few_columns():
-    few, many = (np.full((m, m), 0.01) for m in (20, 21))
-    assert len(EdgeHeatMapDisplay(few).plot().ax_.texts) == 20 * 19
-    assert len(EdgeHeatMapDisplay(few).plot(numbers=False).ax_.texts) == 0
-    assert len(EdgeHeatMapDisplay(many).plot().ax_.texts) == 0
-    assert len(EdgeHeatMapDisplay(many).plot(numbers=True).ax_.texts) == 21 * 20
-
-
-def test_cells_that_would_read_zero_have_no_number():
+    few, many = (EdgeHeatMapDisplay(np.full((m, m), 0.01)) for m in (20, 21))
+    assert len(few.plot().ax_.texts) == 20 * 19
+    assert len(few.plot(numbers=False).ax_.texts) == 0
+    assert len(many.plot().ax_.texts) == 0
+    assert len(many.plot(numbers=True).ax_.texts) == 21 * 20
     display = EdgeHeatMapDisplay([[0, 0.004], [0.996, 0]], "ab").plot()
-    assert texts(display) == {("b", "a"): "1.00"}
-
-
-def test_given_axes_are_used():
-    from matplotlib.figure import Figure
-
-    ax = Figure().subplots()
-    display = EdgeHeatMapDisplay(CHAIN).plot(ax=ax)
-    assert display.ax_ is ax
-    assert display.figure_ is ax.figure
-    with pytest.raises(TypeError, match=r"ax must be one matplotlib.axes.Axes"):
-        EdgeHeatMapDisplay(CHAIN).plot(ax=7)
+    assert texts(display) == {("b", "a"): "1.00"}  # where it would not read zero
 
 
 @pytest.mark.parametrize(
@@ -156,8 +127,7 @@ def test_bad_input_is_named(probabilities, options, message):
 
 def test_rounding_errors_are_no_errors():
     display = EdgeHeatMapDisplay([[0, 1 + 1e-12], [-1e-12, 0]], order="given")
-    assert display.values[0, 1] == 1
-    assert display.values[1, 0] == 0
+    assert (display.values[0, 1], display.values[1, 0]) == (1, 0)
 
 
 # Posteriors
@@ -166,27 +136,23 @@ def test_rounding_errors_are_no_errors():
 def test_probabilities_of_a_posterior(posterior):
     display = EdgeHeatMapDisplay.from_estimator(posterior, order="given", numbers=False)
     assert display.nodes == ["alcohol", "proline", "hue", "ash"]
-    off_diagonal = ~np.eye(4, dtype=bool)
-    expected = posterior.edge_probabilities_[off_diagonal]
-    assert (display.values[off_diagonal] == expected).all()
+    assert (display.values == posterior.edge_probabilities_)[OFF_DIAGONAL].all()
     assert not display.ax_.texts
 
 
 def test_support_of_a_bootstrap(scaled):
-    bootstrap = BootstrapBNLearner(n_resamples=5, random_state=0)
-    with pytest.raises(NotFittedError):
-        EdgeHeatMapDisplay.from_estimator(bootstrap)
+    draw = EdgeHeatMapDisplay.from_estimator
+    bootstrap = skbn.BootstrapBNLearner(n_resamples=5, random_state=0)
+    raises("not fitted", draw, bootstrap, kind=NotFittedError)
     bootstrap.fit(scaled)
     for estimator in (bootstrap, make_pipeline(StandardScaler(), bootstrap)):
-        display = EdgeHeatMapDisplay.from_estimator(estimator, order="given", numbers=False)
+        display = draw(estimator, order="given", numbers=False)
         assert display.nodes == list(scaled)
-        off_diagonal = ~np.eye(4, dtype=bool)
-        assert (display.values == bootstrap.edge_support_)[off_diagonal].all()
+        assert (display.values == bootstrap.edge_support_)[OFF_DIAGONAL].all()
         assert display.im_.colorbar.ax.get_ylabel() == "support of the edge"
-    both = EdgeHeatMapDisplay.from_estimator(bootstrap, either_way=True)
+    both = draw(bootstrap, either_way=True)
     assert both.im_.colorbar.ax.get_ylabel() == "support of either direction"
     raises("be 'probability', .* got 'p'", EdgeHeatMapDisplay, CHAIN, measure="p")
-    draw = EdgeHeatMapDisplay.from_estimator
     raises("BootstrapBNLearner has no probability of", draw, bootstrap, measure="probability")
     raises("either_way sums", draw, bootstrap, measure="weight", either_way=True)
 
@@ -199,24 +165,24 @@ def test_pictures_of_a_posterior_show_its_median_network(posterior, scaled):
     assert written == [f"{posterior.dag_.edges[edge]['probability']:.2f}" for edge in edges]
     weights = EdgeHeatMapDisplay.from_estimator(posterior, measure="weight").values
     assert np.isfinite(weights).sum() == len(edges)
-    residuals = ResidualsDisplay.from_estimator(posterior, scaled)
+    residuals = skbn.ResidualsDisplay.from_estimator(posterior, scaled)
     expected = posterior.median_network_.residuals(scaled)["hue"]
     assert np.corrcoef(residuals.residuals[:, 2], expected)[0, 1] == pytest.approx(1)
-    other = NetworkComparisonDisplay.from_networks(posterior, posterior.median_network_)
+    other = skbn.NetworkComparisonDisplay.from_networks(posterior, posterior.median_network_)
     assert len(other.common) == len(edges)
     assert "data:image/svg+xml" in posterior._repr_html_()
 
 
-POSTERIOR = GaussianBNPosterior(structure_prior="order")
-CRITERIA = {"criterion": [BGe(), BGe(2.0)]}
+POSTERIOR = skbn.GaussianBNPosterior(structure_prior="order")
+CRITERIA = {"criterion": [skbn.BGe(), skbn.BGe(2.0)]}
 PENALTY = {"penalty": [1.0]}
 
 
 @pytest.mark.parametrize(
     "estimator",
     [
-        *(GaussianBNLearner(), GaussianBNLearnerCV([1.0], cv=2), POSTERIOR),
-        make_pipeline(LocalScoreTransformer(), GaussianBNLearner()),
+        *(GaussianBNLearner(), skbn.GaussianBNLearnerCV([1.0], cv=2), POSTERIOR),
+        make_pipeline(skbn.LocalScoreTransformer(), GaussianBNLearner()),
         make_pipeline(StandardScaler(), POSTERIOR),
         GridSearchCV(GaussianBNLearner(), PENALTY, cv=2),
         GridSearchCV(POSTERIOR, CRITERIA, cv=2),
@@ -227,19 +193,20 @@ PENALTY = {"penalty": [1.0]}
 )
 def test_networks_at_the_end_of_pipelines_and_searches(scaled, estimator):
     estimator = clone(estimator)
-    with pytest.raises(NotFittedError):
-        NetworkDisplay.from_estimator(estimator)
-    with pytest.raises(NotFittedError):
-        EdgeHeatMapDisplay.from_estimator(estimator)
+    for display in (NetworkDisplay, EdgeHeatMapDisplay):
+        raises("not fitted", display.from_estimator, estimator, kind=NotFittedError)
     estimator.fit(scaled)
     assert EdgeHeatMapDisplay.from_estimator(estimator).values.shape == (4, 4)
     drawn = NetworkDisplay.from_estimator(estimator)
     assert len(drawn.edges_) == 3 - ("Posterior" in repr(estimator))
-    assert ResidualsDisplay.from_estimator(estimator, scaled).residuals.shape == scaled.shape
+    assert skbn.ResidualsDisplay.from_estimator(estimator, scaled).residuals.shape == scaled.shape
 
 
 def test_other_estimators_are_named(scaled):
-    for estimator in (StandardScaler(), make_pipeline(LocalScoreTransformer(), StandardScaler())):
+    for estimator in (
+        StandardScaler(),
+        make_pipeline(skbn.LocalScoreTransformer(), StandardScaler()),
+    ):
         estimator.fit(scaled)
         for kind, words in (
             (EdgeHeatMapDisplay, "must be a posterior, .* got StandardScaler"),
@@ -263,8 +230,8 @@ def test_parents_come_before_children():
 def test_picture_has_names_and_numbers():
     dag = weighted(["$a_b$", "c"], [("$a_b$", "c", 2.0)])
     display = EdgeHeatMapDisplay.from_estimator(GaussianBayesianNetwork(dag))
-    assert [text.get_text() for text in display.ax_.get_xticklabels()] == ["$a_b$", "c"]
-    assert [text.get_text() for text in display.ax_.get_yticklabels()] == ["$a_b$", "c"]
+    for labels in (display.ax_.get_xticklabels(), display.ax_.get_yticklabels()):
+        assert [text.get_text() for text in labels] == ["$a_b$", "c"]
     assert [text.get_text() for text in display.ax_.texts] == ["0.89"]
     low, high = display.im_.get_clim()
     assert -low == high == pytest.approx(2 / np.sqrt(5))
@@ -272,8 +239,6 @@ def test_picture_has_names_and_numbers():
 
 
 def test_picture_does_not_depend_on_styles_for_other_plots():
-    import matplotlib
-
     dag = weighted(["a\0", "b" * 60], [("a\0", "b" * 60, 2.0)])
     style = {"axes.grid": True, "image.origin": "lower", "axes.facecolor": "black"}
     with matplotlib.rc_context(style):
@@ -286,11 +251,8 @@ def test_picture_does_not_depend_on_styles_for_other_plots():
     assert display.ax_.get_xticklabels()[0].get_text() == r"a\x00"
 
 
-def test_weights_out_of_nodes_that_are_held_are_not_known():
+def test_weights_that_are_not_known():
     held = GaussianBayesianNetwork(weighted("ab", [("a", "b", 2.0)])).do({"a": 1.0})
     assert np.isnan(EdgeHeatMapDisplay.from_estimator(held).values).all()
-
-
-def test_graphs_without_weights_are_refused():
     network = GaussianBayesianNetwork(nx.DiGraph([("a", "b")]))
     raises("no parameters, so its edges", EdgeHeatMapDisplay.from_estimator, network)

@@ -1,15 +1,16 @@
 """Where nodes and edges are drawn: clear of each other, with few crossings, always the same."""
 
 import math
-from itertools import combinations, product
+from itertools import combinations, permutations, product
 
 import networkx as nx
 import numpy as np
 import pytest
 import reference
+from drawn import graph_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.metrics import pairwise_distances
+from scipy.spatial.distance import pdist
 
 from skbn._displays.layout.coordinates import CORNER, cut_at_end, split
 from skbn._displays.layout.layered import LayeredGraph, Layout, PlacedGraph
@@ -22,10 +23,17 @@ def random_dag(n, n_edges, seed):
     rng = np.random.RandomState(seed)
     order = rng.permutation(n)
     pairs = [(int(a), int(b)) for i, b in enumerate(order) for a in order[:i]]
-    dag = nx.DiGraph()
-    dag.add_nodes_from(range(n))
-    dag.add_edges_from(pairs[i] for i in rng.choice(len(pairs), n_edges, replace=False))
-    return dag
+    return graph_of(range(n), [pairs[i] for i in rng.choice(len(pairs), n_edges, replace=False)])
+
+
+def same_sizes(dag, width=30.0, height=22.0):
+    return dict.fromkeys(dag, (width, height))
+
+
+def shape(layout):
+    """The width and the height of what is drawn."""
+    left, right, bottom, top = layout.extent
+    return right - left, top - bottom
 
 
 def random_sizes(dag, seed=0):
@@ -35,13 +43,8 @@ def random_sizes(dag, seed=0):
 
 def sampled(curve):
     curve, t = np.array(curve), np.linspace(0, 1, 40)[:, None]
-    pieces = [curve[k : k + 4] for k in range(0, len(curve) - 1, 3)]
-    return np.concatenate(
-        [
-            (1 - t) ** 3 * a + 3 * t * (1 - t) ** 2 * b + 3 * t**2 * (1 - t) * c + t**3 * d
-            for a, b, c, d in pieces
-        ]
-    )
+    weights = np.hstack([(1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t**2 * (1 - t), t**3])
+    return np.concatenate([weights @ curve[k : k + 4] for k in range(0, len(curve) - 1, 3)])
 
 
 def distances(points, centre, size):
@@ -116,17 +119,17 @@ def test_networks_of_usual_size(n, n_edges):
 
 
 def test_isolated_nodes_are_packed():
-    dag = nx.empty_graph(12, nx.DiGraph)
-    left, right, bottom, top = laid_out(dag, dict.fromkeys(dag, (80.0, 22.0))).extent
-    assert 0.75 <= (right - left) / (top - bottom) <= 3
+    dag = graph_of(range(12))
+    width, height = shape(laid_out(dag, same_sizes(dag, 80.0)))
+    assert 0.75 <= width / height <= 3
 
 
 def test_parts_do_not_mix():
     dag = nx.disjoint_union_all([random_dag(5, 6, seed) for seed in range(4)])
     dag.add_nodes_from("xyz")
     layout = laid_out(dag)
-    left, right, bottom, top = layout.extent
-    assert 0.5 <= (right - left) / (top - bottom) <= 2.5
+    width, height = shape(layout)
+    assert 0.5 <= width / height <= 2.5
     assert crossings(layout) <= 4
 
 
@@ -151,80 +154,62 @@ def test_ordered_layers_cost_what_is_said(data):
 
 def test_layers_of_a_given_width_keep_to_it():
     dag = random_dag(30, 40, 0)
-    sizes = dict.fromkeys(dag, (80.0, 24.0))
-    layout = laid_out(dag, sizes, width=300.0)
-    left, right, _, _ = layout.extent
-    assert right - left <= 301
-    left, right, _, _ = laid_out(dag, sizes).extent
-    assert right - left > 400
+    sizes = same_sizes(dag, 80.0, 24.0)
+    assert shape(laid_out(dag, sizes, width=300.0))[0] <= 301
+    assert shape(laid_out(dag, sizes))[0] > 400
 
 
 @pytest.mark.parametrize("is_reversed", [False, True])
 def test_wide_layers_are_split(is_reversed):
     star = nx.DiGraph([("hub", i) for i in range(20)])
     dag = star.reverse() if is_reversed else star
-    left, right, bottom, top = laid_out(dag, dict.fromkeys(dag, (80.0, 22.0))).extent
-    assert (right - left) / (top - bottom) < 3
+    width, height = shape(laid_out(dag, same_sizes(dag, 80.0)))
+    assert width / height < 3
 
 
-def test_chain_is_straight():
+def test_chain_is_straight_and_a_parent_above_the_middle_of_its_children():
     layout = laid_out(nx.path_graph(5, nx.DiGraph))
     assert np.ptp([x for x, _ in layout.positions.values()]) < 0.1
-
-
-def test_parent_is_above_the_middle_of_its_children():
-    dag = nx.DiGraph([("a", "b"), ("a", "c"), ("a", "d")])
-    positions = laid_out(dag, dict.fromkeys(dag, (40.0, 22.0))).positions
+    dag = nx.DiGraph(["ab", "ac", "ad"])
+    positions = laid_out(dag, same_sizes(dag, 40.0)).positions
     xs = sorted(positions[v][0] for v in "bcd")
     assert positions["a"][0] == pytest.approx(xs[1], abs=0.1)
     assert xs[2] - xs[1] == pytest.approx(xs[1] - xs[0], abs=0.1)
 
 
 def test_nodes_alike_are_in_the_order_of_the_columns():
-    dag = nx.DiGraph([(a, b) for a in "abc" for b in "defg"] + [("a", "h"), ("h", "z"), ("c", "z")])
-    positions = laid_out(dag, dict.fromkeys(dag, (30.0, 22.0))).positions
+    dag = nx.DiGraph([*product("abc", "defg"), ("a", "h"), ("h", "z"), ("c", "z")])
+    positions = laid_out(dag, same_sizes(dag)).positions
     for layer in {positions[node][1] for node in "defg"}:
         nodes = [node for node in "defg" if positions[node][1] == layer]
         assert sorted(nodes, key=lambda node: positions[node][0]) == nodes
-    dag = nx.DiGraph([(f"x{i}", "y") for i in range(7)])
-    positions = laid_out(dag, dict.fromkeys(dag, (30.0, 22.0))).positions
-    xs = [positions[f"x{i}"][0] for i in range(7)]
+    dag = nx.DiGraph([(i, "y") for i in range(7)])
+    positions = laid_out(dag, same_sizes(dag)).positions
+    xs = [positions[i][0] for i in range(7)]
     assert xs == sorted(xs)
 
 
 @pytest.mark.parametrize("nodes", ["abxy", "bayx"])
 def test_the_first_nodes_are_left(nodes):
-    dag = nx.DiGraph()
-    dag.add_nodes_from(nodes)
-    dag.add_edges_from([("a", "x"), ("a", "y"), ("b", "y")])
-    positions = laid_out(dag, dict.fromkeys(dag, (30.0, 22.0))).positions
+    dag = graph_of(nodes, ["ax", "ay", "by"])
+    positions = laid_out(dag, same_sizes(dag)).positions
     assert positions[nodes[0]][0] < positions[nodes[1]][0]
     assert positions[nodes[2]][0] < positions[nodes[3]][0]
 
 
 def test_grids_and_trees_are_uncrossed():
     rng = np.random.RandomState(0)
-    for graph in (
-        nx.balanced_tree(2, 3, nx.DiGraph),
-        nx.DiGraph(
-            [((i, j), (i + 1, j)) for i in range(3) for j in range(4)]
-            + [((i, j), (i, j + 1)) for i in range(4) for j in range(3)]
-        ),
-    ):
+    ways = [(a, b) for a, b in permutations(product(range(4), repeat=2), 2) if a < b]
+    grid = nx.DiGraph([(a, b) for a, b in ways if math.dist(a, b) == 1])
+    for graph in (nx.balanced_tree(2, 3, nx.DiGraph), grid):
         nodes = list(graph)
-        dag = nx.DiGraph()
-        dag.add_nodes_from(nodes[i] for i in rng.permutation(len(nodes)))
-        dag.add_edges_from(graph.edges)
+        dag = graph_of([nodes[i] for i in rng.permutation(len(nodes))], graph.edges)
         assert crossings(laid_out(dag)) == 0
 
 
 def test_fewer_crossings_than_layers_in_the_order_of_the_columns():
     dag = random_dag(13, 24, 3)
-    straight = dag.copy()
-    for layer, nodes in enumerate(nx.topological_generations(dag)):
-        for node in nodes:
-            straight.nodes[node]["layer"] = layer
-    positions = nx.multipartite_layout(straight, "layer")
+    positions = nx.multipartite_layout(dag, dict(enumerate(nx.topological_generations(dag))))
     thirds = np.linspace(0, 1, 4)[:, None]
     lines = {(a, b): (1 - thirds) * positions[a] + thirds * positions[b] for a, b in dag.edges}
     assert crossings(laid_out(dag)) < crossings(Layout(positions, lines, (0, 0, 0, 0))) / 2
@@ -233,7 +218,7 @@ def test_fewer_crossings_than_layers_in_the_order_of_the_columns():
 def test_picture_of_the_wine_data(learner):
     """The picture as it is, to notice when it changes: look at both, then write down the better."""
     dag = learner.dag_
-    drawn = LayeredGraph(dag, dict.fromkeys(dag, (80.0, 24.0))).layout()
+    drawn = LayeredGraph(dag, same_sizes(dag, 80.0, 24.0)).layout()
     xs = [72, 70, 208, 293, 222, 177, 183, 346, 177, 92, 67, 112, 154]
     ys = [-332, -268, -12, -268, -76, -524, -204, -332, -268, -460, -524, -396, -140]
     assert np.array([*drawn.positions.values()]) == pytest.approx(np.c_[xs, ys], abs=1)
@@ -244,10 +229,9 @@ def test_names_do_not_matter():
     dag = random_dag(9, 14, 2)
     names = {node: f"{(node * 7) % 9} {node}" for node in dag}
     sizes = random_sizes(dag)
+    renamed = {names[node]: size for node, size in sizes.items()}
     one = LayeredGraph(dag, sizes).layout()
-    other = LayeredGraph(
-        nx.relabel_nodes(dag, names), {names[node]: size for node, size in sizes.items()}
-    ).layout()
+    other = LayeredGraph(nx.relabel_nodes(dag, names), renamed).layout()
     assert list(other.positions.values()) == list(one.positions.values())
     assert {(names[a], names[b]): curve for (a, b), curve in one.routes.items()} == other.routes
 
@@ -258,17 +242,15 @@ def test_names_do_not_matter():
 @pytest.mark.parametrize("is_sideways", [False, True])
 def test_stretched_layouts_stay_clear(n, n_edges, is_sideways):
     dag = random_dag(n, n_edges, 1)
-    plain = laid_out(dag, is_sideways=is_sideways)
-    stretched = laid_out(dag, is_sideways=is_sideways, stretch=(2.5, 1.5))
-    extents = np.array([plain.extent, stretched.extent])
-    widths, heights = extents[:, 1] - extents[:, 0], extents[:, 3] - extents[:, 2]
-    assert 1.1 < widths[1] / widths[0] <= 2.51
-    assert 1.1 < heights[1] / heights[0] <= 1.51
+    width, height = shape(laid_out(dag, is_sideways=is_sideways))
+    wider, higher = shape(laid_out(dag, is_sideways=is_sideways, stretch=(2.5, 1.5)))
+    assert 1.1 < wider / width <= 2.51
+    assert 1.1 < higher / height <= 1.51
 
 
 def test_sideways_the_first_nodes_are_above():
-    dag = nx.DiGraph([("a", "x"), ("a", "y"), ("b", "y")])
-    positions = laid_out(dag, dict.fromkeys(dag, (90.0, 22.0)), is_sideways=True).positions
+    dag = nx.DiGraph(["ax", "ay", "by"])
+    positions = laid_out(dag, same_sizes(dag, 90.0), is_sideways=True).positions
     assert positions["a"][0] == positions["b"][0] < positions["x"][0] == positions["y"][0]
     assert positions["a"][1] > positions["b"][1]
     assert positions["x"][1] > positions["y"][1]
@@ -312,13 +294,11 @@ def test_shortest_layers(seed, n_bands):
     """Against all ways to put five nodes into five layers."""
     dag = random_dag(5, 6 if n_bands == 1 else 4, seed)
     band_of = random_bands(dag, n_bands, seed)
-    bands = [band_of[v] for v in range(5)]
-    edges = list(dag.edges)
+    bands, edges = [band_of[v] for v in range(5)], list(dag.edges)
     layers = shortest_layers(5, edges, bands) if n_bands > 1 else shortest_layers(5, edges)
 
     def is_allowed(way):
-        first = [layer for layer, band in zip(way, bands, strict=True) if band == 0]
-        last = [layer for layer, band in zip(way, bands, strict=True) if band == 1]
+        first, last = ([way[v] for v in dag if bands[v] == band] for band in (0, 1))
         return max(first) < min(last, default=5) and all(way[a] < way[b] for a, b in edges)
 
     def length(way):
@@ -333,13 +313,11 @@ def test_shortest_layers(seed, n_bands):
 
 
 def overlapping(dag, sizes, layout):
-    pairs = combinations(dag, 2)
-    position = layout.positions
-    return [
-        (a, b)
-        for a, b in pairs
-        if (np.abs(np.subtract(position[a], position[b])) < np.add(sizes[a], sizes[b]) / 2).all()
-    ]
+    def overlap(a, b):
+        apart = np.abs(np.subtract(layout.positions[a], layout.positions[b]))
+        return (apart < np.add(sizes[a], sizes[b]) / 2).all()
+
+    return [pair for pair in combinations(dag, 2) if overlap(*pair)]
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -348,11 +326,8 @@ def test_nodes_stand_where_they_are_put(seed):
     sizes = random_sizes(dag)
     places = nx.circular_layout(dag)
     layout = PlacedGraph(dag, sizes, places).layout()
-    given = np.array([places[v] for v in dag])
-    drawn = np.array([layout.positions[v] for v in dag])
-    # Distances are the same but for one factor.
-    ratios = pairwise_distances(drawn)[~np.eye(8, dtype=bool)]
-    ratios /= pairwise_distances(given)[~np.eye(8, dtype=bool)]
+    drawn, given = (pdist([of[v] for v in dag]) for of in (layout.positions, places))
+    ratios = drawn / given  # of distances
     assert np.ptp(ratios) < 1e-3 * ratios.mean()
     assert overlapping(dag, sizes, layout) == []
     for edge, route in layout.routes.items():
@@ -369,13 +344,12 @@ def test_nodes_put_close_together_are_pushed_apart():
     places[3] = places[4] + 1e-6
     layout = PlacedGraph(dag, sizes, places).layout()
     assert overlapping(dag, sizes, layout) == []
-    left, right, bottom, top = layout.extent
-    assert (right - left) * (top - bottom) < 40 * sum(w * h for w, h in sizes.values())
+    assert math.prod(shape(layout)) < 40 * sum(map(math.prod, sizes.values()))
 
 
 def test_edges_bend_around_nodes_in_their_way():
-    dag = nx.DiGraph([("a", "c"), ("a", "b")])
-    sizes = dict.fromkeys(dag, (60.0, 24.0))
+    dag = nx.DiGraph(["ac", "ab"])
+    sizes = same_sizes(dag, 60.0, 24.0)
     layout = PlacedGraph(dag, sizes, {"a": (0, 0), "b": (1, 0), "c": (2, 0)}).layout()
     around, straight = layout.routes["a", "c"], layout.routes["a", "b"]
     assert distances(sampled(around), layout.positions["b"], sizes["b"]).min() > 2
@@ -393,13 +367,10 @@ def in_time(n_columns, n_lags, density, seed):
     """Return edges from lagged copies and within a step, with the lane and the band of nodes."""
     rng = np.random.default_rng(seed)
     nodes = [(lag, x) for lag in range(n_lags, -1, -1) for x in range(n_columns)]
-    dag = nx.DiGraph()
-    dag.add_nodes_from(nodes)
-    order = rng.permutation(n_columns).tolist()
-    for lag, x in nodes:
-        for y in range(n_columns):
-            if rng.random() < density and (lag > 0 or order[x] < order[y]):
-                dag.add_edge((lag, x), (0, y))
+    dag, order = graph_of(nodes), rng.permutation(n_columns).tolist()
+    for (lag, x), y in product(nodes, range(n_columns)):
+        if rng.random() < density and (lag > 0 or order[x] < order[y]):
+            dag.add_edge((lag, x), (0, y))
     return dag, {v: v[1] for v in nodes}, {v: n_lags - v[0] for v in nodes}
 
 
@@ -412,10 +383,8 @@ def test_nodes_of_a_lane_stand_in_one_line(n_columns, n_lags, seed, is_sideways)
     layout = graph.layout((1.5, 1.3) if seed % 2 else (1.0, 1.0))
     across, along = (1, 0) if is_sideways else (0, 1)
     sign = -1 if is_sideways else 1
-    places = [
-        [sign * layout.positions[lag, x][across] for lag in range(n_lags + 1)]
-        for x in range(n_columns)
-    ]
+    lags, columns = range(n_lags + 1), range(n_columns)
+    places = [[sign * layout.positions[lag, x][across] for lag in lags] for x in columns]
     assert np.ptp(places, axis=1).max() < 0.05
     assert (np.diff(np.mean(places, axis=1)) > 20).all()
     for lag in range(1, n_lags + 1):
@@ -437,11 +406,10 @@ def test_edges_of_one_line_do_not_cross():
 def test_parts_are_packed_beside_and_below_each_other():
     chain = nx.path_graph(8, nx.DiGraph)
     pairs = nx.relabel_nodes(nx.DiGraph([(a, a + 1) for a in range(0, 40, 2)]), lambda v: v + 100)
-    dag = nx.compose(chain, pairs)
-    left, right, bottom, top = LayeredGraph(dag, dict.fromkeys(dag, (40.0, 22.0))).layout().extent
-    alone = LayeredGraph(chain, dict.fromkeys(chain, (40.0, 22.0))).layout().extent
-    assert top - bottom < 1.2 * (alone[3] - alone[2])  # the pairs fill the room beside it
-    assert 0.5 < (right - left) / (top - bottom) < 2
+    graphs = nx.compose(chain, pairs), chain
+    both, alone = (shape(LayeredGraph(g, same_sizes(g, 40.0)).layout()) for g in graphs)
+    assert both[1] < 1.2 * alone[1]  # the pairs fill the room beside it
+    assert 0.5 < both[0] / both[1] < 2
 
 
 # Curves

@@ -9,6 +9,7 @@ import sys
 from html.parser import HTMLParser
 from xml.etree import ElementTree
 
+import matplotlib
 import networkx as nx
 import numpy as np
 import pandas as pd
@@ -17,6 +18,7 @@ import pyarrow as pa
 import pytest
 from agreement import raises
 from drawn import weighted
+from matplotlib import pyplot
 from sklearn import config_context
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import GridSearchCV
@@ -38,10 +40,25 @@ def scores(small_wine):
     return skbn.LocalScoreTransformer().fit_transform(small_wine)
 
 
+@pytest.fixture
+def learner(small_wine):
+    return skbn.GaussianBNLearner().fit(small_wine)
+
+
 def listed(*columns):
     """Return ParentSetScores in which no column has parents."""
     families = [(np.full((1, 1), -1), np.array([-float(x)])) for x in range(len(columns))]
     return skbn.ParentSetScores(list(columns), families)
+
+
+def unread(m, criterion=None, names=None, **settings):
+    """Return the scores of m columns that nobody computes."""
+    sample = Sample(np.zeros((3, m)))
+    return skbn.LocalScores._from_sample(sample, criterion or skbn.BIC(), names, **settings)
+
+
+def network_of(edges):
+    return skbn.GaussianBayesianNetwork(nx.DiGraph(edges))
 
 
 def cells(shown):
@@ -107,8 +124,7 @@ def test_showing_scores_computes_nothing(scores, monkeypatch):
     line = repr(scores)
     scores._repr_html_()
     assert scores.scorer.n_bytes == 0
-    assert "tables" not in vars(scores.scorer)
-    assert "offsets" not in vars(scores.scorer)
+    assert not {"tables", "offsets"} & {*vars(scores.scorer)}
     assert scores.scorer._shared.statistics is None
     monkeypatch.setattr("skbn._scores.scorer.require_memory", lambda *_: None)
     size = scores.log_determinants.nbytes
@@ -127,9 +143,7 @@ def test_parent_set_scores_show_themselves():
 
 @pytest.mark.parametrize("name", [HOSTILE, '"><b onload="x', "a\nb\0", "\u202eabc"])
 def test_names_are_nothing_but_text(name):
-    scores = skbn.LocalScores._from_sample(
-        Sample(np.zeros((3, 2))), skbn.BIC(), np.array([name, "b"], dtype=object)
-    )
+    scores = unread(2, names=np.array([name, "b"], dtype=object))
     top = TopParents(name, [ScoredParents([name], -1.0, 0.0)])
     for shown in (scores, listed(name, "b"), top):
         html = shown._repr_html_()
@@ -147,24 +161,17 @@ def test_a_criterion_is_nothing_but_text():
         def __repr__(self):
             return HOSTILE + "\n" * 3 + "long" * 100
 
-    scores = skbn.LocalScores._from_sample(Sample(np.zeros((3, 2))), Hostile())
+    scores = unread(2, Hostile())
     assert "<script" not in scores._repr_html_()
     assert dict(cells(scores))["criterion"].startswith(HOSTILE)
     assert "\n" not in repr(scores)
-    assert len(repr(scores)) < 200
-    nu = skbn.BGe(nu=np.linspace(0, 1, 500))
-    assert (
-        len(repr(skbn.LocalScores._from_sample(Sample(np.zeros((3, 500))), nu, max_parents=1)))
-        < 200
-    )
+    for long in (scores, unread(500, skbn.BGe(nu=np.linspace(0, 1, 500)), max_parents=1)):
+        assert len(repr(long)) < 200
 
 
 def test_many_columns_are_shown_in_short():
-    m = 16_000
-    names = np.array([f"column_{v}_{'long' * 20}" for v in range(m)], dtype=object)
-    scores = skbn.LocalScores._from_sample(
-        Sample(np.zeros((3, m))), skbn.BIC(), names
-    )  # Python does not write 2**m in digits
+    names = np.array([f"column_{v}_{'long' * 20}" for v in range(16_000)], dtype=object)
+    scores = unread(16_000, names=names)  # Python does not write 2**16_000 in digits
     shown = dict(cells(scores))
     assert shown["columns"].startswith("16,000: column_0_longlong")
     assert shown["columns"].endswith(", ... and 15,980 more")
@@ -176,9 +183,8 @@ def test_many_columns_are_shown_in_short():
 
 def test_numbers_are_readable():
     sizes = [0, 999, 1000, 999_949, 999_950, 8 * 2**30, 8 * 2**60, 8 * 2**100]
-    assert [readable_size(size) for size in sizes] == [
-        *("0 B", "999 B", "1.0 kB", "999.9 kB", "1.0 MB", "8.6 GB", "9.2 EB", "1.0e+13 EB")
-    ]
+    texts = "0 B, 999 B, 1.0 kB, 999.9 kB, 1.0 MB, 8.6 GB, 9.2 EB, 1.0e+13 EB"
+    assert ", ".join(map(readable_size, sizes)) == texts
     assert readable_count(10**15 - 1) == "999,999,999,999,999"
     assert readable_count(10**15) == "1.0e+15"
 
@@ -186,10 +192,15 @@ def test_numbers_are_readable():
 # Parents
 
 
-def test_top_parents_are_a_table_of_text(scores):
-    lines = repr(scores.top_parents("hue", 8)).split("\n")
+def test_top_parents_are_a_table(scores):
+    top = scores.top_parents("hue", 8)
+    head, *body = cells(top)
+    rows = [(f"{t.score:.2f}", f"{t.difference:.2f}", ", ".join(t.parents)) for t in top]
+    assert body == [[str(i), *own[:2], own[2] or "(none)"] for i, own in enumerate(rows, start=1)]
+    assert "Parents of &#x27;hue&#x27;" in top._repr_html_()
+    lines = repr(top).split("\n")
     assert lines[0] == "Parents of 'hue', best first"
-    assert lines[1].split() == ["rank", "score", "difference", "parents"]
+    assert lines[1].split() == head == ["rank", "score", "difference", "parents"]
     assert len(lines) == 10
     at = [re.fullmatch(r"( *\S+)( +\S+)( +\S+)  (\S.*)", line) for line in lines[1:]]
     for column in (1, 2, 3):
@@ -198,23 +209,13 @@ def test_top_parents_are_a_table_of_text(scores):
     assert sum(line.endswith("  (none)") for line in lines) == 1
 
 
-def test_top_parents_are_a_table_of_html(scores):
-    top = scores.top_parents("hue", 8)
-    head, *body = cells(top)
-    assert head == ["rank", "score", "difference", "parents"]
-    assert body == [
-        [str(i), f"{t.score:.2f}", f"{t.difference:.2f}", ", ".join(t.parents) or "(none)"]
-        for i, t in enumerate(top, start=1)
-    ]
-    assert "Parents of &#x27;hue&#x27;" in top._repr_html_()
-
-
 def test_long_and_empty_tables_of_parents():
     top = TopParents("c", [ScoredParents(["a"], -float(i), -float(i)) for i in range(60)])
     assert len(cells(top)) == 1 + 50 + 1
     assert repr(top).split("\n")[-1].split() == ["...", "and", "10", "more"]
-    assert cells(TopParents("c", [])) == [["rank", "score", "difference", "parents"]]
-    assert repr(TopParents("c", [])).split("\n")[1].split()[0] == "rank"
+    empty = TopParents("c", [])
+    assert cells(empty) == [["rank", "score", "difference", "parents"]]
+    assert repr(empty).split("\n")[1].split()[0] == "rank"
     top = TopParents(2, [ScoredParents(["noise, dB(A)", 0], -1.0, 0.0)])
     assert repr(top).startswith("Parents of 2, best first")
     assert repr(top).endswith("'noise, dB(A)', 0")
@@ -250,12 +251,8 @@ ESTIMATORS = [
     skbn.BootstrapBNLearner(),
     skbn.GaussianBNImputer(),
     skbn.MarkovBlanketSelector(),
-    skbn.GaussianBayesianNetwork(nx.DiGraph([("a", "b")])),
-    skbn.LogLikelihood(),
-    skbn.AIC(),
-    skbn.BIC(),
-    skbn.EBIC(),
-    skbn.BGe(),
+    network_of(["ab"]),
+    *(skbn.LogLikelihood(), skbn.AIC(), skbn.BIC(), skbn.EBIC(), skbn.BGe()),
 ]
 
 
@@ -267,6 +264,11 @@ def test_all_public_estimators_have_links():
     for estimator in ESTIMATORS:
         page = f"{PAGES}skbn.{type(estimator).__name__}.html"
         assert page in Elements(estimator._repr_html_()).links
+
+    class Theirs(skbn.GaussianBNLearner):
+        pass
+
+    assert "readthedocs" not in Theirs()._repr_html_()
 
 
 @pytest.mark.needs_sklearn("1.9", "describes parameters")
@@ -282,16 +284,8 @@ def test_parameters_have_links_and_descriptions(estimator):
     assert html.count('<span class="param-doc-description"') == len(parameters)
 
 
-def test_classes_of_others_have_no_links():
-    class Theirs(skbn.GaussianBNLearner):
-        pass
-
-    assert "readthedocs" not in Theirs()._repr_html_()
-
-
 @pytest.mark.needs_sklearn("1.9", "shows fitted attributes")
-def test_fitted_attributes_have_links_and_descriptions(small_wine):
-    learner = skbn.GaussianBNLearner().fit(small_wine)
+def test_fitted_attributes_have_links_and_descriptions(learner, small_wine):
     assert "Not fitted" in Elements(skbn.GaussianBNLearner()._repr_html_()).texts
     for estimator in (learner, learner.network_, skbn.LocalScoreTransformer().fit(small_wine)):
         html = estimator._repr_html_()
@@ -303,23 +297,20 @@ def test_fitted_attributes_have_links_and_descriptions(small_wine):
         assert len(html) < 92_000  # half of it is scikit-learn's style sheets
 
 
-def test_a_network_that_is_not_proven_optimal_says_so(small_wine):
-    learner = skbn.GaussianBNLearner(search="order", random_state=0)
+def test_a_network_that_is_not_proven_optimal_says_so(learner, small_wine):
+    by_order = skbn.GaussianBNLearner(search="order", random_state=0)
     note = 'Not proven optimal: found by search="order".'
-    assert note not in Elements(learner._repr_html_()).texts
-    assert note in Elements(learner.fit(small_wine)._repr_html_()).texts
-    assert note not in Elements(skbn.GaussianBNLearner().fit(small_wine)._repr_html_()).texts
+    for proven in (by_order, learner):
+        assert note not in Elements(proven._repr_html_()).texts
+    assert note in Elements(by_order.fit(small_wine)._repr_html_()).texts
 
 
 @pytest.mark.needs_sklearn("1.9", "closes all tags of its tables")
 def test_in_a_pipeline_and_a_search(small_wine):
-    pipeline = make_pipeline(
-        StandardScaler(), skbn.LocalScoreTransformer(), skbn.GaussianBNLearner()
-    )
-    search = GridSearchCV(pipeline, {"localscoretransformer__penalty": [1, 2]}, cv=2).fit(
-        small_wine
-    )
-    for shown in (pipeline, search.best_estimator_, search):
+    steps = StandardScaler(), skbn.LocalScoreTransformer(), skbn.GaussianBNLearner()
+    pipeline = make_pipeline(*steps)
+    search = GridSearchCV(pipeline, {"localscoretransformer__penalty": [1, 2]}, cv=2)
+    for shown in (pipeline, search.fit(small_wine).best_estimator_, search):
         links = Elements(shown._repr_html_()).links
         assert f"{PAGES}skbn.GaussianBNLearner.html" in links
         assert f"{PAGES}skbn.LocalScoreTransformer.html" in links
@@ -338,51 +329,42 @@ def test_large_parameters_are_shown_in_short():
     assert len(html) < 60_000
     assert "<script>alert" not in html
     assert len(repr(learner)) < 2500
-    assert len(skbn.GaussianBNLearner(required_edges=dag)._repr_html_()) < 54_000
-    assert len(skbn.GaussianBayesianNetwork(dag)._repr_html_()) < 54_000
-
-
-def out_of_range():
-    return skbn.GaussianBayesianNetwork(weighted("ab", [("a", "b", 1e100)], noise_variance=1e200))
+    for large in (skbn.GaussianBNLearner(required_edges=dag), skbn.GaussianBayesianNetwork(dag)):
+        assert len(large._repr_html_()) < 54_000
 
 
 def test_a_network_shows_what_it_has():
-    network = out_of_range()
+    dag = weighted("ab", [("a", "b", 1e100)], noise_variance=1e200)
+    network = skbn.GaussianBayesianNetwork(dag)
     raises("out of float64's range", lambda: network.covariance_)
     assert "coef_" in dir(network)
     assert "covariance_" not in dir(network)
 
 
-def test_display_as_text(scores, small_wine):
-    learner = skbn.GaussianBNLearner("bic", max_parents=2)
+def test_display_as_text(scores, learner):
+    bare = skbn.GaussianBNLearner("bic", max_parents=2)
     with config_context(display="text"):
-        assert scores._repr_html_() is None
-        assert scores.top_parents("hue")._repr_html_() is None
-        assert learner._repr_html_() is None
-        assert list(learner._repr_mimebundle_()) == ["text/plain"]
-        assert list(skbn.GaussianBNLearner().fit(small_wine).network_._repr_mimebundle_()) == [
-            "text/plain"
-        ]
+        for shown in (scores, scores.top_parents("hue"), bare):
+            assert shown._repr_html_() is None
+        for shown in (bare, learner.network_):
+            assert list(shown._repr_mimebundle_()) == ["text/plain"]
     with config_context(print_changed_only=False):
-        assert "tiers=None" in repr(learner)
-    assert repr(learner) == "GaussianBNLearner(criterion='bic', max_parents=2)"
-    assert set(learner._repr_mimebundle_()) == {"text/plain", "text/html"}
+        assert "tiers=None" in repr(bare)
+    assert repr(bare) == "GaussianBNLearner(criterion='bic', max_parents=2)"
+    assert set(bare._repr_mimebundle_()) == {"text/plain", "text/html"}
 
 
 # Distributions
 
 
 def test_conditional_distributions_show_themselves():
-    dag = weighted([HOSTILE, "a", "b"], noise_variance=4.0)
-    given = skbn.GaussianBayesianNetwork(dag).condition({"b": 1.0})
-    assert repr(given).splitlines()[0] == "Distribution of 2 nodes"
-    assert repr(given).splitlines()[3].split() == ["a", "0", "2"]
-    assert cells(given) == [
-        ["node", "mean", "standard deviation"],
-        [HOSTILE, "0", "2"],
-        ["a", "0", "2"],
-    ]
-    nothing = skbn.GaussianBayesianNetwork(dag).condition(dict.fromkeys(dag, 1.0))
+    network = skbn.GaussianBayesianNetwork(weighted([HOSTILE, "a", "b"], noise_variance=4.0))
+    given = network.condition({"b": 1.0})
+    lines, head = repr(given).splitlines(), ["node", "mean", "standard deviation"]
+    assert lines[0] == "Distribution of 2 nodes"
+    assert lines[3].split() == ["a", "0", "2"]
+    assert cells(given) == [head, [HOSTILE, "0", "2"], ["a", "0", "2"]]
+    nothing = network.condition(dict.fromkeys(network.nodes, 1.0))
     assert repr(nothing).startswith("Distribution of 0 nodes")
 
 
@@ -398,10 +380,7 @@ def picture(shown):
     return alt, ElementTree.fromstring(base64.b64decode(svg))
 
 
-def test_learners_and_networks_show_their_picture(small_wine):
-    learner = skbn.GaussianBNLearner()
-    assert picture(learner._repr_html_()) is None
-    learner.fit(small_wine)
+def test_learners_and_networks_show_their_picture(learner):
     alt, svg = picture(learner._repr_html_())
     assert alt == "A network; nodes: 4, edges: 3"
     assert alt == picture(learner.network_._repr_html_())[0]
@@ -410,34 +389,23 @@ def test_learners_and_networks_show_their_picture(small_wine):
     assert 50 < height < 500
     Elements(learner._repr_html_())
     assert picture(learner._repr_mimebundle_()["text/html"])[0] == alt
-    without_parameters = skbn.GaussianBayesianNetwork(nx.DiGraph([("a", "b")]))
-    assert picture(without_parameters._repr_html_())[0] == "A network; nodes: 2, edges: 1"
-
-
-def test_pictures_leave_no_figures_open(small_wine):
-    from matplotlib import pyplot
-
-    skbn.GaussianBNLearner().fit(small_wine)._repr_html_()
+    assert picture(network_of(["ab"])._repr_html_())[0] == "A network; nodes: 2, edges: 1"
     assert pyplot.get_fignums() == []
 
 
-def test_large_networks_are_shown_without_a_picture():
-    network = skbn.GaussianBayesianNetwork(nx.path_graph(60, nx.DiGraph))
-    assert picture(network._repr_html_()) is None
-
-
-def test_pictures_are_repeatable_and_depend_on_no_settings_of_text_and_figures(small_wine):
-    import matplotlib
-
-    plain = picture(skbn.GaussianBNLearner().fit(small_wine)._repr_html_())[1]
+def test_pictures_are_repeatable_and_depend_on_no_settings_of_text_and_figures(learner, small_wine):
+    plain = picture(learner._repr_html_())[1]
     with matplotlib.rc_context({"text.usetex": True, "figure.autolayout": True}):
         again = picture(skbn.GaussianBNLearner().fit(small_wine)._repr_html_())[1]
     assert ElementTree.tostring(again) == ElementTree.tostring(plain)
 
 
-def test_pictures_need_matplotlib(small_wine, monkeypatch):
+def test_what_has_no_picture(learner, monkeypatch):
+    assert picture(skbn.GaussianBNLearner()._repr_html_()) is None
+    large = skbn.GaussianBayesianNetwork(nx.path_graph(60, nx.DiGraph))
+    assert picture(large._repr_html_()) is None
     monkeypatch.setattr("skbn._displays.notebook.find_spec", lambda _: None)
-    assert picture(skbn.GaussianBNLearner().fit(small_wine)._repr_html_()) is None
+    assert picture(learner._repr_html_()) is None  # without matplotlib
 
 
 # Tables of results, with and without pandas
@@ -460,15 +428,9 @@ def test_without_pandas_the_same_columns_are_a_plain_table_that_others_take(monk
 
 
 def test_numbers_are_aligned_at_the_right():
-    table = PlainTable(
-        {
-            "weight": np.array([1.5, -22.25]),
-            "n": [1, 10],
-            "reversible": [True, False],
-            "p": [0.5, None],
-        }
-    )
-    assert repr(table).split("\n") == [
+    weights = np.array([1.5, -22.25])
+    columns = {"weight": weights, "n": [1, 10], "reversible": [True, False], "p": [0.5, None]}
+    assert repr(PlainTable(columns)).split("\n") == [
         "weight   n  reversible  p",
         "   1.5   1  True        0.5",
         "-22.25  10  False       None",

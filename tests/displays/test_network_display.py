@@ -1,25 +1,25 @@
+import matplotlib
 import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
 from agreement import raises
-from drawn import faces, texts, weighted
+from drawn import faces, graph_of, texts, weighted
 from matplotlib.figure import Figure
 
-from skbn import (
-    BootstrapBNLearner,
-    GaussianBayesianNetwork,
-    GaussianBNLearner,
-    GaussianBNPosterior,
-    NetworkDisplay,
-)
+import skbn
+from skbn import GaussianBayesianNetwork, NetworkDisplay
 from skbn._displays.appearance import strengths_of
 
 
 @pytest.fixture(scope="module")
 def small_learner(wine):
     columns = ["hue", "ash", "alcohol", "proline", "color_intensity"]
-    return GaussianBNLearner().fit(wine[columns])
+    return skbn.GaussianBNLearner().fit(wine[columns])
+
+
+draw = NetworkDisplay.from_graph
+EDGE = nx.DiGraph(["ab"])
 
 
 def edge_colours(display):
@@ -30,22 +30,28 @@ def widths(display):
     return {edge: line.get_linewidth() for edge, line in display.edges_.items()}
 
 
+def assert_same_lines(display, expected):
+    assert edge_colours(display) == edge_colours(expected)
+    assert widths(display) == widths(expected)
+
+
 def test_picture_has_all_nodes_and_edges(learner, tmp_path):
-    display = learner.plot()
-    assert {text.get_text().replace("\n", "") for text in display.names_.values()} == set(
-        learner.dag_
-    )
-    assert display.nodes_.keys() == set(learner.dag_)
-    assert display.edges_.keys() == set(learner.dag_.edges)
-    assert len(display.heads_) == learner.dag_.number_of_edges()
+    display, dag = learner.plot(), learner.dag_
+    assert {text.get_text().replace("\n", "") for text in display.names_.values()} == {*dag}
+    assert display.nodes_.keys() == {*dag}
+    assert display.edges_.keys() == display.heads_.keys() == {*dag.edges}
+    for (_, child), head in display.heads_.items():  # which points at the border of the child
+        x, y = head.get_xy()[0]
+        box = display.nodes_[child].get_bbox()
+        beside, above = (abs(x - (box.x0 + box.x1) / 2), abs(y - (box.y0 + box.y1) / 2))
+        outside = max(beside - box.width / 2, above - box.height / 2)
+        assert abs(outside) < 2.5  # a corner is rounded
     display.figure_.savefig(tmp_path / "wine.png")
     assert (tmp_path / "wine.png").stat().st_size > 10_000
 
 
 @pytest.mark.filterwarnings("ignore:Names are drawn at")
 def test_names_keep_to_their_boxes_on_small_and_on_large_axes(learner):
-    from matplotlib.figure import Figure
-
     sizes = []
     for side in (3, 6, 40):
         ax = Figure(figsize=(side, side), layout="constrained").subplots()
@@ -61,26 +67,15 @@ def test_names_keep_to_their_boxes_on_small_and_on_large_axes(learner):
     assert 10 < sizes[2] < 18
 
 
-def test_heads_point_at_the_borders_of_children(learner):
-    display = learner.plot()
-    for (_, child), head in display.heads_.items():
-        x, y = head.get_xy()[0]
-        box = display.nodes_[child].get_bbox()
-        outside = max(
-            abs(x - (box.x0 + box.x1) / 2) - box.width / 2,
-            abs(y - (box.y0 + box.y1) / 2) - box.height / 2,
-        )
-        assert abs(outside) < 2.5  # a corner is rounded
-    assert display.heads_.keys() == display.edges_.keys()
-
-
-def test_edges_show_the_sign_and_the_strength():
-    dag = weighted("abc", [("a", "b", 3.0), ("a", "c", -0.1)])
-    display = NetworkDisplay.from_graph(dag)
-    strong, weak = edge_colours(display).values()
-    assert strong[2] > strong[0]  # blue
-    assert weak[0] > weak[2]  # orange
-    assert widths(display)["a", "b"] > 2 * widths(display)["a", "c"]
+def test_edges_show_the_sign_and_the_strength_unless_nodes_are_held():
+    dag = weighted("abcd", [("a", "b", 3.0), ("a", "c", -0.1), ("a", "d", 0.0)])
+    for display in (draw(dag), GaussianBayesianNetwork(dag).do({"a": 1.0}).plot()):
+        positive, negative, grey = edge_colours(display).values()
+        assert positive[2] > positive[0]  # blue
+        assert negative[0] > negative[2]  # orange
+        assert len(set(grey)) == 1
+    assert set(widths(display).values()) == set(widths(draw(EDGE)).values())
+    assert widths(draw(dag))["a", "b"] > 2 * widths(draw(dag))["a", "c"]
 
 
 def test_edges_of_a_class_are_grey_and_the_undirected_have_no_head():
@@ -110,17 +105,6 @@ def test_networks_are_drawn_also_after_an_intervention(learner, tmp_path):
     assert {node for node in borders if borders[node] > 2} == {"proline", "hue"}
 
 
-def test_edges_out_of_held_nodes_have_the_colour_of_their_sign_and_no_strength():
-    dag = weighted("abcd", [("a", "b", 3.0), ("a", "c", -0.1), ("a", "d", 0.0)])
-    display = GaussianBayesianNetwork(dag).do({"a": 1.0}).plot()
-    (red, _, blue), (other_red, _, other_blue), grey = edge_colours(display).values()
-    assert blue > red
-    assert other_red > other_blue
-    assert len(set(grey)) == 1
-    without_weights = NetworkDisplay.from_graph(nx.DiGraph([("a", "b")]))
-    assert set(widths(display).values()) == set(widths(without_weights).values())
-
-
 def test_highlighted_nodes_stand_out(small_learner):
     one = faces(small_learner.plot(highlight="hue"))
     for highlight in (["hue", "ash"], {"hue": 1, "ash": 2}.keys(), np.array(["ash", "hue"])):
@@ -136,15 +120,15 @@ def test_highlighted_edges_are_strong_and_the_rest_is_faint():
         ("c", {("b", "c"), ("c", "d")}, "c"),
         (np.array([["b", "c"], ["c", "d"]]), {("b", "c"), ("c", "d")}, "bcd"),
     ):
-        display = NetworkDisplay.from_graph(path, highlight=highlight)
+        display = draw(path, highlight=highlight)
         lines, boxes = edge_colours(display), faces(display)
         assert {edge for edge in path.edges if lines[edge] == lines[min(edges)]} == edges
         assert {v for v in path if boxes[v] == boxes[marked[0]]} == {*marked}
-    assert len({*faces(NetworkDisplay.from_graph(path, highlight=[])).values()}) == 1
+    assert len({*faces(draw(path, highlight=[])).values()}) == 1
     tuples = nx.DiGraph([((0, 1), (1, 0))])
-    boxes = faces(NetworkDisplay.from_graph(tuples, highlight=(0, 1)))
+    boxes = faces(draw(tuples, highlight=(0, 1)))
     assert boxes[0, 1] != boxes[1, 0]
-    assert faces(NetworkDisplay.from_graph(tuples, highlight=[(0, 1)])) == boxes
+    assert faces(draw(tuples, highlight=[(0, 1)])) == boxes
 
 
 @pytest.mark.parametrize(
@@ -163,7 +147,7 @@ def test_highlighted_edges_are_strong_and_the_rest_is_faint():
 def test_a_part_of_a_network_is_drawn(only, nodes, edges, n_left_out):
     dag = nx.DiGraph(["ab", "bc", "cd"])
     for options in ({}, {"ax": Figure().subplots()}):
-        display = NetworkDisplay.from_graph(dag, only=only, **options)
+        display = draw(dag, only=only, **options)
         assert list(display.nodes_) == list(nodes)
         assert list(display.edges_) == [tuple(edge) for edge in edges]
         n = len(edges) + n_left_out
@@ -171,17 +155,13 @@ def test_a_part_of_a_network_is_drawn(only, nodes, edges, n_left_out):
         assert [text for text in texts(display) if "not shown" in text] == notes
 
 
-def test_highlighted_nodes_mark_the_ends_of_edges_that_are_drawn():
-    dag = nx.DiGraph(["ab", "bc"])
-    boxes = faces(NetworkDisplay.from_graph(dag, only=["c", ("a", "b")], highlight="b"))
-    assert len({*boxes.values()}) == 3
-    assert boxes["c"] == faces(NetworkDisplay.from_graph(dag, highlight="a"))["c"]
-
-
-def test_undirected_edges_are_chosen_either_way_round():
+def test_edges_that_are_chosen():
     dag = nx.DiGraph([("a", "b", {"undirected": True}), ("b", "c", {"undirected": False})])
-    assert [*NetworkDisplay.from_graph(dag, only=[("b", "a")]).edges_] == [("a", "b")]
-    raises(r"there is no edge \('c', 'b'\)", NetworkDisplay.from_graph, dag, only=[("c", "b")])
+    boxes = faces(draw(dag, only=["c", ("a", "b")], highlight="b"))
+    assert len({*boxes.values()}) == 3  # the ends of edges that are drawn are marked
+    assert boxes["c"] == faces(draw(dag, highlight="a"))["c"]
+    assert [*draw(dag, only=[("b", "a")]).edges_] == [("a", "b")]  # undirected
+    raises(r"there is no edge \('c', 'b'\)", draw, dag, only=[("c", "b")])
 
 
 def labels(display):
@@ -194,7 +174,7 @@ def test_edge_labels():
     dag.add_edge("b", "c", weight=0.0, probability=1)
 
     def written(edge_label):
-        return labels(NetworkDisplay.from_graph(dag, edge_label=edge_label))
+        return labels(draw(dag, edge_label=edge_label))
 
     ab, bc = dag.edges
     assert written(None) == written({}) == written([]) == {}
@@ -215,60 +195,44 @@ def test_opacity_grows_with_the_probability(small_learner):
     dag = small_learner.dag_.copy()
     probabilities = dict(zip(dag.edges, np.linspace(0, 1, len(dag.edges)), strict=True))
     nx.set_edge_attributes(dag, probabilities, "probability")
-    display = NetworkDisplay.from_graph(dag)
+    display = draw(dag)
     expected = {edge: 0.3 + 0.7 * value for edge, value in probabilities.items()}
     assert opacities(display) == pytest.approx(expected)
     heads = {edge: head.get_facecolor()[3] for edge, head in display.heads_.items()}
     assert heads == pytest.approx(expected)
     plain = small_learner.plot()
     assert set(opacities(plain).values()) == {1}
-    assert edge_colours(display) == edge_colours(plain)
-    assert widths(display) == widths(plain)
-
-
-def test_labels_of_probabilities_and_of_small_weights():
-    dag = nx.DiGraph()
-    values = {"b": 0.8749, "c": 0.994, "d": 0.996, "e": 1, "f": np.float32(0.25), "g": 1 + 1e-12}
-    dag.add_edges_from([("a", node, {"probability": value}) for node, value in values.items()])
-    display = NetworkDisplay.from_graph(dag, edge_label="probability")
-    assert [*labels(display).values()] == ["0.87", "0.99", "1.00", "1.00", "0.25", "1.00"]
-    small = weighted("ab", [("a", "b", -1e-4)])
-    display = NetworkDisplay.from_graph(small, edge_label="standardised_weight")
-    assert labels(display) == {("a", "b"): "0.00"}
-
-
-def test_undirected_edges_may_have_probabilities():
-    cpdag = GaussianBayesianNetwork(nx.DiGraph([("a", "b")])).cpdag()
+    assert_same_lines(display, plain)
+    cpdag = GaussianBayesianNetwork(EDGE).cpdag()  # undirected edges may have probabilities
     nx.set_edge_attributes(cpdag, 0.5, "probability")
-    display = NetworkDisplay.from_graph(cpdag, edge_label="probability")
+    display = draw(cpdag, edge_label="probability")
     assert labels(display) == {("a", "b"): "0.50"}
     assert opacities(display) == {("a", "b"): pytest.approx(0.65)}
-
-
-def test_faint_edges_are_equally_faint_whatever_their_probability():
-    dag = nx.DiGraph()
+    dag = nx.DiGraph()  # faint edges are equally faint
     edges = [("a", "b", 0.5), ("c", "d", 0.1), ("e", "f", 0.9)]
     dag.add_weighted_edges_from(edges, weight="probability")
-    display = NetworkDisplay.from_graph(dag, highlight="a")
+    display = draw(dag, highlight="a")
     assert [*opacities(display).values()] == pytest.approx([0.65, 1, 1])
     _, one, other = edge_colours(display).values()
     assert one == other
 
 
-def test_figure_has_room_for_long_labels():
-    display = NetworkDisplay.from_graph(
-        nx.DiGraph([("a", "b")]), edge_label={("a", "b"): "a strong effect"}
-    )
+def test_labels_of_probabilities_and_of_small_weights():
+    values = {"b": 0.8749, "c": 0.994, "d": 0.996, "e": 1, "f": np.float32(0.25), "g": 1 + 1e-12}
+    dag = nx.DiGraph([("a", node, {"probability": value}) for node, value in values.items()])
+    display = draw(dag, edge_label="probability")
+    assert [*labels(display).values()] == ["0.87", "0.99", "1.00", "1.00", "0.25", "1.00"]
+    small = weighted("ab", [("a", "b", -1e-4)])
+    assert labels(draw(small, edge_label="standardised_weight")) == {("a", "b"): "0.00"}
+
+
+def test_labels_have_room_and_those_of_faint_edges_are_faint():
+    display = draw(EDGE, edge_label={("a", "b"): "a strong effect"})
     display.figure_.draw_without_rendering()
     label, figure = display.labels_["a", "b"].get_window_extent(), display.figure_.bbox
     assert figure.x0 < label.x0 < label.x1 < figure.x1
-
-
-def test_labels_of_faint_edges_are_faint():
-    dag = nx.DiGraph([("a", "b"), ("c", "d")])
-    display = NetworkDisplay.from_graph(
-        dag, highlight="a", edge_label={("a", "b"): "x", ("c", "d"): "y"}
-    )
+    written = {("a", "b"): "x", ("c", "d"): "y"}
+    display = draw(nx.DiGraph(["ab", "cd"]), highlight="a", edge_label=written)
     strong, faint = (text.get_color() for text in display.labels_.values())
     assert strong != faint == display.names_["c"].get_color()
 
@@ -281,31 +245,17 @@ def test_later_changes_of_the_graph_are_not_drawn():
 
 
 def test_names_are_not_set_by_tex(small_learner):
-    import matplotlib
-
     with matplotlib.rc_context({"text.usetex": True}):
         display = small_learner.plot(edge_label="standardised_weight")
         assert not any(text.get_usetex() for text in display.ax_.texts)
 
 
-@pytest.mark.parametrize("ax", ["axes", np.zeros(2), 7])
-def test_bad_axes_are_named(ax):
-    with pytest.raises(TypeError, match=r"ax must be one matplotlib.axes.Axes .*got"):
-        NetworkDisplay.from_graph(nx.DiGraph([("a", "b")]), ax=ax)
-
-
 def test_ground_is_that_of_the_figure_or_the_subfigure():
-    from matplotlib.figure import Figure
-
-    dag = nx.DiGraph([("a", "b")])
-    light, dark = Figure(facecolor="white").subfigures(1, 2)
-    dark.set_facecolor("#102030")
-    displays = [
-        NetworkDisplay.from_graph(dag, ax=each.subplots(), edge_label={("a", "b"): "x"})
-        for each in (light, dark)
-    ]
-    assert [np.mean(faces(display)["a"]) > 0.5 for display in displays] == [True, False]
-    label = displays[1].labels_["a", "b"].get_bbox_patch()
+    parts = Figure(facecolor="white").subfigures(1, 2)
+    parts[1].set_facecolor("#102030")
+    light, dark = (draw(EDGE, ax=each.subplots(), edge_label={("a", "b"): "x"}) for each in parts)
+    assert np.mean(faces(dark)["a"]) < 0.5 < np.mean(faces(light)["a"])
+    label = dark.labels_["a", "b"].get_bbox_patch()
     assert label.get_facecolor()[:3] == pytest.approx((16 / 255, 32 / 255, 48 / 255))
 
 
@@ -348,12 +298,15 @@ def test_ground_is_that_of_the_figure_or_the_subfigure():
     ],
 )
 def test_bad_options_are_named(options, message):
-    raises(message, NetworkDisplay.from_graph, nx.DiGraph([("a", "b")]), **options)
+    raises(message, draw, EDGE, **options)
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        ({"ax": "axes"}, r"ax must be one matplotlib.axes.Axes .*got"),
+        ({"ax": np.zeros(2)}, r"ax must be one matplotlib.axes.Axes .*got"),
+        ({"ax": 7}, r"ax must be one matplotlib.axes.Axes .*got"),
         ({"edge_label": np.zeros(2)}, r"edge_label must be .* got \[0\.0, 0\.0\]"),
         ({"edge_label": True}, "edge_label must be None, the name of an attribute"),
         ({"pos": [(0, 0)]}, r"pos must be a dict of node to \(x, y\); got list"),
@@ -364,15 +317,14 @@ def test_bad_options_are_named(options, message):
     ],
 )
 def test_options_of_other_types_are_named(options, message):
-    raises(message, NetworkDisplay.from_graph, nx.DiGraph([("a", "b")]), kind=TypeError, **options)
+    raises(message, draw, EDGE, kind=TypeError, **options)
 
 
-@pytest.mark.parametrize("edge_label", ["standardised_weight", "weight"])
-def test_the_graph_of_a_class_has_no_weights_to_be_written(edge_label):
-    network = GaussianBayesianNetwork(nx.DiGraph([("a", "b"), ("b", "c")]))
-    with pytest.raises(ValueError, match="Draw a fitted network for weights"):
-        NetworkDisplay.from_graph(network.cpdag(), edge_label=edge_label)
-    NetworkDisplay.from_graph(network.cpdag(), edge_label={("a", "b"): "x"})
+def test_the_graph_of_a_class_has_no_weights_to_be_written():
+    cpdag = GaussianBayesianNetwork(nx.DiGraph(["ab", "bc"])).cpdag()
+    for edge_label in ("standardised_weight", "weight"):
+        raises("Draw a fitted network for weights", draw, cpdag, edge_label=edge_label)
+    draw(cpdag, edge_label={("a", "b"): "x"})
 
 
 def test_a_network_is_drawn_as_its_class_with_weights(learner):
@@ -380,8 +332,7 @@ def test_a_network_is_drawn_as_its_class_with_weights(learner):
     compelled = [edge for edge in learner.network_.cpdag().edges.data("undirected") if not edge[2]]
     assert drawn.heads_.keys() == {(a, b) for a, b, _ in compelled} != plain.heads_.keys()
     assert drawn.labels_.keys() == drawn.edges_.keys() == plain.edges_.keys()
-    assert edge_colours(drawn) == edge_colours(plain)
-    assert widths(drawn) == widths(plain)
+    assert_same_lines(drawn, plain)
 
 
 def test_weights_of_variances_out_of_range():
@@ -389,11 +340,10 @@ def test_weights_of_variances_out_of_range():
     assert weights == pytest.approx({("a", "b"): -1.0, ("b", "c"): 1.0})
 
 
-@pytest.mark.parametrize("m", [1, 4])
-def test_nodes_without_edges(m):
-    dag = nx.empty_graph(m, create_using=nx.DiGraph)
-    display = NetworkDisplay.from_graph(dag)
-    assert texts(display) == [str(node) for node in range(m)]
+@pytest.mark.parametrize("nodes", ["0", "0123"])
+def test_nodes_without_edges(nodes):
+    display = draw(graph_of(nodes))
+    assert texts(display) == [*nodes]
     assert display.edges_ == {}
     display.figure_.draw_without_rendering()
 
@@ -406,7 +356,7 @@ def test_nodes_without_edges(m):
     ],
 )
 def test_any_name_can_be_drawn(name, tmp_path):
-    display = NetworkDisplay.from_graph(nx.DiGraph([(name, "b")]))
+    display = draw(nx.DiGraph([(name, "b")]))
     display.figure_.savefig(tmp_path / "name.png")
     drawn = "".join(texts(display)[0].split())
     assert drawn == "".join(str(name).replace("\0", r"\x00").split())
@@ -414,19 +364,13 @@ def test_any_name_can_be_drawn(name, tmp_path):
 
 @pytest.mark.parametrize("name", ["", " ", "\n"])
 def test_empty_names_have_a_box(name):
-    display = NetworkDisplay.from_graph(nx.DiGraph([(name, "b")]))
+    display = draw(nx.DiGraph([(name, "b")]))
     display.figure_.draw_without_rendering()
     assert display.nodes_[name].get_bbox().width > 10
 
 
-WITHOUT_WEIGHT = weighted("ab")
-WITHOUT_WEIGHT.add_edge("a", "b")
-
-
 def with_probability(probability, *others):
-    dag = nx.DiGraph(others)
-    dag.add_edge("a", "b", probability=probability)
-    return dag
+    return nx.DiGraph([*others, ("a", "b", {"probability": probability})])
 
 
 @pytest.mark.parametrize(
@@ -434,10 +378,12 @@ def with_probability(probability, *others):
     [
         (nx.DiGraph(), ValueError, "at least one node"),
         (nx.Graph([(0, 1)]), TypeError, "must be a networkx.DiGraph .*; got Graph"),
-        (nx.MultiDiGraph([(0, 1)]), TypeError, "got MultiDiGraph"),
         (nx.DiGraph([(0, 1), (1, 0)]), ValueError, "acyclic"),
-        (WITHOUT_WEIGHT, ValueError, "edge 'a' -> 'b' has no attribute weight"),
-        (weighted("ab", [("a", "b", np.nan)]), ValueError, "weight of edge 'a' -> 'b' .* got nan"),
+        (
+            graph_of("ab", ["ab"], intercept=0, noise_variance=1),
+            ValueError,
+            "edge 'a' -> 'b' has no attribute weight",
+        ),
         (weighted("ab", [("a", "b", 1)], -1), ValueError, "'a' must not be negative"),
         (with_probability(1.5), ValueError, r"edge 'a' -> 'b' must be from 0 to 1; got 1\.5"),
         (with_probability(-0.1), ValueError, "edge 'a' -> 'b' must be from 0 to 1"),
@@ -445,11 +391,7 @@ def with_probability(probability, *others):
         (with_probability("0.5"), ValueError, "edge 'a' -> 'b' must be a finite number; got '0.5'"),
         (with_probability(None), ValueError, "edge 'a' -> 'b' must be a finite number; got None"),
         (with_probability(0.5, ("b", "c")), ValueError, "'b' -> 'c' has no .*, but 'a' -> 'b' has"),
-        (
-            GaussianBayesianNetwork(nx.DiGraph([("a", "b")])),
-            TypeError,
-            "is NetworkDisplay.from_estimator",
-        ),
+        (GaussianBayesianNetwork(EDGE), TypeError, "is NetworkDisplay.from_estimator"),
     ],
 )
 def test_bad_graphs_are_named(dag, error, message):
@@ -460,12 +402,12 @@ def test_pairs_have_an_arrowhead_where_one_way_is_likely():
     dag = nx.DiGraph()
     for child, share, joined in [("b", 0.4, 0.79), ("c", 0.8, 0.95), ("d", 0.1, 0.9)]:
         dag.add_edge("a", child, probability=share, joined=joined)
-    display = NetworkDisplay.from_graph(dag)
+    display = draw(dag)
     assert [*labels(display).values()] == ["0.79, either way", "0.95", "0.90, mostly back"]
     assert [*display.heads_] == [("a", "c")]
     assert opacities(display)["a", "b"] == pytest.approx(0.3 + 0.7 * 0.79)
-    assert labels(NetworkDisplay.from_graph(dag, edge_label={})) == {}
-    assert labels(NetworkDisplay.from_graph(dag, edge_label="probability"))["a", "b"] == "0.40"
+    assert labels(draw(dag, edge_label={})) == {}
+    assert labels(draw(dag, edge_label="probability"))["a", "b"] == "0.40"
 
 
 @pytest.mark.parametrize("cpdag", [False, True])
@@ -473,15 +415,15 @@ def test_averaged_networks_show_no_open_direction(cpdag):
     rng = np.random.default_rng(1)
     X = rng.normal(size=(60, 3))
     X[:, 2] += 0.4 * X[:, 0] + 0.4 * X[:, 1]  # 0 -> 2 <- 1, weakly
-    bootstrap = BootstrapBNLearner(n_resamples=20, random_state=0, threshold=0.1).fit(X)
-    for learner in (bootstrap, GaussianBNPosterior().fit(X / X.std(axis=0))):
+    bootstrap = skbn.BootstrapBNLearner(n_resamples=20, random_state=0, threshold=0.1).fit(X)
+    posterior = skbn.GaussianBNPosterior().fit(X / X.std(axis=0))
+    for learner, shares in (
+        (bootstrap, bootstrap.edge_support_),
+        (posterior, posterior.edge_probabilities_),
+    ):
         display = learner.plot(cpdag=cpdag)
-        shares = getattr(learner, "edge_support_", None)
-        shares = learner.edge_probabilities_ if shares is None else shares
         assert display.edges_
         for a, b in display.heads_:
             assert shares[a, b] > 0.75 * (shares[a, b] + shares[b, a])
-        assert all(
-            ("either way" in text) <= (edge not in display.heads_)
-            for edge, text in labels(display).items()
-        )
+        open_ways = {edge for edge, text in labels(display).items() if "either way" in text}
+        assert not open_ways & display.heads_.keys()

@@ -32,15 +32,8 @@ def timeoutf(seconds, adjmat, time, ntests, start):
             with open(name, "w") as file:
                 file.write(text)
 '''
-DEFAULTS = {
-    "criterion": "bic",
-    "penalty": "1",
-    "search": "exact",
-    "max_parents": "None",
-    "time_limit": "None",
-    "timeout": "None",
-    "seed": "3",
-}
+DEFAULTS = {"criterion": "bic", "penalty": "1", "search": "exact", "seed": "3"}
+DEFAULTS |= dict.fromkeys(["max_parents", "time_limit", "timeout"], "None")
 
 
 def read(name):
@@ -120,14 +113,12 @@ def test_the_schema_has_the_parameters_of_the_script():
 
 def test_the_examples_follow_the_schema():
     jsonschema = pytest.importorskip("jsonschema")
-    number = {"type": "number", "minimum": 0}
-    lists = {"type": "array", "items": number}
+    number, integer = ({"type": kind, "minimum": 0} for kind in ("number", "integer"))
+    lists, null = {"type": "array", "items": number}, {"type": "null"}
     definitions = {
         "flexnonnegnum": {"anyOf": [number, lists]},
-        "flexnonnegnumnull": {"anyOf": [number, lists, {"type": "null"}]},
-        "flexnonnegintnull": {
-            "anyOf": [{"type": "integer", "minimum": 0}, lists, {"type": "null"}]
-        },
+        "flexnonnegnumnull": {"anyOf": [number, lists, null]},
+        "flexnonnegintnull": {"anyOf": [integer, lists, null]},
     }
     schema = json.loads(read("schema.json")) | {"$defs": definitions}
     examples = items()["examples"]

@@ -2,6 +2,7 @@
 
 import sys
 from enum import Enum
+from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType, SimpleNamespace
 
@@ -45,13 +46,9 @@ class GeneralGraph:
         self.graph[j, i], self.graph[i, j] = edge.get_endpoint2().value, edge.get_endpoint1().value
 
     def get_graph_edges(self):
-        pairs = np.argwhere(np.triu(self.graph)).tolist()
-        return [
-            Edge(
-                self.nodes[i], self.nodes[j], Endpoint(self.graph[i, j]), Endpoint(self.graph[j, i])
-            )
-            for i, j in pairs
-        ]
+        for i, j in np.argwhere(np.triu(self.graph)).tolist():
+            ends = Endpoint(self.graph[i, j]), Endpoint(self.graph[j, i])
+            yield Edge(self.nodes[i], self.nodes[j], *ends)
 
 
 @pytest.fixture(autouse=True)
@@ -59,8 +56,6 @@ def module(monkeypatch):
     """Return the classes of causal-learn, or those above in their place."""
     classes = [Endpoint, GraphNode, Edge, GeneralGraph]
     if find_spec("causallearn"):
-        from importlib import import_module
-
         names = [each.__name__ for each in classes]
         found = [getattr(import_module(f"causallearn.graph.{name}"), name) for name in names]
         return SimpleNamespace(**dict(zip(names, found, strict=True)))
@@ -101,11 +96,16 @@ def test_a_learned_network(wine):
         assert network.compare(found).distance == 0
 
 
-def test_arrows_to_the_left(module):
+def joined(module, *ends):
+    """Return a graph of two nodes whose edge has these ends."""
     first, second = module.GraphNode("a"), module.GraphNode("b")
     graph = module.GeneralGraph([first, second])
-    ends = module.Endpoint.ARROW, module.Endpoint.TAIL
     graph.add_edge(module.Edge(first, second, *ends))
+    return graph
+
+
+def test_arrows_to_the_left(module):
+    graph = joined(module, module.Endpoint.ARROW, module.Endpoint.TAIL)
     assert [*from_causal_learn(graph).edges] == [("b", "a")]
 
 
@@ -122,7 +122,5 @@ def test_refused(module):
     raises("have the same text", to_causal_learn, same)
     arrow, circle = module.Endpoint.ARROW, module.Endpoint.CIRCLE
     for end in (arrow, circle):
-        first, second = module.GraphNode("a"), module.GraphNode("b")
-        graph = module.GeneralGraph([first, second])
-        graph.add_edge(module.Edge(first, second, end, arrow))
+        graph = joined(module, end, arrow)
         raises("allows for a hidden common cause", from_causal_learn, graph)

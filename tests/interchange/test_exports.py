@@ -12,23 +12,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from agreement import raises
+from drawn import weighted
 from numpy.testing import assert_allclose
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 import skbn
 from skbn import GaussianBayesianNetwork, GaussianBNLearner, GaussianBNPosterior
-from skbn.io import (
-    legal_names,
-    to_bnlearn,
-    to_dagitty,
-    to_gml,
-    to_graphml,
-    to_latex,
-    to_lavaan,
-    to_markdown,
-    to_regressor,
-)
+from skbn.io import to_bnlearn, to_dagitty, to_gml, to_graphml, to_latex, to_lavaan, to_markdown
 
 # Names that mean something in some language, or are the same after a careless replacement.
 ODD = ['a "q" b', "c\\d", "ü-ö", "7", 7.5, "if", "if_", "x 1", "x-1", "x_1", "{x} -> y"]
@@ -42,11 +33,14 @@ def learner(wine):
 @pytest.fixture
 def odd_network():
     """A network of small and large numbers; its last node is alone."""
-    dag = nx.DiGraph()
-    dag.add_nodes_from(ODD, intercept=1e-7, noise_variance=3e5)
-    dag.add_edges_from(itertools.pairwise(ODD[:-1]), weight=-2e-9)
-    dag.add_edge(ODD[0], ODD[5], weight=1e20)
+    edges = [(*edge, -2e-9) for edge in itertools.pairwise(ODD[:-1])]
+    dag = weighted(ODD, [*edges, (ODD[0], ODD[5], 1e20)], noise_variance=3e5, intercept=1e-7)
     return GaussianBayesianNetwork(dag)
+
+
+def bare(*edges):
+    """A network without parameters."""
+    return GaussianBayesianNetwork(nx.DiGraph(edges))
 
 
 @pytest.fixture(params=["learned", "odd"])
@@ -74,24 +68,21 @@ def covariance_of(text, names):
 
 
 def test_a_model_string_with_fixed_parameters_implies_the_covariances(network):
-    implied = covariance_of(to_lavaan(network, fixed=True), legal_names(network).values())
+    implied = covariance_of(to_lavaan(network, fixed=True), skbn.io.legal_names(network).values())
     assert_allclose(implied, network.covariance_, rtol=1e-9)
 
 
 def test_a_model_string_leaves_no_covariance_to_the_program(odd_network):
-    legal = list(legal_names(odd_network).values())
-    assert legal == [
-        *("a__q__b", "c_d", "x___", "x7", "x7_5", "if__2", "if_"),
-        *("x_1_2", "x_1_3", "x_1", "x_x_____y"),
-    ]
+    legal = " ".join(skbn.io.legal_names(odd_network).values())
+    assert legal == "a__q__b c_d x___ x7 x7_5 if__2 if_ x_1_2 x_1_3 x_1 x_x_____y"
     lines = to_lavaan(odd_network).splitlines()
     assert lines[-2:] == ["a__q__b ~~ 0*x_x_____y", "x_1 ~~ 0*x_x_____y"]
     assert "if__2 ~ a__q__b + x7_5" in lines
 
 
 def test_exogenous_nodes_may_depend_on_each_other():
-    dag = nx.DiGraph([("a", "c"), ("b", "c"), ("d", "c")])
-    nx.set_node_attributes(dag, dict.fromkeys("ab", True), "exogenous")
+    dag = nx.DiGraph(["ac", "bc", "dc"])
+    dag.add_nodes_from("ab", exogenous=True)
     lines = to_lavaan(GaussianBayesianNetwork(dag)).splitlines()
     assert lines[-3:] == ["a ~~ b", "a ~~ 0*d", "b ~~ 0*d"]
 
@@ -105,10 +96,9 @@ def read_dagitty(text):
     nodes, edges = {}, {}
     kind, *lines, end = text.splitlines()
     assert end == "}"
+    pattern = rf"  {string}(?: (->|--) {string})?(?: \[(.*)\])?"
     for line in lines:
-        first, link, second, options = re.fullmatch(
-            rf"  {string}(?: (->|--) {string})?(?: \[(.*)\])?", line
-        ).groups()
+        first, link, second, options = re.fullmatch(pattern, line).groups()
         first, second = (each and each.replace(r"\"", '"') for each in (first, second))
         if link:
             edges[first, second] = link, options
@@ -142,9 +132,8 @@ def test_dagitty_has_standardised_weights_and_roles(learner):
 
 @pytest.mark.parametrize("kind", [set, tuple, np.array, pd.Index])
 def test_dagitty_takes_nodes_in_any_list(kind):
-    network = GaussianBayesianNetwork(nx.DiGraph([("a", "b")]))
-    assert to_dagitty(network, exposure=kind([])) == to_dagitty(network)
-    assert to_dagitty(network, exposure=kind(["a"])) == to_dagitty(network, exposure="a")
+    assert to_dagitty(bare("ab"), exposure=kind([])) == to_dagitty(bare("ab"))
+    assert to_dagitty(bare("ab"), exposure=kind(["a"])) == to_dagitty(bare("ab"), exposure="a")
 
 
 def test_dagitty_knows_classes(learner):
@@ -166,12 +155,12 @@ def test_dagitty_knows_classes(learner):
     ],
 )
 def test_dagitty_refuses_other_nodes(settings, message):
-    raises(message, to_dagitty, GaussianBayesianNetwork(nx.DiGraph([("a", "b")])), **settings)
+    raises(message, to_dagitty, bare("ab"), **settings)
 
 
 @pytest.mark.parametrize("name", ["", "a\\", "a\nb"])
 def test_dagitty_refuses_names_that_it_cannot_read(name):
-    raises("Rename it", to_dagitty, GaussianBayesianNetwork(nx.DiGraph([("a", name)])))
+    raises("Rename it", to_dagitty, bare(("a", name)))
 
 
 # GraphML and GML
@@ -211,28 +200,16 @@ def test_large_networks_have_no_places():
     assert "pos=" not in to_dagitty(path)
     placed = nx.parse_graphml(to_graphml(path, positions=True)).nodes["7"]
     assert {*placed} == {"label", "x", "y"}
-    small = GaussianBayesianNetwork(nx.DiGraph(["ab"]))
-    assert "graphics" in to_gml(small)
-    assert {*nx.parse_graphml(to_graphml(small, positions=False)).nodes["a"]} == {"label"}
+    assert "graphics" in to_gml(bare("ab"))
+    assert {*nx.parse_graphml(to_graphml(bare("ab"), positions=False)).nodes["a"]} == {"label"}
 
 
 def test_graph_files_of_a_posterior_have_probabilities(wine):
     posterior = GaussianBNPosterior().fit(StandardScaler().fit_transform(wine.iloc[:, 8:]))
     graph = nx.parse_graphml(to_graphml(posterior.median_network_))
-    expected = {
-        tuple(map(str, edge)): data["probability"] for edge, data in posterior.dag_.edges.items()
-    }
+    of_columns = nx.relabel_nodes(posterior.dag_, str)
+    expected = nx.get_edge_attributes(of_columns, "probability")
     assert nx.get_edge_attributes(graph, "probability") == expected
-
-
-def test_graph_files_of_networks_without_a_joint_distribution(mixed_network, wine):
-    graph = nx.parse_gml(to_gml(mixed_network))
-    assert set(graph.edges) == set(mixed_network.dag.edges)
-    given = GaussianBNLearner(exogenous=["alcohol"]).fit(wine.iloc[:, :3]).network_
-    graph = nx.parse_graphml(to_graphml(given))
-    assert nx.get_edge_attributes(graph, "weight") == nx.get_edge_attributes(given.dag, "weight")
-    bare = GaussianBayesianNetwork(nx.DiGraph([("a", "b")]))
-    assert nx.parse_graphml(to_graphml(bare)).edges["a", "b"] == {"reversible": True}
 
 
 @pytest.fixture(scope="module")
@@ -241,22 +218,33 @@ def mixed_network(wine):
     return GaussianBNLearner(nodes="auto").fit(table).network_
 
 
+@pytest.fixture(scope="module")
+def given_alcohol(wine):
+    return GaussianBNLearner(exogenous=["alcohol"]).fit(wine.iloc[:, :3]).network_
+
+
+def test_graph_files_of_networks_without_a_joint_distribution(mixed_network, given_alcohol):
+    graph = nx.parse_gml(to_gml(mixed_network))
+    assert set(graph.edges) == set(mixed_network.dag.edges)
+    graphs = nx.parse_graphml(to_graphml(given_alcohol)), given_alcohol.dag
+    found, expected = (nx.get_edge_attributes(graph, "weight") for graph in graphs)
+    assert found == expected
+    assert nx.parse_graphml(to_graphml(bare("ab"))).edges["a", "b"] == {"reversible": True}
+
+
 # bnlearn
 
 
 def test_bnlearn_gets_all_parameters(learner):
     network = learner.network_
     call, *rows, end = to_bnlearn(network).splitlines()
-    graph = json.loads(
-        re.fullmatch(r"bnlearn::custom.fit\(bnlearn::model2network\((.*)\), list\(", call)[1]
-    )
-    dag = skbn.io.from_modelstring(graph).dag
-    assert set(dag.edges) == set(network.dag.edges)
+    start = r"bnlearn::custom.fit\(bnlearn::model2network\((.*)\), list\("
+    graph = json.loads(re.fullmatch(start, call)[1])
+    assert set(skbn.io.from_modelstring(graph).dag.edges) == set(network.dag.edges)
     assert end == "))"
+    pattern = r'  "(.*?)" = list\(coef = c\((.*)\), sd = (.*)\),?'
     for node, row in zip(network.nodes, rows, strict=True):
-        name, terms, sd = re.fullmatch(
-            r'  "(.*?)" = list\(coef = c\((.*)\), sd = (.*)\),?', row
-        ).groups()
+        name, terms, sd = re.fullmatch(pattern, row).groups()
         coefficients = dict(re.findall(r'"(.*?)" = ([^,]*)', terms))
         own = network.dag.pred[node]
         expected = {"(Intercept)": network.dag.nodes[node]["intercept"]}
@@ -273,20 +261,14 @@ def test_a_regressor_predicts_as_the_network_does(learner, wine):
     network, table = learner.network_, wine.iloc[:, 5:]
     for target in network.nodes:
         others = table.drop(columns=target)
-        regressor = make_pipeline(FunctionTransformer(), to_regressor(network, target))
+        regressor = make_pipeline(FunctionTransformer(), skbn.io.to_regressor(network, target))
         expected = np.asarray(network.predict(others, target=target)).ravel()
         assert_allclose(regressor.predict(others), expected, rtol=1e-9)
-        blanket = set(network.markov_blanket(target))
         used = regressor[-1].feature_names_in_[regressor[-1].coef_ != 0]
-        assert set(used) == blanket
-
-
-def test_a_regressor_of_unknown_or_single_nodes():
-    dag = nx.DiGraph()
-    dag.add_node("a", intercept=0.0, noise_variance=1.0)
-    network = GaussianBayesianNetwork(dag)
-    raises("target must name nodes; 'b' is not one", to_regressor, network, "b")
-    raises("'a' is the only node", to_regressor, network, "a")
+        assert set(used) == set(network.markov_blanket(target))
+    alone = GaussianBayesianNetwork(weighted("a"))
+    raises("target must name nodes; 'b' is not one", skbn.io.to_regressor, alone, "b")
+    raises("'a' is the only node", skbn.io.to_regressor, alone, "a")
 
 
 # What all refuse
@@ -294,54 +276,36 @@ def test_a_regressor_of_unknown_or_single_nodes():
 
 @pytest.mark.parametrize("export", [to_bnlearn, to_dagitty, to_gml, to_graphml, to_lavaan])
 def test_only_networks_are_written(export, learner):
-    raises(
-        "such as network_ of a fitted learner; got GaussianBNLearner",
-        export,
-        learner,
-        kind=TypeError,
-    )
+    message = "such as network_ of a fitted learner; got GaussianBNLearner"
+    raises(message, export, learner, kind=TypeError)
 
 
-def test_nodes_of_several_columns(mixed_network):
+def test_nodes_that_have_no_single_distribution(learner, mixed_network, given_alcohol):
     advice = r"Use skbn.io.to_lavaan\(network.columns_\)"
     raises(advice, to_lavaan, mixed_network, kind=TypeError)
     assert "kind_white ~~ kind_white" in to_lavaan(mixed_network.columns_).splitlines()
-
-
-def test_nodes_without_a_distribution(learner, wine):
-    network = learner.network_.do({"hue": 1.0})
-    raises("the noise variance of 'hue' is 0", to_bnlearn, network)
-    given = GaussianBNLearner(exogenous=["alcohol"]).fit(wine.iloc[:, :3]).network_
-    raises("'alcohol' is exogenous", to_bnlearn, given)
-
-
-def to_dot(network):
-    return skbn.io.to_dot(network)
+    held = learner.network_.do({"hue": 1.0})
+    raises("the noise variance of 'hue' is 0", to_bnlearn, held)
+    raises("'alcohol' is exogenous", to_bnlearn, given_alcohol)
 
 
 @pytest.mark.parametrize(
-    "export", [to_bnlearn, to_dagitty, to_dot, to_gml, to_graphml, skbn.io.to_modelstring]
+    "export", [to_bnlearn, to_dagitty, skbn.io.to_dot, to_gml, to_graphml, skbn.io.to_modelstring]
 )
 def test_two_nodes_of_the_same_text(export):
-    dag = nx.DiGraph()
-    dag.add_nodes_from([1, "1"], intercept=0.0, noise_variance=1.0)
-    dag.add_edge(1, "1", weight=2.0)
+    dag = weighted([1, "1"], [(1, "1", 2.0)])
     raises("same text", export, GaussianBayesianNetwork(dag))
-
-
-def named(node):
-    return GaussianBayesianNetwork(nx.DiGraph([(node, "b")]))
 
 
 @pytest.mark.parametrize("name", ["a\x01", "\x00", "\r", "\ud800", "\uffff", "\x1f"])
 def test_names_that_are_no_xml(name):
-    raises("no way to write the control characters", to_graphml, named(name))
-    assert name in nx.parse_gml(to_gml(named(name)))
+    raises("no way to write the control characters", to_graphml, bare((name, "b")))
+    assert name in nx.parse_gml(to_gml(bare((name, "b"))))
 
 
 @pytest.mark.parametrize("name", ["", " a ", "a\tb", "a\nb", "\x7f\x85", "<&>'\"", "\U0001f600"])
 def test_odd_names_that_are_xml(name):
-    assert [*nx.parse_graphml(to_graphml(named(name)))] == [name, "b"]
+    assert [*nx.parse_graphml(to_graphml(bare((name, "b"))))] == [name, "b"]
 
 
 def test_tables_are_written_for_papers():
@@ -353,9 +317,8 @@ def test_tables_are_written_for_papers():
     assert latex[2:6] == [r"a\_b & path \\", r"\hline", r"0.12 & x -> y \\", r" & x|y\&50\% \\"]
     assert to_markdown({"a": [1]}) == to_markdown(pd.DataFrame({"a": [1]}))
     assert to_markdown(pd.DataFrame({"a": [1]}, index=["u"])).endswith("| u | 1 |")
-    raises(
-        "table must be a data frame or have to_frame; got list", to_latex, [[1.0]], kind=TypeError
-    )
+    message = "table must be a data frame or have to_frame; got list"
+    raises(message, to_latex, [[1.0]], kind=TypeError)
     raises("digits must be", to_latex, frame, digits=0)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from agreement import raises
+from drawn import weighted
 from numpy.testing import assert_allclose
 from sklearn.preprocessing import StandardScaler
 
@@ -32,9 +33,8 @@ def learner(table):
 
 
 def program(name):
-    return pytest.importorskip(
-        name, reason=f"{name} is not installed: pip install skbn[interchange]"
-    )
+    missing = f"{name} is not installed: pip install skbn[interchange]"
+    return pytest.importorskip(name, reason=missing)
 
 
 def test_semopy_fits_the_same_model(learner, table):
@@ -54,10 +54,9 @@ def test_semopy_reads_fixed_parameters(learner, table):
     model = semopy.Model(to_lavaan(network, fixed=True))
     model.load(table.rename(columns=legal_names(network)))
     assert len(model.param_vals) == 0
-    order = [list(legal_names(network).values()).index(v) for v in model.vars["observed"]]
-    assert_allclose(
-        model.calc_sigma()[0], network.covariance_[np.ix_(order, order)], rtol=1e-9, atol=1e-12
-    )
+    node_of = {legal: node for node, legal in legal_names(network).items()}
+    expected = network[[node_of[v] for v in model.vars["observed"]]].covariance
+    assert_allclose(model.calc_sigma()[0], expected, rtol=1e-9, atol=1e-12)
 
 
 needs_r = pytest.mark.skipif(shutil.which("Rscript") is None, reason="R is not installed")
@@ -65,9 +64,8 @@ needs_r = pytest.mark.skipif(shutil.which("Rscript") is None, reason="R is not i
 
 def run_r(script, folder):
     """Return the numbers that R prints; skip where a package that it loads is missing."""
-    done = subprocess.run(
-        ["Rscript", "-e", script], cwd=folder, capture_output=True, text=True, check=False
-    )
+    call = ["Rscript", "-e", script]
+    done = subprocess.run(call, cwd=folder, capture_output=True, text=True, check=False)
     if "there is no package called" in done.stderr:
         pytest.skip(done.stderr.strip().splitlines()[-1])
     assert done.returncode == 0, done.stderr
@@ -133,9 +131,8 @@ def test_dowhy_changes_nothing_of_the_network(learner, table):
 
 
 def test_dowhy_names_nodes_by_strings():
-    dag = nx.DiGraph()
-    dag.add_node(0, intercept=0.0, noise_variance=1.0)
-    raises("dowhy names nodes by strings; got 0", to_dowhy, GaussianBayesianNetwork(dag))
+    network = GaussianBayesianNetwork(weighted([0]))
+    raises("dowhy names nodes by strings; got 0", to_dowhy, network)
 
 
 @pytest.mark.parametrize("write", [to_gml, to_graphml])

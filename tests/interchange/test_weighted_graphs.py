@@ -10,13 +10,8 @@ from agreement import raises
 from numpy.testing import assert_allclose
 from sklearn.exceptions import NotFittedError
 
-from skbn import (
-    BootstrapBNLearner,
-    GaussianBayesianNetwork,
-    GaussianBNLearner,
-    GaussianBNPosterior,
-    ParentSetScores,
-)
+import skbn
+from skbn import BootstrapBNLearner, GaussianBNLearner, GaussianBNPosterior
 from skbn.io import to_weighted_graphs, to_weighted_json
 
 
@@ -30,41 +25,43 @@ def edges(graph):
     return frozenset((a, b, bool(is_open)) for a, b, is_open in graph.edges(data="undirected"))
 
 
-def check(graphs):
-    """Weights sum to 1 and descend, and no graph comes twice."""
+def weights_of(graphs):
+    """Return weights, which sum to 1 and descend, of graphs that do not come twice."""
     weights = [graph.graph["weight"] for graph in graphs]
     assert sum(weights) == pytest.approx(1)
     assert weights == sorted(weights, reverse=True)
     assert len({edges(graph) for graph in graphs}) == len(graphs)
     assert all([*graph] == [*"abc"] for graph in graphs)
+    return np.array(weights)
+
+
+def frequencies(graphs):
+    """Return the weight of the graphs that have an edge, for each of them."""
+    weighted = [nx.to_numpy_array(g, weight=None) * g.graph["weight"] for g in graphs]
+    return np.sum(weighted, axis=0)
 
 
 def test_weights_of_a_posterior_estimate_probabilities():
     posterior = GaussianBNPosterior().fit(rows())
     graphs = to_weighted_graphs(posterior, n_samples=5000, random_state=0)
-    check(graphs)
-    weights = np.array([graph.graph["weight"] for graph in graphs])
     probabilities = np.exp([graph.graph["log_probability"] for graph in graphs])
-    assert_allclose(weights, probabilities, atol=0.02)
+    assert_allclose(weights_of(graphs), probabilities, atol=0.02)
     assert probabilities.sum() > 0.99
-    of_edges = sum(
-        w * nx.to_numpy_array(g, weight=None) for w, g in zip(weights, graphs, strict=True)
-    )
-    assert_allclose(of_edges, posterior.edge_probabilities_, atol=0.03)
+    assert_allclose(frequencies(graphs), posterior.edge_probabilities_, atol=0.03)
     assert graphs[0].graph["of"] == "5,000 networks drawn from the posterior"
 
 
-@pytest.mark.parametrize("method", ["sampling", "augment"])
-def test_estimated_posteriors_have_no_exact_probability(method):
-    settings = {"missing": "augment", "n_imputations": 4}
-    settings = {"method": "sampling", "n_samples": 1000} if method == "sampling" else settings
-    posterior = GaussianBNPosterior(**settings, random_state=0).fit(rows())
+@pytest.mark.parametrize(
+    "settings",
+    [{"method": "sampling", "n_samples": 1000}, {"missing": "augment", "n_imputations": 4}],
+)
+def test_estimated_posteriors_have_no_exact_probability(settings):
     table = rows()
-    if method == "augment":
+    if "missing" in settings:
         table.iloc[3, 1] = np.nan
-        posterior.fit(table)
+    posterior = GaussianBNPosterior(**settings, random_state=0).fit(table)
     graphs = to_weighted_graphs(posterior, n_samples=200, random_state=0)
-    check(graphs)
+    weights_of(graphs)
     assert "log_probability" not in graphs[0].graph
 
 
@@ -72,33 +69,27 @@ def test_weights_of_a_list_are_those_of_scores():
     learner = GaussianBNLearner("bge").fit(rows())
     near = learner.near_optimal(12, equivalence_classes=False)
     graphs = to_weighted_graphs(near)
-    check(graphs)
     expected = np.exp(near.scores - near.scores.max())
-    assert_allclose([each.graph["weight"] for each in graphs], expected / expected.sum())
+    assert_allclose(weights_of(graphs), expected / expected.sum())
     assert {edges(each) for each in graphs} == {edges(each.dag) for each in near}
     classes = learner.near_optimal(6)
     graphs = to_weighted_graphs(classes)
-    check(graphs)
+    weights_of(graphs)
     assert {edges(each) for each in graphs} == {edges(each) for each in classes.cpdags}
-    assert any(is_open for each in graphs for *_, is_open in edges(each))
-    frequencies = sum(
-        each.graph["weight"] * nx.to_numpy_array(each, weight=None)
-        for each in graphs
-        if not any(is_open for *_, is_open in edges(each))
-    )
-    assert (frequencies <= classes.edge_frequencies() + 1e-12).all()
+    directed = [each for each in graphs if not any(is_open for *_, is_open in edges(each))]
+    assert 0 < len(directed) < len(graphs)
+    assert (frequencies(directed) <= classes.edge_frequencies() + 1e-12).all()
 
 
 def test_weights_of_a_bootstrap_are_shares_of_resamples():
     bootstrap = BootstrapBNLearner(n_resamples=30, random_state=0).fit(rows())
     graphs = to_weighted_graphs(bootstrap)
-    check(graphs)
     support = np.zeros((3, 3))
-    for graph in graphs:
+    for graph, weight in zip(graphs, weights_of(graphs), strict=True):
         for a, b, is_open in edges(graph):
             i, j = "abc".index(a), "abc".index(b)
-            support[i, j] += graph.graph["weight"] * (0.5 if is_open else 1)
-            support[j, i] += graph.graph["weight"] * (0.5 if is_open else 0)
+            support[i, j] += weight * (0.5 if is_open else 1)
+            support[j, i] += weight * (0.5 if is_open else 0)
     assert_allclose(support, bootstrap.edge_support_)
     assert graphs[0].graph["of"] == "30 resamples"
 
@@ -121,13 +112,9 @@ def test_json_is_read_by_networkx(tmp_path):
 def test_refused():
     for estimator in (GaussianBNPosterior(), BootstrapBNLearner()):
         raises("not fitted yet", to_weighted_graphs, estimator, kind=NotFittedError)
-    network = GaussianBayesianNetwork(nx.DiGraph(["ab"]))
-    raises("source must be a fitted GaussianBNPosterior or", to_weighted_graphs, network,
-           kind=TypeError)  # fmt: skip
-    lists = (
-        [np.array([[-1], [1]]), np.array([-1.0, -0.5])],
-        [np.array([[-1], [0]]), np.array([-1, -0.5])],
-    )
-    families = [tuple(each) for each in lists]
-    near = GaussianBNLearner().fit(ParentSetScores(["a", "b"], families)).near_optimal(3)
+    network = skbn.GaussianBayesianNetwork(nx.DiGraph(["ab"]))
+    message = "source must be a fitted GaussianBNPosterior or"
+    raises(message, to_weighted_graphs, network, kind=TypeError)
+    families = [([[-1], [1]], [-1.0, -0.5]), ([[-1], [0]], [-1.0, -0.5])]
+    near = GaussianBNLearner().fit(skbn.ParentSetScores(["a", "b"], families)).near_optimal(3)
     raises("equivalence_classes=False", to_weighted_graphs, near)

@@ -1,6 +1,6 @@
 """What networks say of categories, against discriminants and sums over all levels."""
 
-import itertools
+from itertools import combinations, permutations
 
 import networkx as nx
 import numpy as np
@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 import reference
 from agreement import raises
+from drawn import graph_of
 from numpy.testing import assert_allclose, assert_array_equal
 
 from skbn import GaussianBayesianNetwork, GaussianBNImputer, GaussianBNLearner, GaussianBNPosterior
@@ -29,21 +30,24 @@ def table(n=150, seed=0):
 
 def network_of(X, order, **fit):
     """The complete network whose edges follow an order."""
-    dag = nx.DiGraph()
-    dag.add_nodes_from(sorted(order))
-    dag.add_edges_from(itertools.combinations(order, 2))
+    dag = graph_of(sorted(order), combinations(order, 2))
     return GaussianBayesianNetwork(dag).fit(X, **fit)
 
 
-ORDERS = [*itertools.permutations(["y", "g", "z"])]
+def shares_of(values):
+    return values.value_counts(normalize=True).sort_index()
 
 
-@pytest.mark.parametrize("order", ORDERS)
+def discriminant(X, numbers, weight=None):
+    rows, weight = X[numbers].to_numpy(), np.ones(len(X)) if weight is None else weight
+    return reference.linear_discriminant(rows, X["g"].to_numpy(), weight, rows)
+
+
+@pytest.mark.parametrize("order", [*permutations("ygz")])
 def test_one_category_and_all_edges_are_a_linear_discriminant(order):
     X = table()
     weight = np.random.default_rng(1).integers(1, 4, len(X)).astype(float)
-    rows = X[["y", "z"]].to_numpy()
-    expected = reference.linear_discriminant(rows, X["g"].to_numpy(), weight, rows)
+    expected = discriminant(X, ["y", "z"], weight)
     network = network_of(X, order, sample_weight=weight)
     assert_allclose(network.predict(X, "g"), expected, rtol=0, atol=1e-12)
     given = {"y": X["y"], "z": X["z"]}
@@ -51,9 +55,8 @@ def test_one_category_and_all_edges_are_a_linear_discriminant(order):
     scaled = X[["z", "y", "g"]].assign(y=1e5 + 100 * X["y"], z=-X["z"] / 7)
     found = network_of(scaled, order, sample_weight=weight).predict(scaled, "g")
     assert_allclose(found, expected, rtol=0, atol=1e-9)
-    assert_allclose(
-        probabilities(network["g"]), np.average(pd.get_dummies(X["g"]), axis=0, weights=weight)
-    )
+    shares = np.average(pd.get_dummies(X["g"]), axis=0, weights=weight)
+    assert_allclose(probabilities(network["g"]), shares)
 
 
 def test_the_middle_of_three_groups_is_found():
@@ -104,12 +107,10 @@ def probabilities(levels):
 def columns_of(network, X):
     """The values of the network's columns in rows with holes."""
     found = []
-    for node, own in network.nodes_.items():
-        for column in own:
-            values = X[node]
-            if column != node:
-                values = (values == column.partition("=")[2]).where(values.notna())
-            found.append(values.astype(float))
+    for column in network.columns_.nodes:
+        node, _, level = column.partition("=")
+        values = (X[node] == level).where(X[node].notna()) if level else X[node]
+        found.append(values.astype(float))
     return np.column_stack(found)
 
 
@@ -148,10 +149,8 @@ def test_holes_of_any_kind_are_mixtures_over_all_levels():
 def test_equivalent_networks_answer_alike(seed):
     rng = np.random.default_rng(seed)
     X = table().assign(x=rng.normal(size=150))
-    dag = nx.DiGraph()
-    dag.add_nodes_from(X.columns)
-    order = [X.columns[i] for i in rng.permutation(5)]
-    dag.add_edges_from(edge for edge in itertools.combinations(order, 2) if rng.random() < 0.6)
+    pairs = combinations(rng.permutation(X.columns), 2)
+    dag = graph_of(X.columns, [edge for edge in pairs if rng.random() < 0.6])
     network = GaussianBayesianNetwork(dag).fit(X)
     other = GaussianBayesianNetwork.from_cpdag(network.cpdag()).fit(X[X.columns[::-1]])
     for given in (["y", "z", "x"], ["y", "x"]):
@@ -174,9 +173,8 @@ def test_predictions_have_standard_deviations():
             at = names.index(column)
             assert mean[column].iloc[i] == pytest.approx(own[at], abs=1e-9)
             assert deviation[column].iloc[i] == pytest.approx(covariance[at, at] ** 0.5, abs=1e-7)
-    one, deviation = network.predict(
-        rows.to_numpy(dtype=object)[:, [0, 5]], "z", given, return_std=True
-    )
+    some = rows[given].to_numpy(dtype=object)
+    one, deviation = network.predict(some, "z", given, return_std=True)
     assert one.shape == deviation.shape == (9,)
     numbers = GaussianBNLearner().fit(X[["y", "z", "x"]]).network_
     _, deviation = numbers.predict(X[["y", "x"]], "z", return_std=True)
@@ -186,9 +184,7 @@ def test_predictions_have_standard_deviations():
 def test_draws_have_the_levels_by_their_probabilities():
     network, X = sparse()
     evidence = {"y": 5.0, "k": "v"}
-    holes = pd.DataFrame([evidence] * 4000, columns=[*X.columns]).astype(
-        {**dict.fromkeys([*"zx"], float), **dict.fromkeys([*"gh"], object)}
-    )
+    holes = pd.concat([X[:1].assign(g=None, h=None, z=np.nan, x=np.nan, **evidence)] * 4000)
     drawn = network.sample_missing(holes, random_state=0)
     found = network.condition(evidence)
     for node in "gh":
@@ -232,21 +228,15 @@ def test_what_comes_before_a_category_may_be_set():
         assert held["g"] == {each: float(each == level) for each in "abc"}
     later = network_of(X, "ghyz").do({"y": 3.0})
     for node in "gh":
-        assert_allclose(
-            probabilities(later[node]), X[node].value_counts(normalize=True).sort_index()
-        )
+        assert_allclose(probabilities(later[node]), shares_of(X[node]))
 
 
 def test_exogenous_numbers_that_depend_on_each_other():
     X = table()
-    dag = nx.DiGraph([("y", "g"), ("z", "g")])
-    nx.set_node_attributes(dag, {"y": True, "z": True}, "exogenous")
-    network, rows = GaussianBayesianNetwork(dag).fit(X), X[["y", "z"]].to_numpy()
-    expected = reference.linear_discriminant(rows, X["g"].to_numpy(), np.ones(len(X)), rows)
-    assert_allclose(network.predict(X, "g"), expected, atol=1e-10)
-    dag = nx.DiGraph([("h", "g")])
-    dag.nodes["h"]["exogenous"] = True
+    dag = graph_of("yz", ["yg", "zg"], exogenous=True)
     network = GaussianBayesianNetwork(dag).fit(X)
+    assert_allclose(network.predict(X, "g"), discriminant(X, ["y", "z"]), atol=1e-10)
+    network = GaussianBayesianNetwork(graph_of("h", ["hg"], exogenous=True)).fit(X)
     shares = pd.crosstab(X["h"], X["g"], normalize="index")
     assert_allclose(probabilities(network.condition({"h": ["no", "yes"]})["g"]), shares)
 
@@ -254,12 +244,9 @@ def test_exogenous_numbers_that_depend_on_each_other():
 def test_without_evidence_a_level_has_its_share():
     network, X = sparse()
     for node in "ghk":
-        shares = X[node].value_counts(normalize=True).sort_index()
-        assert_allclose(probabilities(network[node]), shares, atol=0.02)
+        assert_allclose(probabilities(network[node]), shares_of(X[node]), atol=0.02)
     assert network["g"] == network.condition({})["g"]
-    assert_allclose(
-        network[["y", "g"]].mean[0], network.columns_.mean_[network.columns_.nodes.index("y")]
-    )
+    assert_allclose(network[["y", "g"]].mean[0], network.columns_["y"].mean)
 
 
 def test_levels_that_exclude_each_other_are_weighed_by_the_numbers():
@@ -290,21 +277,18 @@ def test_probabilities_are_displayed():
 def test_augmented_tables_have_levels():
     X = table(60)
     holes = X.mask(np.random.default_rng(0).random(X.shape) < 0.1)
-    posterior = GaussianBNPosterior(
-        nodes="auto", missing="augment", n_imputations=3, random_state=0
-    ).fit(holes)
-    for complete in posterior.imputed_tables_:
+    settings = {"missing": "augment", "n_imputations": 3, "random_state": 0}
+    for complete in GaussianBNPosterior(nodes="auto", **settings).fit(holes).imputed_tables_:
         assert {*complete[:, 1]} == {*"abc"}
 
 
 def test_a_level_is_an_anomaly_if_those_as_improbable_are():
     X = table()
-    network = GaussianBayesianNetwork(nx.DiGraph([("g", "h"), ("y", "g"), ("g", "z")])).fit(X)
+    network = GaussianBayesianNetwork(nx.DiGraph(["gh", "yg", "gz"])).fit(X)
     holes = X.copy()
     holes.loc[0, "y"], holes.loc[1, "h"] = np.nan, None
     found = network.anomalies(holes)
-    rows = X[["y"]].to_numpy()
-    of_g = reference.linear_discriminant(rows, X["g"].to_numpy(), np.ones(len(X)), rows)
+    of_g = discriminant(X, ["y"])
     shares = pd.crosstab(X["g"], X["h"], normalize="index")
     assert list(found.p_values.columns) == network.nodes
     for i in range(2, 40):

@@ -22,6 +22,10 @@ def table(n_persons=25, seed=0):
     return pd.DataFrame(rows[order], columns=NAMES), person[order]
 
 
+def fit(rows, **settings):
+    return GaussianBayesianNetwork(DAG).fit(rows, **settings)
+
+
 def sandwich(rows, outcome, groups, weight):
     """Return the covariance of the coefficients, the intercept first, and the freedom."""
     design = np.column_stack([np.ones(len(rows)), rows])
@@ -62,76 +66,63 @@ def holds(network, own):
 
 def test_errors_are_those_of_the_sandwich():
     rows, person = table()
-    network = GaussianBayesianNetwork(DAG).fit(rows, groups=person)
+    network, plain = fit(rows, groups=person), fit(rows)
     own = expected(rows, person)
     holds(network, own)
-    plain = GaussianBayesianNetwork(DAG).fit(rows)
+    holds(fit(rows, groups=np.arange(len(rows))), expected(rows, range(len(rows))))
     assert_allclose(network.coef_, plain.coef_)
     assert_allclose(network.noise_variance_, plain.noise_variance_)
     assert np.abs(network.to_frame().std_err / plain.to_frame().std_err - 1).min() > 1e-3
     one_edge = network.effect("c", "d")
     assert one_edge.std == pytest.approx(own["c", "d"][0])
-    assert one_edge.interval() == pytest.approx(
-        [*network.to_frame().query("child == 'd'")[["ci_low", "ci_high"]].iloc[0]]
-    )
+    row = network.to_frame().query("child == 'd'")
+    assert one_edge.interval() == pytest.approx((row.ci_low.item(), row.ci_high.item()))
+    assert errors_of(network) != errors_of(plain) == errors_of(network.fit(rows))
 
 
 def test_an_effect_has_the_errors_of_all_families_together():
     rows, person = table()
-    network = GaussianBayesianNetwork(DAG).fit(rows, groups=person)
 
     def effect(weight):
-        return GaussianBayesianNetwork(DAG).fit(rows, sample_weight=weight).total_effect("a", "d")
+        return fit(rows, sample_weight=weight).total_effect("a", "d")
 
     # The derivative by the weight of each person is the sum of the influences of its rows.
-    step, parts = 1e-4, []
-    for each in np.unique(person):
-        up, down = np.ones(len(rows)), np.ones(len(rows))
-        up[person == each] += step
-        down[person == each] -= step
-        parts.append((effect(up) - effect(down)) / (2 * step))
+    steps = [1e-4 * (person == each) for each in np.unique(person)]
+    parts = np.array([(effect(1 + step) - effect(1 - step)) / 2e-4 for step in steps])
     g, n = len(parts), len(rows)
-    error = np.sqrt(np.square(parts).sum() * g / (g - 1))  # without the factors by families
-    assert network.effect("a", "d").std == pytest.approx(error, rel=3 / n)
-
-
-def test_rows_of_their_own_are_robust_to_unequal_variances():
-    rows, _ = table()
-    network = GaussianBayesianNetwork(DAG).fit(rows, groups=np.arange(len(rows)))
-    holds(network, expected(rows, range(len(rows))))
+    error = np.sqrt((parts**2).sum() * g / (g - 1))  # without the factors by families
+    found = fit(rows, groups=person).effect("a", "d")
+    assert found.std == pytest.approx(error, rel=3 / n)
 
 
 def test_weights_orders_units_and_labels_of_rows():
     rows, person = table()
     weight = np.random.default_rng(1).integers(0, 3, len(rows)).astype(float)
-    own = expected(rows, person, weight)
-    network = GaussianBayesianNetwork(DAG)
-    holds(network.fit(rows, sample_weight=weight, groups=person), own)
+    own, plain = expected(rows, person, weight), expected(rows, person)
+    holds(fit(rows, sample_weight=weight, groups=person), own)
     times = weight.astype(int)
-    holds(network.fit(rows.loc[rows.index.repeat(times)], groups=person.repeat(times)), own)
+    holds(fit(rows.loc[rows.index.repeat(times)], groups=person.repeat(times)), own)
     shuffled = rows.sample(frac=1, random_state=0)
     labels = pd.Series([f"person {each}" for each in person], rows.index)
-    plain = expected(rows, person)
-    holds(network.fit(shuffled[[*"dbca"]], groups=labels), plain)
-    scores = LocalScoreTransformer().fit_transform(rows)
-    holds(network.fit(scores, groups=person), plain)
+    holds(fit(shuffled[[*"dbca"]], groups=labels), plain)
+    holds(fit(LocalScoreTransformer().fit_transform(rows), groups=person), plain)
     others = [*nx.complement(DAG).edges]
     learned = GaussianBNLearner(required_edges=DAG, forbidden_edges=others).fit(rows).network_
     learned.fit(rows, groups=person)
     assert errors_of(learned)["c", "d"] == pytest.approx(plain["c", "d"][0])
     units = rows * [1e-6, 1, 1e5, 1] + [0, 1e3, 0, 0]
-    scaled = errors_of(network.fit(units, groups=person))
+    scaled = errors_of(fit(units, groups=person))
     assert scaled["a", "c"] == pytest.approx(plain["a", "c"][0] * 1e11, rel=1e-6)
 
 
 def test_rows_in_which_a_node_was_set_do_not_count():
     rows, person = table()
-    set_in = [["d"] if i % 3 == 0 else [] for i in range(len(rows))]
-    network = GaussianBayesianNetwork(DAG).fit(rows, interventions=set_in, groups=person)
-    was_set = np.array([bool(each) for each in set_in])
-    own = expected(rows, person, 1.0 - was_set)
-    assert errors_of(network)["c", "d"] == pytest.approx(own["c", "d"][0])
-    assert errors_of(network)["b", "c"] == pytest.approx(expected(rows, person)["b", "c"][0])
+    was_set = np.arange(len(rows)) % 3 == 0
+    set_in = [["d"] if each else [] for each in was_set]
+    errors = errors_of(fit(rows, interventions=set_in, groups=person))
+    own, every = expected(rows, person, 1.0 - was_set), expected(rows, person)
+    found = errors["c", "d"], errors["b", "c"]
+    assert found == pytest.approx((own["c", "d"][0], every["b", "c"][0]))
 
 
 def test_categories_have_errors_of_each_level():
@@ -152,36 +143,14 @@ def test_categories_have_errors_of_each_level():
     assert back.to_frame().std_err.iloc[1] == pytest.approx(np.sqrt(sandwich(*given)[0][1, 1]))
 
 
-def test_groups_are_forgotten_with_the_next_fit():
+def test_groups_that_do_not_suit():
     rows, person = table()
-    plain = errors_of(GaussianBayesianNetwork(DAG).fit(rows))
-    network = GaussianBayesianNetwork(DAG).fit(rows, groups=person)
-    assert errors_of(network) != plain
-    assert errors_of(network.fit(rows)) == plain
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda rows, person: (rows, person[1:]), "groups"),
-        (
-            lambda rows, person: (rows, 0 * person),
-            "groups must have two groups or more.* count for b",
-        ),
-        (
-            lambda rows, person: (rows.where(rows > rows.min()), person),
-            "groups change standard err",
-        ),
-    ],
-)
-def test_groups_that_do_not_suit(change, message):
-    rows, groups = change(*table())
-    raises(message, GaussianBayesianNetwork(DAG).fit, rows, groups=groups)
-
-
-def test_groups_need_rows():
-    rows, person = table()
-    scores = from_covariance(rows.cov(), n_samples=len(rows))
-    fit = GaussianBayesianNetwork(DAG).fit
-    raises("groups need rows in memory", fit, scores, groups=person, kind=TypeError)
-    raises("groups must have a value for each row", fit, rows, groups="person", kind=TypeError)
+    holes, scores = rows.where(rows > rows.min()), from_covariance(rows.cov(), len(rows))
+    for X, groups, message, kind in [
+        (rows, person[1:], "groups", ValueError),
+        (rows, 0 * person, "groups must have two groups or more.* count for b", ValueError),
+        (holes, person, "groups change standard err", ValueError),
+        (scores, person, "groups need rows in memory", TypeError),
+        (rows, "person", "groups must have a value for each row", TypeError),
+    ]:
+        raises(message, fit, X, groups=groups, kind=kind)

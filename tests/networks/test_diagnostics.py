@@ -27,14 +27,7 @@ from skbn._core.graphs import parent_masks
 from skbn._networks import diagnostics
 from skbn._networks.diagnostics import gains_of_one_more_parent
 from skbn.datasets import make_gaussian_network
-from skbn.exceptions import (
-    DataWarning,
-    DiscreteChildWarning,
-    DummyEdgeWarning,
-    MaxParentsWarning,
-    PenaltyRangeWarning,
-    SkewedResidualsWarning,
-)
+from skbn.exceptions import DiscreteChildWarning, MaxParentsWarning, SkewedResidualsWarning
 
 scored = LocalScoreTransformer().fit_transform
 CONTAINERS = {
@@ -52,7 +45,8 @@ def warnings_of(learner, X, **params):
     """Fit, and return the messages of the warnings by their kinds, of which each comes once."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        warnings.simplefilter("ignore", PenaltyRangeWarning)  # it is not about the data
+        # It is not about the data.
+        warnings.simplefilter("ignore", skbn.exceptions.PenaltyRangeWarning)
         learner.fit(X, **params)
     kinds = [each.category for each in caught]
     assert len(set(kinds)) == len(kinds)
@@ -140,7 +134,7 @@ def test_values_that_come_late_are_counted():
 def test_dummies_of_one_category_are_named_and_the_remedy_works(container):
     X = CONTAINERS[container](categories())
     learner = GaussianBNLearner()
-    message = warnings_of(learner, X)[DummyEdgeWarning]
+    message = warnings_of(learner, X)[skbn.exceptions.DummyEdgeWarning]
     assert f"3 columns {learner.network_.nodes[:3]}" in message
     follow(message, learner)
     assert warnings_of(learner, X) == {}  # nor that a dummy is the child of another column
@@ -153,7 +147,7 @@ def test_remedies_add_to_each_other_and_to_what_is_forbidden_already(learner, is
     known = [("x", "y"), ("y", "x")]
     learner = clone(learner).set_params(forbidden_edges=known)
     found = warnings_of(learner, table)
-    assert found.keys() == {DummyEdgeWarning, DiscreteChildWarning}
+    assert found.keys() == {skbn.exceptions.DummyEdgeWarning, DiscreteChildWarning}
     for message in sorted(found.values(), reverse=is_reversed):
         follow(message, learner)
     assert warnings_of(learner, table) == {}
@@ -167,7 +161,7 @@ def test_two_categories_are_told_apart():
     dummies = list(table)
     table["y"] = np.random.default_rng(2).normal(size=len(table))
     learner = GaussianBNLearner()
-    message = warnings_of(learner, table)[DummyEdgeWarning]
+    message = warnings_of(learner, table)[skbn.exceptions.DummyEdgeWarning]
     assert f"3 columns {dummies[:3]}, and 3 columns {dummies[3:]}" in message
     follow(message, learner)
     assert learner.exogenous == dummies
@@ -262,7 +256,7 @@ def test_a_learner_that_cross_validates_looks_at_all_rows_once():
     learner = GaussianBNLearnerCV([1], cv=3)
     found = warnings_of(learner, table)
     assert found == warnings_of(GaussianBNLearner(penalty=learner.penalty_), table)
-    assert {DummyEdgeWarning, SkewedResidualsWarning} <= set(found)
+    assert {skbn.exceptions.DummyEdgeWarning, SkewedResidualsWarning} <= set(found)
 
 
 def test_without_rows_nothing_is_said(tmp_path):
@@ -288,7 +282,7 @@ def test_a_search_over_folds_warns_once_of_each_kind(monkeypatch):
     search = GridSearchCV(GaussianBNLearner(), {"max_parents": [1, 2, 3]}, cv=5)
     caught = warned_by(search.fit, table)
     told = [(each.category, "in a fold of a search" in str(each.message)) for each in caught]
-    told = Counter(each for each in told if issubclass(each[0], DataWarning))
+    told = Counter(each for each in told if issubclass(each[0], skbn.exceptions.DataWarning))
     # Once for the folds, and once for the table, with names.
     assert told == dict.fromkeys(product([DiscreteChildWarning, SkewedResidualsWarning], [0, 1]), 1)
     assert (

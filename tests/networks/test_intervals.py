@@ -15,8 +15,8 @@ from skbn._networks.intervals import WithinBounds
 
 
 @pytest.fixture(scope="module")
-def network(wine):
-    return GaussianBNLearner().fit(wine[["alcohol", "proline", "hue", "ash"]]).network_
+def network(small_wine):
+    return GaussianBNLearner().fit(small_wine).network_
 
 
 def gaussian(seed, m=3):
@@ -112,12 +112,12 @@ def test_scenarios_have_values_of_their_own(network, wine):
     found = network.condition({"alcohol": [13.0, 14.0]})
     alone = [network.condition({"alcohol": each}) for each in (13.0, 14.0)]
     rows = wine[found.nodes][:5]
-    assert_allclose(
-        found.probability(proline=(1000, inf)),
-        [each.probability(proline=(1000, inf)) for each in alone],
-    )
-    assert_allclose(found.quantile(0.2), [each.quantile(0.2) for each in alone])
-    assert_allclose(found.logpdf(rows), [each.logpdf(rows) for each in alone])
+    for ask in (
+        lambda each: each.probability(proline=(1000, inf)),
+        lambda each: each.quantile(0.2),
+        lambda each: each.logpdf(rows),
+    ):
+        assert_allclose(ask(found), [*map(ask, alone)])
     assert found.sample(4, random_state=0).shape == (2, 4, 3)
     values, errors = found.probability(proline=(1000, inf), return_std=True)
     assert values.shape == errors.shape == (2,)
@@ -137,10 +137,8 @@ def test_draws_and_densities_follow_the_distribution(network, wine, given):
     share = np.log(network.condition({}).probability(given)) if given else 0.0
     expected = np.where(inside, network.score_samples(wine[found.nodes]) - share, -inf)
     assert_allclose(found.logpdf(wine[found.nodes[::-1]]), expected, rtol=1e-6)
-    text = repr(found).splitlines()[0]
-    assert text.endswith(
-        ", ".join(f"{node} from {low:g} to {high:g}" for node, (low, high) in given.items())
-    )
+    intervals = [f"{node} from {low:g} to {high:g}" for node, (low, high) in given.items()]
+    assert repr(found).splitlines()[0].endswith(", ".join(intervals))
 
 
 def test_held_and_exogenous_nodes(network, wine):
@@ -188,18 +186,15 @@ def test_what_is_no_interval_is_refused(network, evidence, message):
 
 def test_other_questions_that_are_refused(network, wine):
     found = network.condition({"alcohol": (13, inf)})
-    raises(
-        "is the tuple .* list of values for several scenarios", network.do, {"alcohol": (1.0, 2.0)}
-    )
+    message = "is the tuple .* list of values for several scenarios"
+    raises(message, network.do, {"alcohol": (1.0, 2.0)})
     raises("event must name nodes; 'nope'", found.probability, nope=(1, 2))
     raises(r"event: the interval of node 'hue' must be \(low, high\)", found.probability, hue=1.0)
     raises("q must be from 0 to 1", found.quantile, 1.5)
     raises("n_samples must be at least 1", found.sample, 0)
     raises("density of some nodes alone is unknown", found[["hue"]].logpdf, wine)
     raises(r"no columns \['ash'\]", found.logpdf, wine[["alcohol", "proline", "hue"]])
-
-
-def test_networks_of_numbered_nodes(network):
+    # Also of numbered nodes.
     numbered = GaussianBayesianNetwork(network.dag).fit(network.sample(50, random_state=0))
     found = numbered.condition({numbered.nodes[0]: (14, inf)})
     assert found.probability({numbered.nodes[1]: (-inf, inf)}) == 1.0

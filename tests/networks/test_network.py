@@ -332,18 +332,12 @@ def test_positions_that_are_other_nodes_names_are_refused():
         (pd.DataFrame(np.zeros((2, 4)), columns=list("abca")), ValueError, r"\['a'\] are given"),
         (pd.DataFrame({"a": [1.0], "b": ["x"], "c": [1.0]}), ValueError, "'b' holds 'x' in row 0"),
         (np.zeros((2, 2)), ValueError, r"shape \(n, 3\), .*\['a', 'b', 'c'\]; .* with 2 columns"),
-        ([[1, 2, 3], [1]], ValueError, "different lengths"),
         ([np.zeros((2, 3)), np.zeros((2, 2))], ValueError, "different lengths"),
         ([[1, 2, "x"]], ValueError, "'c' holds 'x'"),
         ([[1, np.inf, 2]], ValueError, r"infinite values in 1 .*\('b'\).* row 0"),
         (np.zeros((0, 3)), ValueError, "0 sample"),
-        (np.zeros((2, 3), complex), ValueError, "Complex"),
         ([pd.Series([1.0, 2, 3], index=list("cba"))] * 2, TypeError, r"Series.*DataFrame\(X\)"),
-        (
-            list(pd.DataFrame(np.zeros((2, 3)), columns=list("cba")).itertuples(index=False)),
-            TypeError,
-            r"list of Pandas, .* pandas\.DataFrame\(X\)",
-        ),
+        ([*pd.DataFrame({"c": [1], "b": [2]}).itertuples()], TypeError, r"of Pandas, .*Frame\(X\)"),
     ],
 )
 def test_bad_tables_are_named(X, error, message):
@@ -383,15 +377,12 @@ def test_samples_come_in_the_container_that_is_asked_for(monkeypatch):
     assert held["b"].to_list() == [2.0] * 4
     assert network.fit(frame).score(frame) == pytest.approx(chain().fit(rows).score(rows))
     raises(r"'polars'\} or None. Got 'arrow'", network.set_output, transform="arrow")
+    for n_samples in (0, -1, 1.5, "2"):
+        raises("n_samples", network.sample, n_samples, kind=(TypeError, ValueError))
     nameless = uniform([(0, 1)]).set_output(transform="pandas")
     assert type(nameless.sample()) is np.ndarray
     monkeypatch.setitem(sys.modules, "polars", None)
     raises("pip install polars", chain().set_output(transform="polars").sample, kind=ImportError)
-
-
-@pytest.mark.parametrize("n_samples", [0, -1, 1.5, "2"])
-def test_bad_numbers_of_samples_are_named(n_samples):
-    raises("n_samples", chain().sample, n_samples, kind=(TypeError, ValueError))
 
 
 # Conditional distributions
@@ -482,18 +473,12 @@ def test_nodes_that_others_fix_up_to_rounding_cannot_be_given():
     raises("Node 'a' cannot be given", chain().do({"a": 2.0}).condition, {"a": 2.0})
 
 
-@pytest.mark.parametrize(
-    "evidence",
-    [
-        pd.Series({"c": 2, "a": 1}),
-        {"a": Decimal(1), "c": Fraction(2)},
-        {"a": np.array(1), "c": np.float32(2)},
-    ],
-)
-def test_evidence_in_other_forms(evidence):
+def test_evidence_in_other_forms():
     network, plain = chain(), {"a": 1.0, "c": 2.0}
-    assert network.condition(evidence).mean == network.condition(plain).mean
-    assert_array_equal(network.do(evidence).mean_, network.do(plain).mean_)
+    numbers = {"a": Decimal(1), "c": Fraction(2)}, {"a": np.array(1), "c": np.float32(2)}
+    for evidence in (pd.Series({"c": 2, "a": 1}), *numbers):
+        assert network.condition(evidence).mean == network.condition(plain).mean
+        assert_array_equal(network.do(evidence).mean_, network.do(plain).mean_)
 
 
 # Predictions
@@ -645,17 +630,6 @@ def test_held_nodes_are_no_predictors_by_default():
 # scikit-learn's conventions
 
 
-def test_weights_alone_are_no_parameters():
-    rows = np.random.default_rng(0).normal(size=(20, 2))
-    dag = nx.from_numpy_array(np.array([[0, 1.0], [0, 0]]), create_using=nx.DiGraph)
-    network = GaussianBayesianNetwork(dag)
-    for use in (lambda: network.mean_, lambda: check_is_fitted(network)):
-        with pytest.raises(NotFittedError):
-            use()
-    expected = GaussianBayesianNetwork(nx.DiGraph([(0, 1)])).fit(rows).coef_
-    assert_array_equal(network.fit(rows).coef_, expected)
-
-
 @pytest.mark.parametrize(
     "change",
     [
@@ -677,8 +651,8 @@ def test_changes_of_a_graph_do_not_reach_networks(wine, wine_dag, change):
     assert learned.network_.to_json() == kept
     assert nx.utils.graphs_equal(learned.dag_, learned.network_.dag)
     assert nx.utils.graphs_equal(learned.dag_, learned.network_.dag_)
-    with pytest.raises(NotFittedError):
-        chain().set_params(dag=nx.DiGraph(["ab"])).dag_  # noqa: B018
+    bare = chain().set_params(dag=nx.DiGraph(["ab"]))
+    raises("Call fit", lambda: bare.dag_, kind=NotFittedError)
 
 
 def test_a_changed_graph_makes_another_network(wine, wine_network):
@@ -693,9 +667,8 @@ def test_a_changed_graph_makes_another_network(wine, wine_network):
     assert not network.set_params(blocks=None).__sklearn_is_fitted__()
     assert network.set_params(dag=chain().dag) is network
     assert_array_equal(network.covariance_, chain().covariance_)
-    raises("Invalid parameter 'graph'", lambda: network.set_params(graph=dag))
-    with pytest.raises(AttributeError):
-        network.dag = dag
+    raises("Invalid parameter 'graph'", network.set_params, graph=dag)
+    raises("dag", setattr, network, "dag", dag, kind=AttributeError)
 
 
 def test_clones_have_what_the_network_was_made_of(wine, wine_dag, wine_network):
@@ -711,6 +684,8 @@ def test_clones_have_what_the_network_was_made_of(wine, wine_dag, wine_network):
 
 
 def test_networks_without_parameters_say_so(wine_dag):
+    for edge in wine_dag.edges.values():
+        edge["weight"] = 1.0  # which alone is no parameter
     network = GaussianBayesianNetwork(wine_dag)
     row = [[0] * 4]
     for ask in (
@@ -747,7 +722,6 @@ def test_markov_blankets_separate(network, data):
 
 
 def test_columns_labelled_by_nodes_or_positions_and_no_others_are_read():
-    """Taken by position, they would be columns of other nodes than they say."""
     rows = np.random.default_rng(0).normal(size=(20, 3))
     network = GaussianBayesianNetwork(nx.DiGraph([(5, 3), (3, 8)])).fit(rows)
     by_label = pd.DataFrame(rows, columns=[5, 3, 8])

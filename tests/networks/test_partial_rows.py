@@ -14,14 +14,8 @@ from incomplete_tables import correlated_rows, with_holes
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.model_selection import StratifiedKFold
 
-from skbn import (
-    BootstrapBNLearner,
-    GaussianBNImputer,
-    GaussianBNLearner,
-    GaussianBNLearnerCV,
-    GaussianBNPosterior,
-    LocalScoreTransformer,
-)
+import skbn
+from skbn import GaussianBNImputer, GaussianBNLearner, GaussianBNLearnerCV, LocalScoreTransformer
 
 
 def fitted(seed=0, m=5, n=80, scale=None):
@@ -71,7 +65,7 @@ def test_means_are_of_rows_in_which_something_counts():
     rows[50:, :2] = np.nan  # with the last one exogenous, nothing of these rows is modelled
     given = GaussianBNLearner(exogenous=[2]).fit(rows[:50]).network_
     assert given.score(rows) == pytest.approx(given.score(rows[:50]))
-    posterior = GaussianBNPosterior(missing="augment", random_state=0).fit(rows[:40])
+    posterior = skbn.GaussianBNPosterior(missing="augment", random_state=0).fit(rows[:40])
     rows[41:45] = np.nan
     expected = posterior.score(rows[[40, 55]])
     assert posterior.score(rows[[*range(40, 45), 55]]) == pytest.approx(expected)
@@ -295,7 +289,7 @@ def test_rows_of_weight_0_are_no_rows_of_a_level():
 
 
 def test_resamples_without_a_level_know_which_they_have():
-    X, bootstrap = with_a_in(1), BootstrapBNLearner(LEARNER, n_resamples=8, random_state=0)
+    X, bootstrap = with_a_in(1), skbn.BootstrapBNLearner(LEARNER, n_resamples=8, random_state=0)
     networks = bootstrap.fit(X).networks_
     found = [network.blocks.levels["g"] for network in networks]
     assert {*map(tuple, found)} == {("a", "b", "c"), ("b", "c")}
