@@ -98,9 +98,8 @@ def test_given_axes_are_used():
     figure.draw_without_rendering()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "options", "error", "message"),
-    [
+def test_bad_input_is_named():
+    for arguments, options, error, message in [
         ((EXPECTED, nx.DiGraph([("a", "b")])), {}, ValueError, r"missing \['c', 'd'\]"),
         ((nx.DiGraph(["ab"]), nx.DiGraph(["ac"])), {}, ValueError, r"unexpected \['c'\]"),
         ((EXPECTED, nx.Graph(EXPECTED)), {}, TypeError, "found must be a networkx.DiGraph"),
@@ -109,10 +108,8 @@ def test_given_axes_are_used():
         ((EXPECTED, FOUND), {"titles": ["a"]}, ValueError, "titles must be two"),
         ((EXPECTED, FOUND), {"axes": [None]}, ValueError, "axes must be two"),
         ((EXPECTED, 7), {}, TypeError, "got int"),
-    ],
-)
-def test_bad_input_is_named(arguments, options, error, message):
-    raises(message, compare, *arguments, **options, kind=error)
+    ]:
+        raises(message, compare, *arguments, **options, kind=error)
 
 
 # Parts of networks, names of nodes, signs at arrowheads, and pictures of a given width
@@ -188,19 +185,16 @@ def test_options_of_hidden_nodes_are_kept_for_the_others():
     assert list(placed.nodes_) == ["b", "c"]
 
 
-@pytest.mark.parametrize(
-    ("options", "error", "message"),
-    [
+def test_bad_options_are_named():
+    dag = nx.DiGraph(["ab", "bc"])
+    for options, error, message in [
         ({"node_color": {"x": 1, "a": 2, 7: 3}}, ValueError, "must name nodes; 'x' is not"),
         ({"only": ["a", "x"]}, ValueError, "only: there is no node 'x'; the nodes are"),
         ({"pos": {"b": (0, 0)}, "only": ["a", "b"]}, ValueError, "no place for the node 'a'"),
         ({"label": {}}, TypeError, "label"),
-    ],
-)
-def test_bad_options_are_named(options, error, message):
-    dag = nx.DiGraph([("a", "b"), ("b", "c")])
-    raises(message, draw_graph, dag, kind=error, **options)
-    raises(message, GaussianBayesianNetwork(dag).plot, kind=error, **options)
+    ]:
+        raises(message, draw_graph, dag, kind=error, **options)
+        raises(message, GaussianBayesianNetwork(dag).plot, kind=error, **options)
 
 
 # Signs and directions
@@ -319,16 +313,13 @@ def test_a_display_gives_another_its_places():
 # Names
 
 
-@pytest.mark.parametrize(
-    "lines",
-    [
+def test_names_break_where_there_is_no_room():
+    for lines in [
         ["color_intensity"],
         ["alcalinity_", "of_ash"],
         ["price in $ and $"],
         ["a_name_that_is_", "much_longer_", "than_the_others"],
         [""],
-    ],
-)
-def test_names_break_where_there_is_no_room(lines):
-    assert broken_into_lines("".join(lines)) == lines
+    ]:
+        assert broken_into_lines("".join(lines)) == lines
     assert broken_into_lines("a\nb") == ["a", "b"]

@@ -102,9 +102,8 @@ def test_numbers_are_written_for_few_columns():
     assert texts(display) == {("b", "a"): "1.00"}  # where it would not read zero
 
 
-@pytest.mark.parametrize(
-    ("probabilities", "options", "message"),
-    [
+def test_bad_input_is_named():
+    for probabilities, options, message in [
         ([[0, 1.5], [0, 0]], {"names": "ab"}, r"edge 'a' -> 'b' must be from 0 to 1; got 1\.5"),
         ([[0, 0], [-0.1, 0]], {}, r"edge 1 -> 0 must be from 0 to 1; got -0\.1"),
         ([[0, np.nan], [0, 0]], {}, "edge 0 -> 1 must be a finite number; got nan"),
@@ -119,10 +118,8 @@ def test_numbers_are_written_for_few_columns():
         (CHAIN, {"order": "topological"}, "order must be 'parents-first', 'given' or a list"),
         (CHAIN, {"order": [0, 3]}, "order must name nodes; 3 is not one"),
         (CHAIN, {"order": [0, 0]}, "order must name nodes, each once"),
-    ],
-)
-def test_bad_input_is_named(probabilities, options, message):
-    raises(message, EdgeHeatMapDisplay, probabilities, **options)
+    ]:
+        raises(message, EdgeHeatMapDisplay, probabilities, **options)
 
 
 def test_rounding_errors_are_no_errors():

@@ -131,9 +131,8 @@ def test_highlighted_edges_are_strong_and_the_rest_is_faint():
     assert faces(draw(tuples, highlight=[(0, 1)])) == boxes
 
 
-@pytest.mark.parametrize(
-    ("only", "nodes", "edges", "n_left_out"),
-    [
+def test_a_part_of_a_network_is_drawn():
+    for only, nodes, edges, n_left_out in [
         (None, "abcd", ["ab", "bc", "cd"], 0),
         (["a", "c", "b"], "abc", ["ab", "bc"], 0),
         ("b", "b", [], 0),
@@ -142,17 +141,15 @@ def test_highlighted_edges_are_strong_and_the_rest_is_faint():
         (pd.DataFrame({"parent": ["a"], "child": ["b"]}), "ab", ["ab"], 0),
         (np.array([["a", "b"], ["c", "d"]]), "abcd", ["ab", "cd"], 1),
         (["d", ("a", "b"), "c"], "abcd", ["ab"], 2),
-    ],
-)
-def test_a_part_of_a_network_is_drawn(only, nodes, edges, n_left_out):
-    dag = nx.DiGraph(["ab", "bc", "cd"])
-    for options in ({}, {"ax": Figure().subplots()}):
-        display = draw(dag, only=only, **options)
-        assert list(display.nodes_) == list(nodes)
-        assert list(display.edges_) == [tuple(edge) for edge in edges]
-        n = len(edges) + n_left_out
-        notes = [f"{n_left_out} of {n} edges not shown"] if n_left_out else []
-        assert [text for text in texts(display) if "not shown" in text] == notes
+    ]:
+        dag = nx.DiGraph(["ab", "bc", "cd"])
+        for options in ({}, {"ax": Figure().subplots()}):
+            display = draw(dag, only=only, **options)
+            assert list(display.nodes_) == list(nodes)
+            assert list(display.edges_) == [tuple(edge) for edge in edges]
+            n = len(edges) + n_left_out
+            notes = [f"{n_left_out} of {n} edges not shown"] if n_left_out else []
+            assert [text for text in texts(display) if "not shown" in text] == notes
 
 
 def test_edges_that_are_chosen():
@@ -259,9 +256,8 @@ def test_ground_is_that_of_the_figure_or_the_subfigure():
     assert label.get_facecolor()[:3] == pytest.approx((16 / 255, 32 / 255, 48 / 255))
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
+def test_bad_options_are_named():
+    for options, message in [
         ({"highlight": "c"}, r"highlight: there is no node 'c'; the nodes are \['a', 'b'\]"),
         ({"highlight": ["a", "c"]}, "highlight: there is no node 'c'"),
         ({"highlight": [None]}, "highlight: there is no node None"),
@@ -295,15 +291,12 @@ def test_ground_is_that_of_the_figure_or_the_subfigure():
         ({"tiers": [["b"], ["a"]]}, "'a' -> 'b' leads from 'tier 2' back to 'tier 1'"),
         ({"node_color": {"c": 1}}, "node_color must name nodes; 'c' is not one of"),
         ({"node_color": {"a": 1, "b": np.inf}}, "node_color: the numbers must be finite"),
-    ],
-)
-def test_bad_options_are_named(options, message):
-    raises(message, draw, EDGE, **options)
+    ]:
+        raises(message, draw, EDGE, **options)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
+def test_options_of_other_types_are_named():
+    for options, message in [
         ({"ax": "axes"}, r"ax must be one matplotlib.axes.Axes .*got"),
         ({"ax": np.zeros(2)}, r"ax must be one matplotlib.axes.Axes .*got"),
         ({"ax": 7}, r"ax must be one matplotlib.axes.Axes .*got"),
@@ -314,10 +307,8 @@ def test_bad_options_are_named(options, message):
         ({"tiers": ["a", "b"]}, "tiers must be a list of lists of nodes; one of them is 'a'"),
         ({"node_color": 1}, "node_color must be a colour of matplotlib, or a dict"),
         ({"node_color": "no colour"}, "node_color must be a colour .* got 'no colour'"),
-    ],
-)
-def test_options_of_other_types_are_named(options, message):
-    raises(message, draw, EDGE, kind=TypeError, **options)
+    ]:
+        raises(message, draw, EDGE, kind=TypeError, **options)
 
 
 def test_the_graph_of_a_class_has_no_weights_to_be_written():
@@ -348,18 +339,15 @@ def test_nodes_without_edges(nodes):
     display.figure_.draw_without_rendering()
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
+def test_any_name_can_be_drawn(tmp_path):
+    for name in [
         *("x" * 300, 7, ("a", 1), "a\nb", 1.5, "price\xa0EUR", "a\u200cb", "a\0b"),
         *(r"$\frac$", "price in $ and $", "a_name_that_is_much_longer_than_the_others"),
-    ],
-)
-def test_any_name_can_be_drawn(name, tmp_path):
-    display = draw(nx.DiGraph([(name, "b")]))
-    display.figure_.savefig(tmp_path / "name.png")
-    drawn = "".join(texts(display)[0].split())
-    assert drawn == "".join(str(name).replace("\0", r"\x00").split())
+    ]:
+        display = draw(nx.DiGraph([(name, "b")]))
+        display.figure_.savefig(tmp_path / "name.png")
+        drawn = "".join(texts(display)[0].split())
+        assert drawn == "".join(str(name).replace("\0", r"\x00").split())
 
 
 @pytest.mark.parametrize("name", ["", " ", "\n"])
@@ -373,9 +361,8 @@ def with_probability(probability, *others):
     return nx.DiGraph([*others, ("a", "b", {"probability": probability})])
 
 
-@pytest.mark.parametrize(
-    ("dag", "error", "message"),
-    [
+def test_bad_graphs_are_named():
+    for dag, error, message in [
         (nx.DiGraph(), ValueError, "at least one node"),
         (nx.Graph([(0, 1)]), TypeError, "must be a networkx.DiGraph .*; got Graph"),
         (nx.DiGraph([(0, 1), (1, 0)]), ValueError, "acyclic"),
@@ -392,10 +379,8 @@ def with_probability(probability, *others):
         (with_probability(None), ValueError, "edge 'a' -> 'b' must be a finite number; got None"),
         (with_probability(0.5, ("b", "c")), ValueError, "'b' -> 'c' has no .*, but 'a' -> 'b' has"),
         (GaussianBayesianNetwork(EDGE), TypeError, "is NetworkDisplay.from_estimator"),
-    ],
-)
-def test_bad_graphs_are_named(dag, error, message):
-    raises(message, NetworkDisplay, dag, kind=error)
+    ]:
+        raises(message, NetworkDisplay, dag, kind=error)
 
 
 def test_pairs_have_an_arrowhead_where_one_way_is_likely():

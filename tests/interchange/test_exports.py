@@ -145,17 +145,14 @@ def test_dagitty_knows_classes(learner):
     assert {edge for edge, (link, _) in edges.items() if link == "--"} == undirected
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
+def test_dagitty_refuses_other_nodes():
+    for settings, message in [
         ({"exposure": "x"}, "exposure must name nodes; 'x' is not one of"),
         ({"outcome": ["b", "x"]}, "outcome must name nodes; 'x' is not one"),
         ({"pos": {"a": (0, 0)}}, "pos has no place for the node 'b'"),
         ({"pos": {"a": (0, 0), "b": (0, 0), "c": (0, 0)}}, "pos must name nodes; 'c' is not one"),
-    ],
-)
-def test_dagitty_refuses_other_nodes(settings, message):
-    raises(message, to_dagitty, bare("ab"), **settings)
+    ]:
+        raises(message, to_dagitty, bare("ab"), **settings)
 
 
 @pytest.mark.parametrize("name", ["", "a\\", "a\nb"])
@@ -289,12 +286,17 @@ def test_nodes_that_have_no_single_distribution(learner, mixed_network, given_al
     raises("'alcohol' is exogenous", to_bnlearn, given_alcohol)
 
 
-@pytest.mark.parametrize(
-    "export", [to_bnlearn, to_dagitty, skbn.io.to_dot, to_gml, to_graphml, skbn.io.to_modelstring]
-)
-def test_two_nodes_of_the_same_text(export):
-    dag = weighted([1, "1"], [(1, "1", 2.0)])
-    raises("same text", export, GaussianBayesianNetwork(dag))
+def test_two_nodes_of_the_same_text():
+    for export in [
+        to_bnlearn,
+        to_dagitty,
+        skbn.io.to_dot,
+        to_gml,
+        to_graphml,
+        skbn.io.to_modelstring,
+    ]:
+        dag = weighted([1, "1"], [(1, "1", 2.0)])
+        raises("same text", export, GaussianBayesianNetwork(dag))
 
 
 @pytest.mark.parametrize("name", ["a\x01", "\x00", "\r", "\ud800", "\uffff", "\x1f"])

@@ -287,22 +287,19 @@ def test_instruments_in_graphs_of_four_and_five_nodes(m, share, fewest):
     assert found[1] > fewest[1]
 
 
-@pytest.mark.parametrize(
-    ("text", "unobserved", "expected"),
-    [
+def test_instruments_of_published_examples():
+    for text, unobserved, expected in [
         ("i -> x -> y; x <- u -> y", "u", {"i": []}),
         ("i -> x -> y; x <- u -> y; y <- z -> i", "u", {"i": ["z"]}),
         ("w -> z -> x -> y; w -> u -> x; u -> y", "u", {"z": ["w"]}),
         ("z -> x -> y; u -> x; u -> y", "u", {"z": []}),
         ("z -> x -> m -> y; u -> x; u -> y; p -> z; p -> m", "u", {"z": ["p"]}),
         ("z -> x -> y; z -> y; u -> x; u -> y", "u", {}),
-    ],
-)
-def test_instruments_of_published_examples(text, unobserved, expected):
-    asked = network(text)
-    found = asked.instruments("x", "y", unobserved=unobserved)
-    assert dict(found) == expected
-    assert [*asked.instruments(["x"], ["y"], unobserved=[unobserved])] == found
+    ]:
+        asked = network(text)
+        found = asked.instruments("x", "y", unobserved=unobserved)
+        assert dict(found) == expected
+        assert [*asked.instruments(["x"], ["y"], unobserved=[unobserved])] == found
 
 
 def test_instruments_need_a_direction():

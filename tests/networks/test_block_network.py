@@ -113,29 +113,28 @@ def test_evidence_and_interventions_are_given_by_level(network):
     raises("each once", network.__getitem__, ["site", "site=west"])
 
 
-@pytest.mark.parametrize(
-    "given",
-    [
+def test_grids_take_levels_and_rows_of_columns(network):
+    for given in [
         {"site": ["north", "west"], "age": 30},
         {"site": np.array(["west", "south"]), "spline": [[1, 2], [3, 4]]},
         {"spline": {"x2": [2.0, 4.0], "x": [1.0, 3.0]}, "smokes": True},
         {"spline": pd.DataFrame({"x2": [2.0, 4.0], "x": [1.0, 3.0]}), "age": range(2)},
         {"age": pd.Series([30, 40], [7, 8]), "smokes": pd.Categorical([True, False])},
-    ],
-)
-def test_grids_take_levels_and_rows_of_columns(network, given):
-    rows = {"spline": [[1.0, 2.0], [3.0, 4.0]]}
-    for method in (network.condition, network.do):
-        found = method(given)
-        for k in range(2):
-            one = given.copy()
-            for node, value in given.items():
-                if np.ndim(value) or node in rows:
-                    one[node] = list(rows.get(node, value))[k]
-            expected = method(one)[found.nodes if method == network.condition else network.nodes]
-            assert_allclose(found.mean[k], expected.mean, rtol=1e-12, atol=1e-12)
-            own = found.covariance if found.covariance.ndim == 2 else found.covariance[k]
-            assert_allclose(own, expected.covariance, rtol=1e-9, atol=1e-12)
+    ]:
+        rows = {"spline": [[1.0, 2.0], [3.0, 4.0]]}
+        for method in (network.condition, network.do):
+            found = method(given)
+            for k in range(2):
+                one = given.copy()
+                for node, value in given.items():
+                    if np.ndim(value) or node in rows:
+                        one[node] = list(rows.get(node, value))[k]
+                expected = method(one)[
+                    found.nodes if method == network.condition else network.nodes
+                ]
+                assert_allclose(found.mean[k], expected.mean, rtol=1e-12, atol=1e-12)
+                own = found.covariance if found.covariance.ndim == 2 else found.covariance[k]
+                assert_allclose(own, expected.covariance, rtol=1e-9, atol=1e-12)
 
 
 def test_blocks_of_numbers_take_tables_of_dask():
@@ -339,9 +338,8 @@ def test_files_with_a_damaged_part_are_refused(network):
     assert n_refused > 500
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
+def test_the_damaged_part_is_named(network):
+    for change, message in [
         (lambda d: d["blocks"].update(widths=[1] * 6), "'blocks' was changed"),
         (lambda d: (d.pop("sha256"), d["blocks"].pop("widths")), "'blocks' is not as to_json"),
         (lambda d: d["network"]["nodes"].reverse(), "must be the same"),
@@ -351,12 +349,10 @@ def test_files_with_a_damaged_part_are_refused(network):
         (lambda d: d["network"]["nodes"][2].pop("mean"), "mean of node 'age' must be a finite"),
         (lambda d: d["network"]["edges"].pop(0), "mean of node 'site=west'"),
         (lambda d: d.pop("network"), "objects 'blocks' and 'network'"),
-    ],
-)
-def test_the_damaged_part_is_named(network, change, message):
-    contents = json.loads(network.to_json())
-    change(contents)
-    raises(message, GaussianBayesianNetwork.from_json, json.dumps(contents))
+    ]:
+        contents = json.loads(network.to_json())
+        change(contents)
+        raises(message, GaussianBayesianNetwork.from_json, json.dumps(contents))
 
 
 @pytest.mark.parametrize(
@@ -402,9 +398,8 @@ def test_graphs_in_another_order_and_fixed_edges(network):
     raises("Network has no parameters", bare.score_samples, X, kind=NotFittedError)
 
 
-@pytest.mark.parametrize(
-    ("values", "error", "message"),
-    [
+def test_bad_values_are_named(network):
+    for values, error, message in [
         (None, TypeError, "must be a dict or a pandas.Series of nodes and values; got NoneType"),
         ([], TypeError, "must be a dict or a pandas.Series"),
         (pd.DataFrame({"age": [1.0]}), TypeError, r"Give one of its rows: \w+\.iloc\[0\]"),
@@ -419,11 +414,9 @@ def test_graphs_in_another_order_and_fixed_edges(network):
         ({"spline": {"x": 1}}, ValueError, "node 'spline' has 2 columns; got {'x': 1}"),
         ({"spline": 1}, ValueError, "node 'spline' has 2 columns; got 1"),
         ({("site", "age"): 1}, ValueError, r"\('site', 'age'\) is not one of"),
-    ],
-)
-def test_bad_values_are_named(network, values, error, message):
-    for method in (network.condition, network.do):
-        raises(message, method, values, kind=error)
+    ]:
+        for method in (network.condition, network.do):
+            raises(message, method, values, kind=error)
 
 
 def test_samples_have_the_columns_and_give_the_network_back(network):

@@ -100,19 +100,16 @@ def test_distance_counts_pairs(triple):
         assert distance <= getattr(one.compare(third), kind) + getattr(third.compare(other), kind)
 
 
-@pytest.mark.parametrize(
-    ("other", "error", "message"),
-    [
+def test_other_networks_must_have_the_same_nodes():
+    for other, error, message in [
         (nx.DiGraph([("a", "c")]), ValueError, r"nodes: missing \['b'\]; unexpected \['c'\]"),
         (nx.DiGraph([("a", "b"), ("b", "c")]), ValueError, r"nodes: unexpected \['c'\]"),
         (nx.DiGraph([("a", "b"), ("b", "a")]), ValueError, "other must be acyclic"),
         (nx.Graph([("a", "b")]), TypeError, "other must be .* or a networkx.DiGraph; got Graph"),
         (nx.DiGraph(), ValueError, "other must have at least one node"),
-    ],
-)
-def test_other_networks_must_have_the_same_nodes(other, error, message):
-    network = GaussianBayesianNetwork(nx.DiGraph([("a", "b")]))
-    raises(message, network.compare, other, kind=error)
+    ]:
+        network = GaussianBayesianNetwork(nx.DiGraph([("a", "b")]))
+        raises(message, network.compare, other, kind=error)
 
 
 def test_cpdags_are_not_taken_for_networks():

@@ -145,9 +145,8 @@ def test_what_is_out_of_range_is_refused():
     assert (GaussianBayesianNetwork(dag).score_samples(rows) == -np.inf).all()
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
+def test_bad_attributes_are_named():
+    for change, message in [
         (lambda dag: dag.nodes["b"].pop("intercept"), "node 'b' has no attribute intercept"),
         (lambda dag: dag.nodes["a"].pop("noise_variance"), "node 'a' has no .* noise_variance"),
         (lambda dag: dag.edges["b", "c"].pop("weight"), "edge 'b' -> 'c' has no .* weight"),
@@ -157,28 +156,23 @@ def test_what_is_out_of_range_is_refused():
         (lambda dag: dag.add_node("b", noise_variance=np.inf), "noise_variance of .* got inf"),
         (lambda dag: dag.add_node("b", noise_variance=-1), "'b' must not be negative; got -1"),
         (lambda dag: dag.add_edge("a", "b", weight=None), "weight of edge 'a' -> 'b' .* got None"),
-    ],
-)
-def test_bad_attributes_are_named(change, message):
-    dag = chain().dag
-    change(dag)
-    raises(message, GaussianBayesianNetwork, dag)
+    ]:
+        dag = chain().dag
+        change(dag)
+        raises(message, GaussianBayesianNetwork, dag)
 
 
-@pytest.mark.parametrize(
-    ("dag", "error", "message"),
-    [
+def test_bad_graphs_are_named():
+    network = chain()
+    for dag, error, message in [
         (None, TypeError, "dag must be a networkx.DiGraph; got NoneType"),
         (nx.Graph([(0, 1)]), TypeError, "got Graph"),
         (nx.MultiDiGraph([(0, 1)]), TypeError, "got MultiDiGraph"),
         (nx.DiGraph(), ValueError, "at least one node"),
         (nx.DiGraph([(0, 1), (1, 2), (2, 1)]), ValueError, r"acyclic; it has the cycle \[1, 2\]"),
-    ],
-)
-def test_bad_graphs_are_named(dag, error, message):
-    network = chain()
-    for use in (GaussianBayesianNetwork, lambda dag: network.set_params(dag=dag)):
-        raises(message, use, dag, kind=error)
+    ]:
+        raises(message, GaussianBayesianNetwork, dag, kind=error)
+        raises(message, network.set_params, dag=dag, kind=error)
     assert network.nodes == ["a", "b", "c"]
 
 
@@ -324,9 +318,8 @@ def test_positions_that_are_other_nodes_names_are_refused():
         assert_array_equal(network.score_samples(table), network.score_samples(rows))
 
 
-@pytest.mark.parametrize(
-    ("X", "error", "message"),
-    [
+def test_bad_tables_are_named():
+    for X, error, message in [
         (pd.DataFrame({"a": [1.0], "d": [1.0]}), ValueError, r"X has no columns \['b', 'c'\]"),
         (pd.DataFrame(np.zeros((2, 2))), ValueError, r"shape \(n, 3\), .*must be strings"),
         (pd.DataFrame(np.zeros((2, 4)), columns=list("abca")), ValueError, r"\['a'\] are given"),
@@ -338,11 +331,9 @@ def test_positions_that_are_other_nodes_names_are_refused():
         (np.zeros((0, 3)), ValueError, "0 sample"),
         ([pd.Series([1.0, 2, 3], index=list("cba"))] * 2, TypeError, r"Series.*DataFrame\(X\)"),
         ([*pd.DataFrame({"c": [1], "b": [2]}).itertuples()], TypeError, r"of Pandas, .*Frame\(X\)"),
-    ],
-)
-def test_bad_tables_are_named(X, error, message):
-    for use in (chain().score_samples, chain().fit, chain().score):
-        raises(message, use, X, kind=error)
+    ]:
+        for use in (chain().score_samples, chain().fit, chain().score):
+            raises(message, use, X, kind=error)
 
 
 # Samples
@@ -428,9 +419,8 @@ def test_conditioning_on_columns_that_nearly_agree_keeps_digits():
     assert mean == pytest.approx([1.0], abs=1e-3)
 
 
-@pytest.mark.parametrize(
-    ("evidence", "error", "message"),
-    [
+def test_bad_evidence_is_named():
+    for evidence, error, message in [
         ({"z": 1.0}, ValueError, r"evidence must name nodes; 'z' is not one of \['a', 'b', 'c'\]"),
         ({"a": np.inf}, ValueError, "value of node 'a' in evidence .* got inf"),
         ({"a": -np.inf}, ValueError, "got -inf"),
@@ -449,11 +439,9 @@ def test_conditioning_on_columns_that_nearly_agree_keeps_digits():
         (pd.Series([1, 2], list("aa")), ValueError, "each node once; got 'a' twice"),
         ({"z": np.nan}, ValueError, "evidence must name nodes; 'z' is not one of"),
         (pd.Series([1, 2, np.nan], list("aab")), ValueError, "each node once; got 'a' twice"),
-    ],
-)
-def test_bad_evidence_is_named(evidence, error, message):
-    raises(message, chain().condition, evidence, kind=error)
-    raises(message.replace("evidence", "interventions"), chain().do, evidence, kind=error)
+    ]:
+        raises(message, chain().condition, evidence, kind=error)
+        raises(message.replace("evidence", "interventions"), chain().do, evidence, kind=error)
 
 
 @pytest.mark.parametrize("hole", [None, np.nan, pd.NA, Decimal("sNaN"), np.ma.masked])
@@ -532,9 +520,8 @@ def test_defaults_of_given_and_target():
         assert_allclose(network.predict(table, target="b"), middle)
 
 
-@pytest.mark.parametrize(
-    ("X", "target", "given", "message"),
-    [
+def test_bad_predictions_are_named():
+    for X, target, given, message in [
         (np.zeros((2, 3)), None, None, "name a target"),
         (np.zeros((2, 2)), "a", None, r"shape \(n, 3\).* name those that X has in given"),
         (np.zeros((2, 4)), "c", ["a", "b"], r"shape \(n, 2\), .*\['a', 'b'\]; .* 4 columns"),
@@ -548,10 +535,8 @@ def test_defaults_of_given_and_target():
         (pd.DataFrame({"z": [1.0]}), None, None, r"No node is left .* columns of X \['z'\]"),
         (pd.DataFrame({"a": [1.0]}), "c", ["b"], r"X has no columns \['b'\]"),
         (pd.DataFrame({"a": [np.inf]}), "c", None, "infinite values .*'a', row 0"),
-    ],
-)
-def test_bad_predictions_are_named(X, target, given, message):
-    raises(message, chain().predict, X, target=target, given=given)
+    ]:
+        raises(message, chain().predict, X, target=target, given=given)
 
 
 def test_names_of_several_letters_and_tuples_are_single_nodes():
