@@ -66,10 +66,7 @@ def level_of(value: Any, name: str = "level") -> float:
 
 
 def numbers_in(value: Any, name: str) -> float | Floats:
-    """Return a number as a float, and a list of numbers as an array.
-
-    Raises ValueError if one is not a finite number.
-    """
+    """Return a number as a float, and a list of numbers as an array."""
     if not is_listed(value):
         return finite_number(value, name)
     parts = enumerate(value)

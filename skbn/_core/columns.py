@@ -48,11 +48,7 @@ def column_number(columns: list[str | int], column: Hashable) -> int:
 def column_numbers(
     columns: list[str | int], chosen: Iterable[str | int], parameter: str
 ) -> list[int]:
-    """Return the numbers of several columns, in the order in which they are given.
-
-    Raises ValueError if there is no such column; TypeError if a column is neither a name nor a
-    number, or `chosen` is not a list.
-    """
+    """Return the numbers of several columns, in the order in which they are given."""
     if isinstance(chosen, str) or not isinstance(chosen, Iterable):
         raise TypeError(f"{parameter} must be a list of columns; got {readable_value(chosen)}.")
     numbers = []
@@ -92,11 +88,7 @@ def numbers_by_column(columns: list[str | int], values: Any, parameter: str) -> 
 def family_numbers(
     columns: list[str | int], child: str | int, parents: Iterable[str | int]
 ) -> tuple[int, list[int]]:
-    """Return the numbers of a child and of its parents, in the order of the parents.
-
-    Raises ValueError if there is no such column, a parent is given twice, or the child is among its
-    parents; TypeError if a column is neither a name nor a number, or the parents are not a list.
-    """
+    """Return the numbers of a child and of its parents, in the order of the parents."""
     x = column_number(columns, child)
     others = column_numbers(columns, parents, "parents")
     if x in others:
@@ -108,11 +100,7 @@ def family_numbers(
 
 
 def parents_in(dag: Any, columns: list[str | int]) -> list[list[int]]:
-    """Return the parents' numbers of each column in a graph, or in a network's graph.
-
-    Raises ValueError if the graph has a cycle or undirected edges, or its nodes are not the
-    columns; TypeError if it is not a directed graph.
-    """
+    """Return the parents' numbers of each column in a graph, or in a network's graph."""
     dag = getattr(dag, "dag", dag)  # a network has one
     check_dag(dag, expected="a networkx.DiGraph or a GaussianBayesianNetwork")
     nodes = {column_number(columns, node): node for node in dag}
@@ -233,11 +221,7 @@ def is_missing(value: Any) -> bool:
 
 
 def known_values(values: Any, nodes: Names, parameter: str) -> dict[Hashable, Any]:
-    """Return the values of a dict or a Series that are not missing.
-
-    Raises TypeError if it is neither; ValueError if a label comes twice, or the label of a missing
-    value is not a node.
-    """
+    """Return the values of a dict or a Series that are not missing."""
     values = by_label(values, parameter, "node")
     reject_unknown([node for node in values if is_missing(values[node])], nodes, parameter)
     return {node: value for node, value in values.items() if not is_missing(value)}

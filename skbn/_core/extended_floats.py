@@ -7,7 +7,7 @@ logarithms takes 15 times as long as adding extended floats. An extended float i
 
 A `WideFormat` holds the number of bits and the bias, which depend on the range that a computation
 needs. Extended floats of one format are ordered as their integers are. The integer 0 stands for
-zero; it would also be ``2**-bias``, so the bias is chosen such that this is negligible.
+zero; it would also be ``2**-bias``, which the bias makes negligible.
 
 The functions here round to the nearest, except for ties. Their operands are int64, or vectors of
 four extended floats. Kernels take the format as one argument, `wide`, of the numba type `WIDE`.

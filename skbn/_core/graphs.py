@@ -14,7 +14,7 @@ import numpy as np
 
 from skbn._core.arrays import Floats, Names, finite_number
 from skbn._core.subsets import mask_of, members_of
-from skbn._core.text import internal_error, must_be, readable_value
+from skbn._core.text import internal_error, must_be
 
 # Attributes of edges that a network keeps: how sure edges and their pairs are, by a posterior or a
 # bootstrap, and what their reversal costs.
@@ -301,19 +301,21 @@ class LinearModel:
 
     @classmethod
     def from_networkx(cls, dag: nx.DiGraph) -> Self:
-        """Read the parameters from the attributes of an acyclic graph.
-
-        Raises ValueError, naming the node or the edge: if an attribute is missing or not a finite
-        number, or a variance is negative.
-        """
+        """Read the parameters from the attributes of an acyclic graph."""
         graph = Dag.from_networkx(dag, may_be_undirected=True)
         nodes, number = graph.nodes, {node: v for v, node in enumerate(graph.nodes)}
         intercept, noise_variance = np.empty(len(nodes)), np.empty(len(nodes))
         for node, data in dag.nodes(data=True):
-            intercept[number[node]], noise_variance[number[node]] = _node_parameters(node, data)
+            v, owner = number[node], f"node {node!r}"
+            intercept[v] = _attribute(data, "intercept", owner)
+            noise_variance[v] = _attribute(data, "noise_variance", owner)
+            if noise_variance[v] < 0:
+                raise ValueError(
+                    f"noise_variance of {owner} must not be negative; got {noise_variance[v]}."
+                )
         coef = np.zeros((len(nodes), len(nodes)))
         for a, b, data in dag.edges(data=True):
-            coef[number[a], number[b]] = _weight(a, b, data)
+            coef[number[a], number[b]] = _attribute(data, "weight", f"edge {a!r} -> {b!r}")
         mean = propagate(intercept, coef, graph.parents)
         require_finite(mean, nodes)
         known = coef, intercept, mean, noise_variance
@@ -374,21 +376,6 @@ def is_parametrised(dag: nx.DiGraph) -> bool:
     Weights alone do not count: other programs' graphs have them for other reasons.
     """
     return any("intercept" in data or "noise_variance" in data for _, data in dag.nodes(data=True))
-
-
-def _node_parameters(node: Hashable, data: Mapping[str, Any]) -> tuple[float, float]:
-    """Return the intercept and the variance of the noise among a node's attributes."""
-    intercept = _attribute(data, "intercept", f"node {node!r}")
-    variance = _attribute(data, "noise_variance", f"node {node!r}")
-    if variance < 0:
-        raise ValueError(
-            f"noise_variance of node {node!r} must not be negative; got {readable_value(variance)}."
-        )
-    return intercept, variance
-
-
-def _weight(a: Hashable, b: Hashable, data: Mapping[str, Any]) -> float:
-    return _attribute(data, "weight", f"edge {a!r} -> {b!r}")
 
 
 def _attribute(data: Mapping[str, Any], key: str, owner: str) -> float:

@@ -54,12 +54,9 @@ class Progress:
 
     `work`: the amount of work in all, in any unit; nothing is told of percents until it is known
     `listeners`: each is called as ``listener(percent, seconds_left, note)`` whenever another
-        percent of the work is done, or there is a note. An exception that it raises ends the
-        computation.
+        percent of the work is done, or there is a note. An exception ends the computation.
     `has_notes`: whether notes are passed on. Notes of simultaneous computations would be mixed up.
     `deadline`: when the computation must end, by ``time.monotonic()``
-
-    `error`: the first error that was passed to `stop`
     """
 
     def __init__(
@@ -196,9 +193,7 @@ class Threads:
 
     `joblib.Parallel` would take 10 ms each time. At the end, also after an error or Ctrl-C, tasks
     that have not begun are dropped and the others awaited, so that no thread writes to memory that
-    its owner has given up.
-
-    `n_columns`: with few columns everything is done in the calling thread
+    its owner has given up. With few columns everything is done in the calling thread.
     """
 
     def __init__(self, n_jobs: int | None, n_columns: int | None = None) -> None:
@@ -362,12 +357,7 @@ def _within_process_limits() -> float:
 
 
 def require_memory(n_bytes: int, purpose: str, remedy: str = "leave out columns") -> None:
-    """Raise, before anything is allocated, if something needs more memory than is available.
-
-    `n_bytes`: how much it needs
-    `purpose`: what needs it: the subject of the error's sentence
-    `remedy`: what the user can do
-    """
+    """Raise, before anything is allocated, if a purpose needs more memory than is available."""
     if n_bytes <= _TRIFLE:
         return
     available = available_memory()

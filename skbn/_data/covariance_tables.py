@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from numbers import Real
 from typing import Any, NoReturn
 
 import numpy as np
 
-from skbn._core.arrays import Floats
+from skbn._core.arrays import Floats, numbers_in
+from skbn._core.columns import is_labelled, numbers_by_column
 from skbn._core.text import first_few, readable_value
 from skbn._data.containers import check_labels, frame_labels, row_labels
 from skbn._data.sample import RowSummary, Sample
@@ -92,39 +93,34 @@ def from_covariance(
     Parameters
     ----------
     cov : data frame, array-like of shape (m, m), sequence of rows, or str
-        Covariances or correlations of at least two columns. A data frame has the columns' names.
-        A triangle is enough: rows of growing length, as printed; blank, NaN or 0 on the other side
-        of the diagonal; or text with a line for each row, whose stars are ignored. A diagonal of
-        dashes or NaN belongs to correlations.
+        Covariances or correlations of at least two columns, perhaps a triangle: rows of growing
+        length, as printed; blank, NaN or 0 on the other side of the diagonal; or text with a line
+        for each row, whose stars are ignored. A diagonal of dashes or NaN belongs to correlations.
     n_samples : int or float
         Number of rows that they were computed from, or the sum of their weights.
     means : array-like of shape (m,), dict or pandas.Series, optional
-        The means of the columns; by default 0. The structure does not depend on them, only the
-        intercepts do.
+        The means of the columns, on which only the intercepts depend; by default 0.
     ddof : int or float
         The covariances are sums of products divided by ``n_samples - ddof``: 1 for
         ``pandas.DataFrame.cov`` and `numpy.cov`, 0 for estimates of the highest likelihood.
     std : array-like of shape (m,), dict or pandas.Series, optional
         Standard deviations, if `cov` has correlations. Without them the columns are taken as
-        standardised, and so are the weights of edges.
+        standardised.
     names : sequence of m str, optional
-        The columns' names, if `cov` has none.
+        The columns' names, if `cov` is no data frame.
 
     Returns
     -------
     table : CovarianceTable
         For `GaussianBNLearner`, `GaussianBNPosterior`, `LocalScoreTransformer` and
-        `GaussianBayesianNetwork.fit`, `score` and `fit_indices`. What needs rows, such as
-        cross-validation, resamples, weights and interventions, raises a TypeError. Tables of the
-        same columns in several groups of rows, such as those of hospitals, add up by ``+``; a
-        column may then be constant in some of them.
+        `GaussianBayesianNetwork.fit`, `score` and `fit_indices`; what needs rows raises a
+        TypeError. Tables of the same columns in several groups of rows add up by ``+``.
 
     Raises
     ------
     ValueError, TypeError
-        If the matrix is not symmetric, or not positive definite, as when numbers in print were
-        rounded or each covariance was computed from other rows; if it is so nearly singular that
-        scores would be off; if an argument does not go with it.
+        If the matrix is not symmetric, not positive definite, or so nearly singular that scores
+        would be off; if an argument does not go with it.
 
     See Also
     --------
@@ -203,9 +199,7 @@ class CovarianceTable:
     Parameters
     ----------
     summary : RowSummary
-        The sums that the matrix follows from.
     columns : list of str or int
-        Their names, or numbers.
     is_standardised : bool
         Whether it was made from correlations without standard deviations.
 
@@ -256,24 +250,8 @@ class CovarianceTable:
     def __radd__(self, other: Any) -> CovarianceTable:
         return self if isinstance(other, int) and other == 0 else NotImplemented  # sum(tables)
 
-    def as_sample(self, sample_weight: Any = None, numbers: Sequence[int] | None = None) -> Sample:
-        """Return the summary of the rows, of some of the columns, as scores take it.
-
-        Parameters
-        ----------
-        sample_weight : None
-        numbers : sequence of int, optional
-            The columns, by their numbers.
-
-        Returns
-        -------
-        sample : Sample
-
-        Raises
-        ------
-        ValueError
-            If there are weights.
-        """
+    def _as_sample(self, sample_weight: Any = None, numbers: Sequence[int] | None = None) -> Sample:
+        """Return the summary of some of the columns, by number, as scores take it."""
         if sample_weight is not None:
             raise ValueError(
                 "sample_weight weights rows, and X is a CovarianceTable, which has none. Compute "
@@ -423,22 +401,11 @@ def _triangle(correlation: Floats, columns: list[Any], n_samples: float) -> tupl
 
 def _read_vector(values: Any, columns: list[Any], parameter: str) -> Floats:
     """Return a number for each column, by name if the values have names."""
-    if hasattr(values, "to_dict"):
-        values = values.to_dict()
-    if isinstance(values, Mapping):
-        if missing := [column for column in columns if column not in values]:
-            raise ValueError(
-                f"{parameter} has no value for the columns [{first_few(missing)}]. Add them, or "
-                "give a list in the order of the columns."
-            )
-        values = [values[column] for column in columns]
-    try:
-        vector = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        vector = np.empty(0)
-    if vector.shape != (len(columns),) or not np.isfinite(vector).all():
+    given = numbers_by_column(columns, values, parameter) if is_labelled(values) else values
+    vector = np.array(numbers_in(given, parameter))
+    if vector.shape != (len(columns),):
         raise ValueError(
-            f"{parameter} must have a finite number for each of the {len(columns)} columns; got "
+            f"{parameter} must have a number for each of the {len(columns)} columns; got "
             f"{readable_value(values)}."
         )
     return vector

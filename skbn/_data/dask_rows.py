@@ -2,9 +2,8 @@
 
 Each block of rows is read, checked and summarised in a task of its own, and the summaries are
 merged in a tree of tasks: the triangular factor is that of a tall, skinny QR decomposition (TSQR).
-Only summaries, of about m x m numbers, leave the workers, and few of them exist at a time. The tree
-is the same for any scheduler and any number of workers, so that no bit of the result depends on
-these.
+Only summaries leave the workers. The tree is the same for any scheduler and any number of workers,
+so that no bit of the result depends on these.
 """
 
 from collections.abc import Sequence
@@ -50,35 +49,13 @@ def row_blocks(X: Any) -> list[Any]:
     return list(simple.to_delayed(optimize_graph=False))
 
 
-def block_places(X: Any) -> list[str]:
-    """Return what errors say of where each block is, and how a user can look into it."""
-    if is_dask_frame(X):
-        starts: list[float] = [np.nan] * int(X.npartitions)
-        blocks, change = "partitions", "map_partitions"
-    else:
-        starts = np.cumsum([0, *X.chunks[0][:-1]]).tolist()
-        blocks, change = "blocks", "map_blocks"
-    places = []
-    for number, start in enumerate(starts):  # not a number after a block of unknown size
-        first = "" if np.isnan(start) else f"; its row 0 is row {int(start)} of X"
-        places.append(
-            f"This is about block {number} of X, and rows are counted within it{first}. "
-            f"X.{blocks}[{number}].compute() shows it, and X.{change} changes all blocks."
-        )
-    return places
-
-
 def weight_blocks(sample_weight: Any, X: Any, blocks: Sequence[Any]) -> list[Any]:
-    """Return the weights of each block's rows: dask.delayed objects, or arrays of numbers.
-
-    Weights that are in memory have been checked; others are checked when they are computed.
+    """Return the weights of each block's rows: checked arrays, or dask.delayed objects.
 
     `sample_weight`: array or series of dask, array-like, or None; a pandas Series is matched to the
         rows of a data frame by its labels
     `X`: array or data frame of dask
     `blocks`: those of X
-
-    Raises ValueError or TypeError if the weights do not match the rows, as far as that is known.
     """
     if sample_weight is None:
         return [None] * len(blocks)
@@ -156,12 +133,9 @@ def read_summary(
     `is_chunk`: whether other rows will be added, so that all weights may be 0
 
     Returns `n_rows`: those of weight 0 included; `sample`: without rows.
-
-    Raises ValueError or TypeError if a block holds anything but finite numbers, naming column, row
-    and block; if the weights do not match the rows.
     """
     if isinstance(X, CovarianceTable):
-        return X.shape[0], X.as_sample(sample_weight, numbers)
+        return X.shape[0], X._as_sample(sample_weight, numbers)
     import dask
 
     labels = Table(X).labels
@@ -171,9 +145,13 @@ def read_summary(
     X = with_whole_rows(X)
     blocks = row_blocks(X)
     weights = weight_blocks(sample_weight, X, blocks)
-    fit = uuid4().hex
+    fit, parts = uuid4().hex, "partitions" if is_dask_frame(X) else "blocks"
     summaries = []
-    for i, (block, weight, place) in enumerate(zip(blocks, weights, block_places(X), strict=True)):
+    for i, (block, weight) in enumerate(zip(blocks, weights, strict=True)):
+        place = (
+            f"This is about block {i} of X, in which rows are counted: X.{parts}[{i}].compute() "
+            "shows it."
+        )
         read = partial(_summarise_block, labels=labels, numbers=numbers, names=names, place=place)
         task = dask.delayed(read, traverse=False)
         summaries.append(task(block, weight, dask_key_name=f"summarise-block-{fit}-{i}"))
@@ -181,8 +159,8 @@ def read_summary(
     with one_blas_thread():
         while len(summaries) > 1:
             starts = range(0, len(summaries), _FAN_IN)
-            parts = [summaries[start : start + _FAN_IN] for start in starts]
-            summaries = [dask.delayed(_merge, pure=False)(*each) for each in parts]
+            few = [summaries[start : start + _FAN_IN] for start in starts]
+            summaries = [dask.delayed(_merge, pure=False)(*each) for each in few]
         n_rows, summary = summaries[0].compute()
     if sample_weight is not None and summary.n_rows:
         check_total_weight(summary.n_samples)

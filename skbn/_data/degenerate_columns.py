@@ -47,6 +47,11 @@ class IndependenceCheck:
         if found is not None:
             raise degenerate_error(self, found)
 
+    def check_all(self) -> None:
+        """Raise if columns depend on each other within any family's reach."""
+        if found := _redundant(self):
+            raise degenerate_error(self, found[0])
+
 
 def labels_of(names: Sequence[Any], nodes: Nodes | None) -> list[Any]:
     """Return which of the user's columns each column is made of."""
@@ -153,13 +158,6 @@ def degenerate_error(check: IndependenceCheck, first: Dependence) -> ValueError:
         equations,
         f"{consequence} {check.remedy}",
     )
-
-
-def check_all(check: IndependenceCheck) -> None:
-    """Raise if columns depend on each other within any family's reach."""
-    found = _redundant(check)
-    if found:
-        raise degenerate_error(check, found[0])
 
 
 def _all_dependences(check: IndependenceCheck, first: Dependence) -> list[Dependence]:

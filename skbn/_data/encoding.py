@@ -24,9 +24,6 @@ def learn_nodes(spec: Any, table: Table, *, may_miss: bool = False) -> Nodes | N
     """Return the nodes of a table that a user's parameter asks for; None if each column is one.
 
     `spec`: None, "auto", dict or sequence; as the parameter `nodes` of a learner
-
-    Raises ValueError or TypeError if `spec` does not go with the columns; if a category has one
-    level, or lacks values that may not be missing.
     """
     if spec is None:
         return None
@@ -45,8 +42,6 @@ def category_nodes(names: Sequence[Any], table: Table) -> Nodes | None:
     """Return nodes that are a column each, of which some are categories; None if none is.
 
     Truth values count as numbers.
-
-    Raises ValueError or TypeError if columns are missing, or a category has no levels to tell.
     """
     if table.is_lazy or {*names} <= {*range(len(names))}:
         return None
@@ -106,10 +101,6 @@ def encoded_rows(
     is. `columns` are what the table's columns stand for if they have no names, by default the
     columns that these nodes are made of; `remedy` is as for `numbers_of`. Rows with a level that
     `fit` did not see are added to `unseen`, with a warning, and get the first level.
-
-    Raises ValueError or TypeError if columns are missing, or hold values that are not finite
-    numbers; naming the column and the level, if a category has one that was not there when the
-    nodes were learned.
     """
     names, wanted = nodes.column_names, nodes.labels
     columns = wanted if columns is None else columns
@@ -259,11 +250,11 @@ def _categories(table: Table, may_miss: bool, named: set[int]) -> dict[int, list
     every = {j: _levels(table, j, may_miss, j in named) for j in range(len(table.labels))}
     found = {j: levels for j, levels in every.items() if levels is not None}
     if constant := {table.labels[j]: levels for j, levels in found.items() if len(levels) < 2}:
-        one = "with one level, {!r}: it cannot depend on anything"
-        what = {
-            each: one.format(*own) if own else "without levels" for each, own in constant.items()
-        }
-        told = [f"Column {each!r} is a category {what[each]}. Leave it out." for each in constant]
+        told = [
+            f"Column {each!r} is a category with the levels {own}, of which it needs two. Leave "
+            "it out."
+            for each, own in constant.items()
+        ]
         raise DegenerateColumnsError(" ".join(told), constant)
     return found
 

@@ -26,12 +26,9 @@ _CRITICAL = -2.86154, -2.8903, -4.234, -40.04
 
 
 def rows_of_lags(series: Integers, n_lags: int) -> Integers:
-    """Return which row stands for each lag of the rows that have all their lags.
+    """Return which row stands for each lag of the rows that have all their lags, (n_lags + 1, k).
 
     `series`: (n,), the number of the series of each row
-
-    Returns `rows`: (n_lags + 1, k), ``rows[0]`` are the rows with at least `n_lags` earlier rows of
-    their series, in their order, and ``rows[lag]`` those that many steps before them.
 
     >>> rows_of_lags(np.array([0, 1, 0, 0, 1]), 1)
     array([[2, 3, 4],
@@ -45,13 +42,10 @@ def rows_of_lags(series: Integers, n_lags: int) -> Integers:
 
 
 def rows_before_the_next(series: Integers, parts: Integers, n_lags: int) -> Integers:
-    """Return which rows are the lags of the row that would follow each series.
+    """Return which rows are the lags of the row that would follow each series, (n_lags, k).
 
-    `series`: (n,), the number of the series of each row
-    `parts`: (n,), the same, divided at gaps
-
-    Returns `rows`: (n_lags, k), from lag 1 on, for the series that end with `n_lags` rows without a
-    gap, by their numbers.
+    Only of the series that end with `n_lags` rows without a gap; `parts` are `series`, (n,),
+    divided at gaps.
 
     >>> rows_before_the_next(np.array([0, 1, 0, 0, 1]), np.array([0, 1, 0, 0, 1]), 2)
     array([[3, 4],
@@ -64,10 +58,7 @@ def rows_before_the_next(series: Integers, parts: Integers, n_lags: int) -> Inte
 
 
 def labels_after(index: Any, last: Any, n: int) -> Any:
-    """Return the n labels that go on a pandas index of equal steps, or 1 to n in a list.
-
-    `index`: pandas.Index or None
-    `last`: label; the one that they follow
+    """Return the n labels that go on a pandas index of equal steps after its last, or 1 to n.
 
     >>> import pandas as pd
     >>> labels_after(pd.period_range("2020Q1", periods=3, freq="Q"), pd.Period("2020Q3"), 2)
@@ -138,11 +129,8 @@ def has_unit_root(column: Floats | None, numbers: Integers, parts: Integers) -> 
     """Whether a Dickey-Fuller test takes a column for a random walk, in most of its series.
 
     The changes are regressed on the last value, the last change and a constant, in each series of
-    50 rows or more; not in all together, where means that differ would bias it.
-
-    `numbers`: (n,), the series of each row
-    `parts`: (n,), the same, divided at gaps
-    `column`: (n,)
+    50 rows or more; not in all together, where means that differ would bias it. `numbers` are the
+    series of the rows, `parts` the same, divided at gaps.
     """
     if column is None or len(column) < _FEWEST_ROWS or len(np.unique(column)) < _FEWEST_VALUES:
         return False
@@ -301,8 +289,7 @@ def one_step_apart(times: Any, same: Booleans) -> Booleans:
     quarters are counted by the calendar, on working days alone if no row is of a weekend, and by
     the clock of the time zone: of these counts, the one with the fewest gaps holds.
 
-    `times`: pandas.Index of length n; as from `as_times`; series by series, and increasing within
-        each
+    `times`: pandas.Index of length n; series by series, and increasing within each
     `same`: (n - 1,), whether neighbours belong to the same series. Only these are compared.
 
     >>> import pandas as pd

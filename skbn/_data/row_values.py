@@ -29,11 +29,8 @@ def is_mask(values: Any) -> bool:
 def in_order_of_rows(values: Any, labels: Any, n_rows: int, parameter: str) -> Any:
     """Return the values of a Series in the order of a table's rows, and other values unchanged.
 
-    If the rows have no labels, a Series is taken in its own order, as scikit-learn does: a
-    pipeline passes arrays on along with the Series that it was given.
-
-    `labels`: pandas.Index, ndarray or None; the labels of the rows
-    `parameter`: what errors call the values
+    If the rows have no labels (pandas.Index, ndarray or None), a Series is taken in its own order,
+    as scikit-learn does: a pipeline passes arrays on along with the Series that it was given.
     """
     if not is_series(values):
         return values
@@ -123,8 +120,6 @@ def read_row_groups(groups: Any, labels: Any, n_rows: int, name: str) -> tuple[I
     `groups`: array-like of shape (n_rows,), data frame, pandas.MultiIndex or array of k columns; a
         hashable for each row. Those of a Series go to the rows of the same labels. Of several
         columns or levels, each combination is a group, named by a tuple.
-    `labels`: pandas.Index, ndarray or None; the labels of the rows
-    `name`: what errors call the groups
 
     >>> numbers, groups = read_row_groups(["b", "a", "b"], None, 3, "groups")
     >>> numbers.tolist(), groups
@@ -187,8 +182,6 @@ def without_named(X: Any, labels: list[str], given: Any, parameter: str) -> tupl
     """Return a frame without the columns that a parameter names, and their values or levels.
 
     Without names the frame and what is given are returned as they are.
-
-    Raises ValueError if there is no such column or level, or more than one.
     """
     names = names_in(given, X)
     if not names:

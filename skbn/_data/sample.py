@@ -2,9 +2,8 @@
 
 A summary is all that regressions need to know, and two of them can be merged. The scatter of two
 sets of rows about their common mean is that of each set about its own mean, plus one more row, the
-weighted difference of the means. A QR decomposition of the two triangular factors and this row is
-therefore that of all rows. No row needs to be kept, and squares, which would lose half the digits,
-are never formed.
+weighted difference of the means. So a QR decomposition of the two triangular factors and this row
+is that of all rows, without squares, which would lose half the digits.
 """
 
 from __future__ import annotations
@@ -44,12 +43,11 @@ class Sample:
         missing values.
     `weight`: (n,), how often each row counts; finite and not negative
     `labels`: pandas.Index or ndarray of length n; the labels of the table's rows, if it has any
-    `is_set`: (n, n_nodes), which nodes an experimenter set in each row; by default none
+    `is_set`: (n, n_nodes), which nodes an experimenter set in each row; None if none was set, or
+        the rows were not kept
 
-    `labels`: pandas.Index, ndarray or None
     `shape`: number of rows and of columns
     `is_complete`: whether no value is missing in a row of a positive weight
-    `is_set`: (n, n_nodes), None if no node was set, or the rows were not kept
     `is_experiment`: whether nodes were set in some rows
     `groups`: a group for each set of rows that some nodes share
     `targets`: the masks of the nodes that were set together in some row, each once; none is 0
@@ -154,9 +152,6 @@ class Sample:
         """Return the sample with a user's weights; None leaves it as it is.
 
         The weights of a Series go to the rows of the same labels.
-
-        Raises ValueError or TypeError if they are not weights of these rows, the rows have other
-        weights already, or the rows were not kept.
         """
         if sample_weight is None:
             return self
@@ -227,19 +222,13 @@ class Sample:
 
     @cached_property
     def summary(self) -> RowSummary:
-        """What regressions need to know about the rows.
-
-        Raises ValueError if no row has a positive weight.
-        """
+        """What regressions need to know about the rows."""
         self._require_weight()
         with one_blas_thread():
             return summarise(self.rows, self.weight)
 
     def mean(self, values: Floats) -> float:
-        """Return the weighted mean of a value for each row.
-
-        Raises ValueError if no row has a positive weight.
-        """
+        """Return the weighted mean of a value for each row."""
         if self.weight is None:
             return float(values.mean())
         self._require_weight()

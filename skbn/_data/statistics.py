@@ -83,8 +83,6 @@ class SampleStatistics:
         """Yield the families of a network, with their triangular factors.
 
         `children`: the children of the families; by default all
-
-        Raises ValueError if the columns of a family are not linearly independent.
         """
         for families in least_squares.families_of(self.factor, is_parent, children):
             if not self.is_checked:
@@ -136,11 +134,9 @@ def sample_statistics(
     `sensitivity`: by how much a relative error of a residual changes a score; by default n
     `remedy`: what an error about collinear columns advises, with braces for the columns
 
-    Raises ValueError if a family has as many columns as there are rows; if a column is constant, or
-    its spread cannot be squared; if a column depends linearly on others, or so nearly that a score
-    may be off by more than `SCORE_ACCURACY`. In each of these cases some family's likelihood is
-    unbounded or unknown. All constant and dependent columns are named by one
-    `DegenerateColumnsError`.
+    Raises ValueError if a family has as many columns as there are rows; if the spread of a column
+    cannot be squared; a `DegenerateColumnsError`, which names all constant columns and those that
+    depend on others, or so nearly that a score may be off by more than `SCORE_ACCURACY`.
     """
     n, m = summary.n_samples, summary.n_columns
     largest_family = m if largest_family is None else min(largest_family, m)
@@ -168,16 +164,14 @@ def sample_statistics(
                 degenerate_columns.constants_error(
                     names, constants, degenerate_columns.labels_of(names, nodes)
                 ),
-                lambda: degenerate_columns.check_all(
-                    sample_statistics(
-                        summary.select(others),
-                        [names[j] for j in others],
-                        largest_family=largest_family,
-                        sensitivity=sensitivity,
-                        nodes=rest,
-                        remedy=remedy,
-                    ).independence
-                ),
+                lambda: sample_statistics(
+                    summary.select(others),
+                    [names[j] for j in others],
+                    largest_family=largest_family,
+                    sensitivity=sensitivity,
+                    nodes=rest,
+                    remedy=remedy,
+                ).independence.check_all(),
             )
     with np.errstate(over="ignore"):
         scale = np.ldexp(norm, summary.exponent)
@@ -213,33 +207,21 @@ def sample_statistics(
 
 def _too_few_rows(summary: RowSummary, largest_family: int) -> ValueError:
     m, n = summary.n_columns, summary.n_rows
-    parents = f"children with up to {largest_family - 1} parents"
+    families = f"children with up to {largest_family - 1} parents"
+    if largest_family == m:
+        families = f"{m} columns"
     if n > largest_family:
-        least = (
-            f"must exceed the {m} columns"
-            if largest_family == m
-            else f"must exceed {largest_family} for {parents}"
-        )
         return ValueError(
-            f"The sample weights of X's {n} rows sum to {summary.n_samples:g}, but {least}, as a "
-            "weight says how often its row counts. To use relative weights, scale them to sum to "
-            f"{n}."
+            f"The sample weights of X's {n} rows sum to {summary.n_samples:g}, but must exceed "
+            f"{largest_family} for {families}, as a weight says how often its row counts. To use "
+            f"relative weights, scale them to sum to {n}."
         )
-    families = (
-        f"{m} columns: with no more rows than columns"
-        if largest_family == m
-        else f"{parents}: with so few rows"
-    )
-    most = n - 2
-    left = f", leave out columns until {n - 1} or fewer are left" if n > 2 else ""
-    fewer = f", set max_parents to {most}{' or less' if most else ''}" if most >= 0 else ""
-    if n >= 30:
-        fewer += f" (better {n // 10} or less: more parents fit so few rows by chance)"
+    fewer = f"leave out columns until {n - 1} or fewer are left, set max_parents to {n - 2} or less"
     return ValueError(
-        f"X has n_samples = {n} rows for {families} some regressions leave no residual, and the "
-        f"likelihood is unbounded. Give more rows{left}{fewer}, or use "
-        'criterion="bge" (in the LocalScoreTransformer, if there is one; GaussianBNLearnerCV does '
-        "not take it)."
+        f"X has n_samples = {n} rows for {families}: some regressions leave no residual, and the "
+        f"likelihood is unbounded. Give more rows, {fewer if n > 1 else 'leave out columns'}, or "
+        'use criterion="bge" (in the LocalScoreTransformer, if there is one; GaussianBNLearnerCV '
+        "does not take it)."
     )
 
 

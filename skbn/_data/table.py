@@ -101,16 +101,14 @@ def numeric_text(values: list[Any], label: Hashable) -> str:
     if not any(isinstance(value, str | bytes) for value in values) or 2 * n_odd > n:
         return ""
     row = next(row for row, each in is_number.items() if each != (n_odd > 0))
-    do_not = "does not" if n_odd == 1 else "do not, the first"
-    such = f"; {n_odd} {do_not}: " if n_odd else ", such as "
     node = label if isinstance(label, str) else f"x{label}"
     return (
-        f"Column {label!r} holds text, and {n - n_odd} of its {n} values read as numbers{such}"
-        f"{readable_value(values[row])} in row {row}. If they are numbers, write each like "
-        "'-1234.5', with a decimal point and without units or separators of thousands, and call "
-        'pandas.to_numeric(column, errors="coerce"), which leaves a hole for any other text, for '
-        'GaussianBNLearner(missing="em"). If they are categories, name the column in '
-        f"nodes={{{node!r}: [{label!r}]}} of a learner."
+        f"Column {label!r} holds text, and {n - n_odd} of its {n} values read as numbers, "
+        f"{'unlike' if n_odd else 'such as'} {readable_value(values[row])} in row {row}. If they "
+        "are numbers, write each like '-1234.5', with a decimal point and without units or "
+        'separators of thousands, and call pandas.to_numeric(column, errors="coerce"), which '
+        'leaves a hole for any other text, for GaussianBNLearner(missing="em"). If they are '
+        f"categories, name the column in nodes={{{node!r}: [{label!r}]}} of a learner."
     )
 
 
@@ -255,9 +253,6 @@ class Table:
         `names`: the columns' names in errors; by default their labels
 
         Returns `rows`: (n, k), finite, or NaN where values are missing.
-
-        Raises ValueError or TypeError if a column holds anything but real numbers, or values are
-        missing or infinite; the error names the column.
         """
         if containers.is_dask(self._values):
             some = "X.sample(frac=0.1).compute()" if self.is_frame else "X[::10].compute()"

@@ -144,10 +144,8 @@ class BootstrapBNLearner(EnsembleMixin, OneNetworkEstimator):
     -----
     The bootstrap of networks is due to Friedman, Goldszmidt & Wyner (1999), "Data analysis with
     Bayesian networks: a bootstrap approach". The default threshold is that of Scutari & Nagarajan
-    (2013), "Identifying significant edges in graphical models of molecular networks": they take
-    the strengths' distribution function F, the t for which the area between F and the constant t
-    is smallest, and the edges stronger than the smallest x with F(x) >= t. The solution can be
-    written down: t is F(1/2), so that the threshold is the largest strength below 1/2.
+    (2013), "Identifying significant edges in graphical models of molecular networks", which is the
+    largest strength below 1/2.
 
     Each network counts as its equivalence class, given the constraints of its learner: directions
     that the scores cannot tell apart do not depend on the order of the columns.
@@ -375,10 +373,6 @@ class BootstrapBNLearner(EnsembleMixin, OneNetworkEstimator):
 
     def _read_table(self, learner: Any, X: Any, sample_weight: Any) -> Sample:
         """Return the rows of X, which a learner that does not read scores is fitted to."""
-        if isinstance(X, BaseScores):
-            raise TypeError(
-                f"{type(learner).__name__} may not take LocalScores, which X is. Pass the table."
-            )
         resamples.check_takes_weight(learner)
         with resamples.without_warnings():  # which the learner gives
             return fitting.read_sample(self, X, sample_weight, reset=True, may_miss=True)
@@ -395,15 +389,13 @@ class BootstrapBNLearner(EnsembleMixin, OneNetworkEstimator):
             is at most this: the share of false edges that would be expected if support were a
             probability, which it is not. `GaussianBNPosterior.predict` has probabilities.
         directed : bool, default=True
-            Whether support is that of an edge in its direction. Otherwise the graph has pairs
-            joined in either direction, by their strength.
+            If False, the graph has pairs joined in either direction, by their strength.
 
         Returns
         -------
         graph : networkx.DiGraph, or networkx.Graph if not directed
             With `fdr`, edges have the attribute `support`, or `strength` for pairs, and the graph
-            `expected_by_support`, the mean of 1 less these. Its attribute `is_acyclic` says whether
-            directed edges are free of cycles.
+            `expected_by_support`, the mean of 1 less these, and `is_acyclic`.
 
         Raises
         ------
@@ -522,7 +514,7 @@ class BootstrapBNLearner(EnsembleMixin, OneNetworkEstimator):
 
         Raises
         ------
-        sklearn.exceptions.NotFittedError, ValueError, TypeError
+        ValueError, TypeError
             As `effect`.
         """
         check_is_fitted(self)
@@ -542,9 +534,6 @@ class BootstrapBNLearner(EnsembleMixin, OneNetworkEstimator):
 
     def path_effects(self, cause: Any, outcome: Any) -> PathEffects:
         """Return through what a cause acts: the effects along all directed paths, by resamples.
-
-        Where a resample leaves edges undirected, the networks of the equivalence class share its
-        weight, so that the total effect is that of `effect`.
 
         Parameters
         ----------

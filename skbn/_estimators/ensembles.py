@@ -46,8 +46,6 @@ class EnsembleMixin:
 
         Raises
         ------
-        sklearn.exceptions.NotFittedError
-            If an estimator is not fitted, or the networks have no parameters.
         ValueError, TypeError
             As `GaussianBayesianNetwork.anomalies`; if no parameters can be drawn.
 

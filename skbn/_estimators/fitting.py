@@ -125,11 +125,7 @@ def read_scores(
 def with_environments(
     estimator: BaseEstimator, scores: BaseScores, environments: Any, cost: float
 ) -> BaseScores:
-    """Return the scores of rows from environments, if an estimator's `targets` are to be found.
-
-    Raises ValueError or TypeError if only one of `targets` and the environments is given, or they
-    do not suit the scores.
-    """
+    """Return the scores of rows from environments, if an estimator's `targets` are to be found."""
     kind = estimator.targets
     if isinstance(scores, environment_scores.EnvironmentScores):
         raise TypeError("X are scores with environments already. Pass the table, and environments.")
@@ -145,11 +141,7 @@ def with_environments(
 
 
 def to_fit(holder: str, estimator: Any, default: BaseEstimator) -> Any:
-    """Return a copy of an estimator, or the default if it is None.
-
-    Raise TypeError if it learns no network of a table alone, and ValueError if it needs
-    environments, which nobody passes on to it.
-    """
+    """Return a copy of an estimator, or the default if it is None."""
     if estimator is None:
         return default
     is_estimator = hasattr(estimator, "fit") and not isinstance(estimator, type)
@@ -225,7 +217,7 @@ def read_sample(
     """
     if isinstance(X, BaseScores):
         kind = type(X).__name__
-        raise TypeError(f"X is already {kind}. Pass it to a GaussianBNLearner.")
+        raise TypeError(f"X is already {kind}. Pass the table, or pass it to a GaussianBNLearner.")
     table = Table(X)
     table.check_positions()
     if not reset:

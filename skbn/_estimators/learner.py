@@ -132,10 +132,10 @@ None, default=None
     ----------
     dag_ : networkx.DiGraph
         The network's graph. Its nodes are the columns, by name if all names are strings and by
-        position otherwise, with the attributes `intercept` and `noise_variance`. Its edges have
-        the attribute `weight`, the coefficient in the child's regression, `standardised_weight`,
-        that between columns of standard deviation 1, and ``fixed=True`` if the constraints rule
-        out the reverse edge.
+        position otherwise, with the attributes `intercept` and `noise_variance`. Edges have the
+        attributes `weight`, the coefficient in the child's regression, `standardised_weight`, that
+        between columns of standard deviation 1, and `fixed` if the constraints rule out the
+        reverse.
     network_score_ : float
         The network's score, in nats. With missing values, it is the log-likelihood of those that
         are observed, less the criterion's cost.
@@ -155,7 +155,7 @@ None, default=None
         exact search. With missing values, how many better networks were found after the first list
         of candidates.
     n_nodes_ : int
-        How many nodes the tree of branch and cut has; 0 for other searches.
+        How many nodes the tree of branch and cut has, or 0.
     start_scores_ : ndarray of shape (n_starts,) or None
         The score of the best network that each start of the order search found, in nats, the
         highest first; None for an exact search. Starts that agree make it likely, but do not prove,

@@ -431,8 +431,6 @@ class HeldOutScores:
         """Return the held-out scores, the numbers of edges, and how many networks are not proven.
 
         The first two are of shape (n_penalties, n_splits).
-
-        Raises ValueError, as a search of the rows of a fold, with their number.
         """
         arguments = [*zip(self._n_jobs, self.splits, strict=True)]
         outcomes = run_all(self.n_at_a_time, self._fold, arguments, self.resources.progress)

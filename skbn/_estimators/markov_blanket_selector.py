@@ -1,6 +1,5 @@
 """MarkovBlanketSelector: the columns in the Markov blanket of a target, for predictions."""
 
-import sys
 from collections.abc import Hashable
 from dataclasses import KW_ONLY, dataclass, field
 from numbers import Integral
@@ -39,11 +38,11 @@ class MarkovBlanketSelector(DocLinkMixin, SelectorMixin, MetaEstimatorMixin, Bas
     ----------
     estimator : estimator or None, default=None
         What learns the network: any learner, posterior or bootstrap, or a pipeline that ends with
-        one and keeps the columns. None means ``GaussianBNLearner()``. In a data frame of pandas or
-        polars, the target's column has the name of y, or "y"; in an array it is the last.
+        one and keeps the columns. None means ``GaussianBNLearner()``. It gets the target as the
+        last column, in data frames of pandas or polars by the name of y, or "y".
     n_features : int or None, default=None
-        The largest number of columns to keep: the blanket's columns with the largest `partial_r2_`.
-        None keeps the whole blanket.
+        The largest number of columns to keep, those with the largest `partial_r2_`. None keeps the
+        whole blanket.
 
     Attributes
     ----------
@@ -186,14 +185,11 @@ def _with_target(X: Any, target: npt.NDArray[Any], labels: Any, name: Any) -> tu
     name = name if isinstance(name, str) else "y"
     while name in labels:
         name += "_"
-    for library in ("pandas", "polars"):
-        module: Any = sys.modules.get(library)
-        if module is not None and isinstance(X, module.DataFrame):
-            if not all(isinstance(label, str) for label in labels):
-                break
-            if library == "pandas":
-                return X.assign(**{name: target}), [*labels, name]
-            return X.with_columns(module.Series(name, [*target])), [*labels, name]
+    if all(isinstance(label, str) for label in labels):
+        if hasattr(X, "assign"):  # pandas
+            return X.assign(**{name: target}), [*labels, name]
+        if hasattr(X, "with_columns"):  # polars
+            return X.with_columns(type(X[labels[0]])(name, [*target])), [*labels, name]
     return np.column_stack([np.asarray(X), target]), list(range(len(labels) + 1))
 
 

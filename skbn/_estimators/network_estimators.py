@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -285,9 +285,19 @@ class OneNetworkEstimator(NetworkEstimator):
 class SearchingEstimator(OneNetworkEstimator):
     """An estimator of the network with the highest score, with what it knows of others."""
 
+    network_score_: float
+    is_optimal_: bool
+    score_bound_: float
+    optimality_gap_: float
+    n_iter_: int
+    n_nodes_: int
+    start_scores_: Floats | None
+    criterion_: Criterion | None
+    targets_: Any
     _searched_: Problem
     _search_: str
     _why_ended_: str
+    _listed_: tuple[list[Candidate], Expectation]
 
     def _shown_note(self) -> str:
         if vars(self).get("is_optimal_", True):
@@ -344,7 +354,34 @@ SRMR 0.038
         check_is_fitted(self)
         if max_rows is not None:
             check_scalar(max_rows, "max_rows", Integral, min_val=1)
-        return learner_summary(self, max_rows)
+        criterion = "that of the scores"
+        if self.criterion_ is not None:
+            penalty = self._searched_.scores.penalty
+            criterion = f"{self.criterion_}{f', penalty {penalty:g}' if penalty != 1 else ''}"
+        targets = self.targets_
+        has_environments = isinstance(targets, Targets)
+        names = {name: None for target in targets if not has_environments for name in target}
+        caption, _, regressions = self.network_._text(max_rows).partition("\n")
+        lines = [
+            ("table", _table(self)),
+            *([("set", f"{first_few(names)} in some rows")] if names else []),
+            *(targets._lines() if has_environments else []),
+            ("criterion", criterion),
+            ("score", f"{self.network_score_:.4f} nats"),
+            ("proof", self._proof()),
+            ("network", caption.partition(" of ")[2]),
+            *self._summary_lines(),
+        ]
+        title = type(self).__name__
+        return f"{title}\n{text_table(lines[1:], 'll', lines[0])}\n\n{regressions}".rstrip()
+
+    def _proof(self) -> str:
+        """Return what is known of the optimality of the network."""
+        if not self.is_optimal_:
+            return self._shown_note()
+        gap = self.optimality_gap_
+        by_more = f" by more than {gap:.1g} nats" if gap else ""
+        return f"Proven {self._searched_.scope}: none has a higher score{by_more}."
 
     def near_optimal(
         self, n: int | None = None, *, within: float | None = None, equivalence_classes: bool = True
@@ -376,8 +413,7 @@ SRMR 0.038
         ValueError, TypeError
             If an argument is not as above; if the list takes more memory than there is, or longer
             than `time_limit` where the dynamic program does not fit; after a fit with
-            ``search="order"``, which does not prove what it leaves out; if `equivalence_classes` is
-            False after a fit to missing values.
+            ``search="order"``, or to missing values if `equivalence_classes` is False.
 
         Warns
         -----
@@ -470,45 +506,6 @@ class NetworkLearner(SearchParameters, SearchingEstimator):
     n_candidates: int = 30
     search: str = "exact"
     tol: float = 1e-6
-    network_score_: float = field(init=False)
-    is_optimal_: bool = field(init=False)
-    score_bound_: float = field(init=False)
-    optimality_gap_: float = field(init=False)
-    n_iter_: int = field(init=False)
-    n_nodes_: int = field(init=False)
-    start_scores_: Floats | None = field(init=False)
-    criterion_: Criterion | None = field(init=False)
-    _searched_: Problem = field(init=False)
-    _search_: str = field(init=False)
-    _why_ended_: str = field(init=False)
-    _listed_: tuple[list[Candidate], Expectation] = field(init=False)
-
-
-def learner_summary(learner: Any, max_rows: int | None) -> str:
-    """Return a few lines on a fitted learner, and the regressions of its network.
-
-    `max_rows`: the most regressions; by default, as many as fill a screen
-    """
-    criterion = "that of the scores"
-    if learner.criterion_ is not None:
-        penalty = learner._searched_.scores.penalty
-        criterion = f"{learner.criterion_}{f', penalty {penalty:g}' if penalty != 1 else ''}"
-    targets = learner.targets_
-    has_environments = isinstance(targets, Targets)
-    names = {name: None for target in targets if not has_environments for name in target}
-    caption, _, regressions = learner.network_._text(max_rows).partition("\n")
-    lines = [
-        ("table", _table(learner)),
-        *([("set", f"{first_few(names)} in some rows")] if names else []),
-        *(targets._lines() if has_environments else []),
-        ("criterion", criterion),
-        ("score", f"{learner.network_score_:.4f} nats"),
-        ("proof", _proof(learner)),
-        ("network", caption.partition(" of ")[2]),
-    ]
-    lines += learner._summary_lines()
-    title = type(learner).__name__
-    return f"{title}\n{text_table(lines[1:], 'll', lines[0])}\n\n{regressions}".rstrip()
 
 
 def _table(learner: Any) -> str:
@@ -522,15 +519,6 @@ def _table(learner: Any) -> str:
     n_together = getattr(learner, "n_effective_", None)
     holes = f", missing values; n_effective_ = {n_together:g}" if n_together is not None else ""
     return f"{n_rows} rows{weights}, {columns}{holes}"
-
-
-def _proof(learner: Any) -> str:
-    """Return what is known of the optimality of the network."""
-    if not learner.is_optimal_:
-        return str(learner._shown_note())
-    gap = learner.optimality_gap_
-    by_more = f" by more than {gap:.1g} nats" if gap else ""
-    return f"Proven {learner._searched_.scope}: none has a higher score{by_more}."
 
 
 def _fit(network: Any) -> str | None:

@@ -31,7 +31,7 @@ class NonGaussianBNLearner(SearchingEstimator):
     most one noise is Gaussian, the distribution tells the direction of every edge (Shimizu et al.
     2006). The score of a family is the largest log-likelihood of the child's least-squares
     residuals under a density that adapts to them, less the criterion's cost of the parents. The
-    search is exact: no other acyclic network has a higher score.
+    search is exact.
 
     Parameters
     ----------
@@ -207,14 +207,11 @@ None, default=None
     ) -> NearOptimalNetworks:
         """Return the networks that score nearly as high as the best, in order of their score.
 
-        The list is exact: no network that it leaves out scores higher than the last one.
-
         Parameters
         ----------
         n : int or None, default=None
-            The largest number of networks.
         within : float or None, default=None
-            How far below the best a score may be, in nats; 3 if `n` is None as well.
+            As in `GaussianBNLearner.near_optimal`.
         equivalence_classes : bool, default=False
             Whether to list only the best network of each class of networks that Gaussian noise
             could not tell apart.
@@ -225,8 +222,6 @@ None, default=None
 
         Raises
         ------
-        sklearn.exceptions.NotFittedError
-            Before `fit`.
         ValueError, TypeError
             As `GaussianBNLearner.near_optimal`.
 

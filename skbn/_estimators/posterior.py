@@ -216,8 +216,7 @@ class GaussianBNPosterior(EnsembleMixin, SearchParameters, NetworkEstimator):
     The order prior is summed as by Koivisto and Sood (2004), "Exact Bayesian structure discovery
     in Bayesian networks", in ``O(m 2**m)`` steps; the uniform prior as by Tian and He (2009),
     "Computing posterior probabilities of structural features in Bayesian networks", in
-    ``O(3**m)``. Under knowledge that cuts the columns into groups, such as tiers, the order prior
-    counts the orders within each group.
+    ``O(3**m)``. In tiers, the order prior counts the orders within each tier.
 
     The chains move over ordered partitions of the columns (Kuipers and Moffa 2017, "Partition MCMC
     for inference on acyclic digraphs"): a move draws the places of one to three columns jointly and
@@ -226,8 +225,8 @@ class GaussianBNPosterior(EnsembleMixin, SearchParameters, NetworkEstimator):
     random ones, which change. Families with more parents outside the fixed ones are left out, and a
     warning says if that may matter.
 
-    With many holes, a completed table depends much on the one before it. So the chains are few
-    independent tables, and `edge_standard_errors_` large: raise `n_imputations`.
+    With many holes, a completed table depends much on the one before it: raise `n_imputations` if
+    `edge_standard_errors_` are large.
 
     Examples
     --------
@@ -465,27 +464,23 @@ class GaussianBNPosterior(EnsembleMixin, SearchParameters, NetworkEstimator):
         """Whether to sample; "auto" does so, with a warning, where sums do not fit in memory."""
         if self.method == "exact":
             return False
-        if self.method == "sampling":
-            if self.structure_prior == "order":
-                raise ValueError(
-                    "structure_prior='order' was asked for, but method='sampling' draws networks "
-                    "with the uniform prior. Leave structure_prior at 'auto'."
-                )
-            return True
-        if sums_fit(problem.read(), self.structure_prior, resources):
+        is_automatic = self.method == "auto"
+        if is_automatic and sums_fit(problem.read(), self.structure_prior, resources):
             return False
         if self.structure_prior == "order":
             raise ValueError(
-                "method='auto' would take method='sampling', as the sums do not fit in memory, but "
-                "that has no order prior. Leave structure_prior at 'auto', or set method='exact' "
-                "to see what the sums need."
+                "structure_prior='order' was asked for, but Markov chains draw networks with the "
+                "uniform prior. Leave structure_prior at 'auto', or set method='exact', which says "
+                "what the sums need."
             )
-        warn(
-            f"method='auto' took method='sampling': sums over the networks of "
-            f"{len(problem.names)} columns take too much memory, or too long. The probabilities "
-            "are estimates, with edge_standard_errors_. Set method to 'sampling' to accept this.",
-            SamplingWarning,
-        )
+        if is_automatic:
+            warn(
+                "method='auto' took method='sampling': sums over the networks of "
+                f"{len(problem.names)} columns take too much memory, or too long. The "
+                "probabilities are estimates, with edge_standard_errors_. Set method to 'sampling' "
+                "to accept this.",
+                SamplingWarning,
+            )
         return True
 
     @property
@@ -594,8 +589,6 @@ class GaussianBNPosterior(EnsembleMixin, SearchParameters, NetworkEstimator):
 
         Raises
         ------
-        sklearn.exceptions.NotFittedError
-            Before `fit`.
         ValueError
             After a fit without environments.
 
@@ -744,8 +737,7 @@ class GaussianBNPosterior(EnsembleMixin, SearchParameters, NetworkEstimator):
     ) -> list[GaussianBayesianNetwork]:
         """Draw networks from the posterior, with parameters from theirs.
 
-        The parameters of a network are drawn from their normal-Wishart posterior with `BGe`, and
-        from the posterior under a flat prior with `BIC`.
+        That is normal-Wishart with `BGe`, and the posterior under a flat prior with `BIC`.
 
         Parameters
         ----------
@@ -792,9 +784,6 @@ class GaussianBNPosterior(EnsembleMixin, SearchParameters, NetworkEstimator):
     ) -> answers.EstimatedProbability:
         """Estimate the probability of a feature of networks, or the mean of a number, by samples.
 
-        After ``method="sampling"`` the standard error follows from batches of states and from
-        chains.
-
         Parameters
         ----------
         feature : callable
@@ -806,7 +795,8 @@ class GaussianBNPosterior(EnsembleMixin, SearchParameters, NetworkEstimator):
         Returns
         -------
         estimate : named tuple
-            Its `value`, `standard_error`, by the spread of the samples, and `n_samples`.
+            Its `value`, `standard_error`, by the spread of the samples (or of batches of states and
+            of chains), and `n_samples`.
 
         Raises
         ------
@@ -950,9 +940,8 @@ class GaussianBNPosterior(EnsembleMixin, SearchParameters, NetworkEstimator):
         Returns
         -------
         effects : TotalEffects
-            ``effects[cause, outcome]`` is what `effect` returns for two columns with the same
-            `random_state`; ``effects.mean`` and its like are arrays, ``effects.to_frame()`` is a
-            table.
+            ``effects[cause, outcome]`` is what `effect` returns with the same `random_state`;
+            ``effects.mean`` and its like are arrays, ``effects.to_frame()`` is a table.
 
         Raises
         ------

@@ -101,11 +101,7 @@ class Draws:
 
 
 def plan_draws(learner: Any, sample: Sample, stratify: Any = None, groups: Any = None) -> Draws:
-    """Return how to draw resamples of a sample, by the parameters of a `BootstrapBNLearner`.
-
-    Raises ValueError or TypeError if resamples would have too few rows, or all the same; if options
-    exclude each other; if `stratify` or `groups` are not a label for each row.
-    """
+    """Return how to draw resamples of a sample, by the parameters of a `BootstrapBNLearner`."""
     fraction, replace = learner.sample_fraction, learner.replace
     block_length = learner.block_length
     if block_length is not None:
@@ -270,9 +266,6 @@ class _Fit:
 
 def check_takes_weight(learner: Any) -> None:
     """Raise unless the `fit` of a learner takes row weights."""
-    name = type(learner).__name__
-    if not hasattr(learner, "fit"):
-        raise TypeError(f"estimator must have a fit method; got {name}.")
     if isinstance(learner, Pipeline) and not get_config()["enable_metadata_routing"]:
         raise TypeError(
             "estimator is a Pipeline, whose fit takes no sample_weight. Put its transformers "
@@ -283,17 +276,13 @@ def check_takes_weight(learner: Any) -> None:
     takes_any = any(each.kind is Parameter.VAR_KEYWORD for each in parameters)
     if not takes_any and not has_fit_parameter(learner, "sample_weight"):
         raise TypeError(
-            f"The fit of {name} takes no sample_weight, and resamples are weights of the rows. "
-            "Give its fit that parameter, and pass it to the learner within."
+            f"The fit of {type(learner).__name__} takes no sample_weight, and resamples are "
+            "weights of the rows. Give its fit that parameter, and pass it to the learner within."
         )
 
 
 def fitted_network(learner: Any, columns: list[str | int]) -> GaussianBayesianNetwork:
-    """Return the network that a learner has found, with the columns for its nodes, in their order.
-
-    Raises TypeError if it has found no network; ValueError if the nodes are neither the columns nor
-    their numbers.
-    """
+    """Return the network that a learner has found, with the columns in their order for nodes."""
     if not (hasattr(learner, "network_") or hasattr(learner, "dag_")):
         learner = fitted_step(learner, "dag_", _EXPECTED)
     network = getattr(learner, "network_", None)

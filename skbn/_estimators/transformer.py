@@ -213,8 +213,6 @@ class LocalScoreTransformer(
         0
         """
         check_parameters(self)  # for each chunk: the parameters may have changed
-        if isinstance(X, BaseScores):
-            raise TypeError(f"partial_fit takes tables; got {type(X).__name__}.")
         # Chunks without rows do not tell the levels of categories.
         is_first = not hasattr(self, "local_scores_") or not self.local_scores_.sample.shape[0]
         if isinstance(X, list | tuple) and not X:
@@ -319,16 +317,7 @@ class LocalScoreTransformer(
         return hasattr(self, "local_scores_")
 
     def set_output(self, *, transform: str | None = None) -> Self:
-        """Do nothing: LocalScores keep the columns' names with every output container.
-
-        Parameters
-        ----------
-        transform : ignored
-
-        Returns
-        -------
-        self : LocalScoreTransformer
-        """
+        """Do nothing: LocalScores keep the columns' names with every output container."""
         return self
 
 

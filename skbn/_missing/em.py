@@ -194,12 +194,10 @@ def require_independent(
     """Raise if columns are combinations of others, naming all of them.
 
     `rows`: (n, m), NaN where a value is missing. Columns that do not vary are left out.
-    `labels`: which of the user's columns each column is made of
-    `node_of`: (m,), the number of each column's node
+    `labels`, `node_of`: which of the user's columns, and which node, each column is of
     `largest_family`: how many nodes take part in a regression
     `scatter`: (m, m), that of the saturated model, if all columns vary
     `is_unbounded`: whether EM has met a family with too small a residual
-    `weight`: (n,)
     """
     size = np.nanmax(np.abs(rows), axis=0)
     rows = np.where((size > 1 / _LARGEST) & (size < _LARGEST), rows, 0.0)

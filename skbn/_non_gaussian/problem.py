@@ -25,14 +25,7 @@ _MOST_COLUMNS = 20
 
 
 class NonGaussianProblem(ListedProblem):
-    """The scores of all families that constraints allow, by the density of residuals.
-
-    Parameters
-    ----------
-    scores : ResidualScores
-    constraints : Constraints
-        Those of the scores, or some that allow fewer networks.
-    """
+    """The scores of all families that constraints allow, by the density of residuals."""
 
     scores: ResidualScores
     may_be_likelihoods = False
@@ -105,13 +98,10 @@ problem_of.register(ResidualScores, NonGaussianProblem)
 
 
 def reversal_losses(problem: NonGaussianProblem, found: Found, resources: Resources) -> Floats:
-    """Return how much lower the best network scores that has an edge reversed, for each edge.
+    """Return how much lower the best network scores that has an edge reversed, (m, m), in nats.
 
-    Returns
-    -------
-    losses : ndarray of shape (m, m), in nats
-        At [i, j] for the edge i -> j; NaN without an edge or if the constraints leave more than 20
-        columns unordered, and infinite if they allow no network with j -> i.
+    At [i, j] for the edge i -> j; NaN without an edge or if the constraints leave more than 20
+    columns unordered, and infinite if they allow no network with j -> i.
     """
     m, constraints = len(found.parents), problem.constraints
     losses = np.full((m, m), np.nan)

@@ -70,7 +70,7 @@ class ResidualScores(ParentSetScores):
         n_jobs: int | None,
         time_limit: float | None,
     ) -> None:
-        self._gaussian = gaussian
+        self.gaussian = gaussian  # of the same rows
         self._columns: list[str | int] = gaussian.columns  # type: ignore[assignment]
         self._n_jobs = n_jobs
         if hasattr(gaussian, "feature_names_in_"):
@@ -91,24 +91,19 @@ class ResidualScores(ParentSetScores):
         self._listed_families: list[ScoredParentSets] | None = None
 
     @property
-    def gaussian(self) -> LocalScores:
-        """The Gaussian scores of the same rows."""
-        return self._gaussian
-
-    @property
     def criterion(self) -> Criterion:
         """The criterion whose cost of parents is subtracted."""
-        return self._gaussian.criterion
+        return self.gaussian.criterion
 
     @property
     def penalty(self) -> float:
         """What multiplies this cost."""
-        return self._gaussian.penalty
+        return self.gaussian.penalty
 
     @property
     def sample(self) -> Sample:
         """The rows and their weights."""
-        return self._gaussian.sample
+        return self.gaussian.sample
 
     @property
     def n_families(self) -> int:
@@ -213,14 +208,14 @@ class ResidualScores(ParentSetScores):
         rows, weight = self.sample.rows, self.sample.weight
         weight = np.ones(len(rows)) if weight is None else weight
         rows, weight = rows[weight > 0], np.ascontiguousarray(weight[weight > 0])
-        centred = (rows - self._gaussian.scorer.statistics.mean) / self._scale
+        centred = (rows - self.gaussian.scorer.statistics.mean) / self._scale
         centred -= np.average(centred, axis=0, weights=weight)
         return np.ascontiguousarray(centred.T), weight
 
     @property
     def _scale(self) -> Floats:
         """The columns' standard deviations."""
-        statistics = self._gaussian.scorer.statistics
+        statistics = self.gaussian.scorer.statistics
         return statistics.scale / math.sqrt(statistics.n_samples)
 
     def _base(self, x: int, rows: Floats, weight: Floats) -> Floats:
@@ -232,8 +227,8 @@ class ResidualScores(ParentSetScores):
     @property
     def _costs(self) -> Floats:
         """What the criterion subtracts for each number of parents, shape (m,)."""
-        n, m = self._gaussian.scorer.statistics.n_samples, len(self._columns)
-        criterion = self._gaussian.scorer.criterion
+        n, m = self.gaussian.scorer.statistics.n_samples, len(self._columns)
+        criterion = self.gaussian.scorer.criterion
         assert isinstance(criterion, InformationCriterion)
         free, costly = (criterion.tables(n, m, penalty)[0] for penalty in (0.0, self.penalty))
         return np.asarray(free - costly)
@@ -293,11 +288,8 @@ def require_likelihood(criterion: Criterion) -> None:
 def statistics_of_density(degree: int) -> tuple[Floats, Floats]:
     """Return what bends the density at the nodes, and the logistic density's shares of them.
 
-    Returns
-    -------
-    statistics : ndarray of shape (n_nodes, degree + 1)
-        The Legendre polynomials of the hyperbolic tangent, and the square.
-    shares : ndarray of shape (n_nodes,)
+    The former are the Legendre polynomials of the hyperbolic tangent, and the square, of shape
+    (n_nodes, degree + 1).
     """
     x = STEP * np.arange(-N_ASIDE, N_ASIDE + 1)
     polynomials = legvander(np.tanh(x), degree)[:, 1:]

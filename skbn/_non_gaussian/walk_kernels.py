@@ -51,24 +51,15 @@ _MOST_STEPS, _SHORTEST, _ACCURACY = 50, 1e-6, 1e-12
 def walk_families(rows, weight, first, begin, most, binomials, starts, statistics, shares, scores):
     """Set the log-likelihoods of the families with some first candidates and any later ones.
 
-    Parameters
-    ----------
-    rows : ndarray of shape (1 + n_candidates, n), float64
-        The residuals of the child, then those of the candidates, given what all families share.
-    weight : ndarray of shape (n,), float64
-    first : ndarray of int64
-        The candidates below `begin` that are in all of these families, ascending.
-    begin : int
-    most : int
-        The largest number of candidates in a family.
-    binomials, starts : ndarray of int64
-        Those of the `SmallSubsets` that number the families.
-    statistics : ndarray of shape (n_nodes, K + 1), float64
-        The Legendre polynomials at the nodes of the integral Z, and u**2.
-    shares : ndarray of shape (n_nodes,), float64
-        The weights of these nodes.
-    scores : ndarray of float64
-        One for each of the `SmallSubsets`.
+    `rows`: (1 + n_candidates, n), the residuals of the child, then those of the candidates, given
+        what all families share
+    `first`: the candidates below `begin` that are in all of these families, ascending
+    `most`: the largest number of candidates in a family
+    `binomials`, `starts`: those of the `SmallSubsets` that number the families
+    `statistics`: (n_nodes, K + 1), the Legendre polynomials at the nodes of the integral Z, and
+        u**2
+    `shares`: (n_nodes,), the weights of these nodes
+    `scores`: one for each of the `SmallSubsets`
     """
     n_candidates = rows.shape[0] - 1
     levels = np.empty((most + 1, n_candidates + 1, rows.shape[1]))

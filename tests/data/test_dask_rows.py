@@ -291,7 +291,7 @@ def test_weights_that_are_no_weights():
     X, weight = arrays()["many blocks"], weights()
     weight[40] = -1
     raises(r"got -1 for row 40\.$", fit, X, weight)
-    message = r"got -1 for row 6\. .* block 2 of X, .* its row 0 is row 34 of X"
+    message = r"got -1 for row 6\. .* block 2 of X"
     raises(message, fit, X, da.from_array(weight, chunks=50))
     raises(r"sum of sample_weight is 2e\+300", fit, X, da.full(100, 2e298, chunks=17))
 
@@ -316,20 +316,17 @@ def test_errors_name_column_row_and_block(value, kind):
     table[55, 1] = value
     X = da.from_array(table, chunks=(20, 3))
     framed = dd.from_dask_array(X, columns=NAMES)
-    where = "This is about block 2 of X, and rows are counted within it"
-    advice = r"X\.blocks\[2\]\.compute\(\) shows it, and X\.map_blocks changes all"
-    of_frame = r"X\.partitions\[2\].*map_partitions"
+    where = "This is about block 2 of X, in which rows are counted: X"
     for read in (fit, LocalScoreTransformer().partial_fit):
-        of_array = rf"column 1, row 15.*{where}; its row 0 is row 40 of X\. {advice}"
-        raises(f"{kind} values .*{of_array}", read, X)
-        raises(rf"column 1, row 15.*{where}\. ", read, X[X[:, 0] > -np.inf])
-        raises(rf"column 'b', row 15.*{where}\. {of_frame}", read, framed)
+        raises(rf"{kind} values .*column 1, row 15.*{where}\.blocks\[2\]\.compute\(\)", read, X)
+        raises(rf"column 1, row 15.*{where}\.blocks", read, X[X[:, 0] > -np.inf])
+        raises(rf"column 'b', row 15.*{where}\.partitions\[2\]\.compute\(\)", read, framed)
 
 
 def test_values_that_are_no_numbers():
     table = rows().astype(object)
     table[30, 2] = "red"
-    message = r"Column 2 holds text.* 1 does not: 'red' in row 10\..* block 1 of X"
+    message = r"Column 2 holds text.* unlike 'red' in row 10\..* block 1 of X"
     raises(message, fit, da.from_array(table, chunks=20))
     raises(r"'d' holds 'red' in row 0, .* block \d of X", fit, frame(d="red"))
     masked = da.ma.masked_greater(arrays()["many blocks"], 1)

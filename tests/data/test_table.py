@@ -349,7 +349,7 @@ def test_matrices_are_refused_with_advice_that_works(kind):
             fit(X)
     advised = str(error.value).partition("their number n: ")[2]
     table = eval(advised, {"skbn": skbn, "X": X, "n": 50})
-    summary = table.as_sample().summary
+    summary = table._as_sample().summary
     factor = np.ldexp(summary.factor, summary.exponent)
     is_scaled = kind in ("lists", "covariance", "without labels")
     np.testing.assert_allclose(factor.T @ factor / 49, SCALED if is_scaled else S, atol=1e-12)

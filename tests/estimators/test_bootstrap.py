@@ -434,7 +434,7 @@ LISTED = skbn.ParentSetScores(["a", "b"], [(np.full((1, 1), -1), np.array([-1.0]
         ({}, "constant", "^Column 'ash' has zero variance"),  # not blamed on a resample
         ({}, "listed", "ParentSetScores have no rows"),
         ({}, "summaries", "built from summaries"),
-        ({"estimator": Wrapped()}, "scores", "Wrapped may not take LocalScores"),
+        ({"estimator": Wrapped()}, "scores", "X is already LocalScores"),
         ({"estimator": GaussianBNLearner("aic")}, "scores", "made with criterion="),
     ],
 )

@@ -490,7 +490,7 @@ def test_all_degenerate_columns_with_holes_are_named_at_once(more, constant, col
     estimator = GaussianBNLearner(missing="em")
     if kind == "nodes":
         X = X.assign(only="p", same="q", site=rng.choice(["p", "q"], 200))
-        words = r"'only' is .* 'same' is .* one level"
+        words = r"'only' is .* 'same' is .* levels"
         raises(words, estimator.set_params(nodes="auto").fit, X, kind=DegenerateColumnsError)
         X = X.drop(columns=["only", "same"])
     elif kind == "posterior":

@@ -59,7 +59,7 @@ WITH_COMPLEX = pd.DataFrame({"a": [1.0, 2, 4, 3], "b": np.array([1, 2j, 0, 1], d
         (frame(d=pd.Categorical(["red", "green"] * 10)), ValueError, RED),
         (frame(d=pd.array(["red", "green"] * 10, dtype="string")), ValueError, RED),
         (pl.DataFrame({"a": [1, 2], "d": ["red", "green"]}), ValueError, "Column 'd' holds 'red'"),
-        ([[1, 2.0], [3, "x"], [4, 5]], ValueError, "Column 1 holds text.* not: 'x' in row 1"),
+        ([[1, 2.0], [3, "x"], [4, 5]], ValueError, "Column 1 holds text.* unlike 'x' in row 1"),
         (np.array([["1", "2"], ["3", "5"]]), ValueError, "Column 0 .*'1' in row 0.*to_numeric"),
         (
             frame(d=pd.date_range("2020-01-01", periods=20)),
