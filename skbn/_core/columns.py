@@ -136,7 +136,8 @@ def tier_numbers(
     [1, 1, 0]
     """
     reject_iterator(tiers, "tiers")
-    if isinstance(tiers, str | Set) or not isinstance(tiers, Collection):
+    # The labels of a Series may number the tiers in another order.
+    if isinstance(tiers, str | Set) or is_series(tiers) or not isinstance(tiers, Collection):
         raise TypeError(
             must_be("tiers", f"a list of lists of {kind}s, or a dict of title to list", tiers)
         )
@@ -152,12 +153,6 @@ def tier_numbers(
                 f"tiers has `...` twice. It stands for all {kind}s that are not named; leave one "
                 "out."
             )
-    labels: Any = getattr(tiers, "index", None)  # a Series' index, a list's method
-    if is_series(tiers) and not labels.is_monotonic_increasing:
-        raise TypeError(
-            "tiers is a Series whose labels do not ascend. Pass tiers.sort_index().to_list() if "
-            "the labels number the tiers, or tiers.to_list() if the tiers are in order."
-        )
     tier_of = dict.fromkeys(first, 0) | tier_of
     missing = [name for x, name in enumerate(names) if x not in tier_of]
     if missing and rest is None:

@@ -48,8 +48,7 @@ def reject_covariance(columns: Sequence[Any], labels: list[Any], rows: Any, *, n
             raise ValueError(
                 f"X is a matrix of its columns ({first_few(labels)}), such as their correlations "
                 "or covariances, and no table of rows. Pass the rows that it was computed from, "
-                "or, if these are not at hand, with their number n: "
-                "skbn.from_covariance(X, n_samples=n)"
+                "or with their number n: skbn.from_covariance(X, n_samples=n)"
             )
 
 
@@ -391,10 +390,9 @@ def _triangle(correlation: Floats, columns: list[Any], n_samples: float) -> tupl
         involved = sorted(np.argsort(-np.abs(vectors[:, 0]))[:4].tolist())
         raise ValueError(
             "cov is not positive definite: the smallest eigenvalue of its correlations is "
-            f"{smallest:.3g}, and most of it is of [{first_few([columns[j] for j in involved])}]. "
-            "Numbers that were rounded in print do that, covariances that are each of other rows, "
-            "and columns that are sums of others. Give more digits, leave out a column, or "
-            f"multiply all numbers off the diagonal by {1 - share:g}."
+            f"{smallest:.3g}, and most of it is of [{first_few([columns[j] for j in involved])}], "
+            "as if numbers were rounded, or columns sums of others. Give more digits, leave out a "
+            f"column, or multiply all numbers off the diagonal by {1 - share:g}."
         )
     return np.ascontiguousarray(np.linalg.cholesky(correlation).T), 1.0
 

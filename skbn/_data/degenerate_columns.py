@@ -131,11 +131,10 @@ def degenerate_error(check: IndependenceCheck, first: Dependence) -> ValueError:
         first.residual > once[first.column] + once[first.others] @ np.abs(first.weights)
     ):
         return ValueError(
-            f"The sample weights of X's {n_rows} rows sum to {n_samples:g}, as a weight says how "
-            f"often its row counts. With so many, the rounding of column "
-            f"{check.names[first.column]!r}, of whose spread the others leave "
-            f"{first.residual:.0e}, changes scores by more than {SCORE_ACCURACY} nats. Pass "
-            "smaller ones, such as sample_weight / sample_weight.mean()."
+            f"The sample weights of X's {n_rows} rows sum to {n_samples:g}, as if there were so "
+            f"many rows. Then the rounding of column {check.names[first.column]!r} changes scores "
+            f"by more than {SCORE_ACCURACY} nats. Pass smaller weights, such as "
+            "sample_weight / sample_weight.mean()."
         )
     found = _all_dependences(check, first)
     labels = labels_of(check.names, check.nodes)

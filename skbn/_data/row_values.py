@@ -38,10 +38,9 @@ def in_order_of_rows(values: Any, labels: Any, n_rows: int, parameter: str) -> A
         own, numbers = values.index.tolist(), list(range(n_rows))
         if own != numbers and set(own) == set(numbers):
             raise ValueError(
-                f"The rows of X have no labels, and the labels of {parameter} are the numbers of "
-                "the rows in another order. If they say which row each value is for, call "
-                "sort_index() on the Series; if its values are in the order of the rows, "
-                "to_numpy()."
+                f"The rows of X have no labels, and those of {parameter} number them in another "
+                "order. Call sort_index() on the Series if its labels are right, or to_numpy() if "
+                "its values are in the order of the rows."
             )
         return values
     if isinstance(labels, np.ndarray):

@@ -257,11 +257,10 @@ class Table:
         if containers.is_dask(self._values):
             some = "X.sample(frac=0.1).compute()" if self.is_frame else "X[::10].compute()"
             raise TypeError(
-                f"X is a dask {self.container}, whose rows would have to be brought into memory "
-                f"here. If they fit, pass X.compute(), or else some, as by {some}. "
-                "LocalScoreTransformer, GaussianBNLearner, "
-                "GaussianBNPosterior and GaussianBayesianNetwork are fitted to X as it is, block "
-                "by block."
+                f"X is a dask {self.container}, whose rows would have to be in memory here. Pass "
+                f"X.compute(), or some rows, as by {some}. LocalScoreTransformer, "
+                "GaussianBNLearner, GaussianBNPosterior and GaussianBayesianNetwork are fitted to "
+                "X as it is."
             )
         if self.is_lazy:
             np.asarray(self._values)  # raises, as there are no rows

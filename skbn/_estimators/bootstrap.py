@@ -710,11 +710,10 @@ class AllRows(NamedTuple):
 def all_rows_of(
     table: Any, sample: Sample, columns: list[str | int], fitted: Any, fixed: list[list[int]]
 ) -> AllRows:
-    """Return the problem of all rows.
+    """Return the problem of all rows: as they are, as EM expects them, or as they reach a learner.
 
-    The rows are the table's or, if it lacks values, the rows that EM expects, or what reaches the
-    learner of a pipeline. A learner that does not say its criterion gets the BIC, and the edges
-    that `fixed`, the masks of each resample's network, has.
+    A learner that does not say its criterion gets the BIC, and the edges that `fixed`, the masks of
+    each resample's network, has.
     """
     if isinstance(fitted, SearchingEstimator):
         searched = fitted._searched_  # of the rows that EM expects, if values are missing
@@ -766,9 +765,8 @@ class EdgeSupport(NamedTuple):
 def edge_support(parents: list[list[int]], fixed: list[list[int]]) -> EdgeSupport:
     """Count the edges of networks of the same columns.
 
-    `parents`, `fixed`: for each network the masks of each column's parents, and of those parents
-        whose edges are fixed: they have this direction in all networks that are considered
-        equivalent
+    `parents`, `fixed`: for each network the masks of each column's parents, and of those whose
+        edges are fixed in its equivalence class
     """
     n_networks, m = len(parents), len(parents[0])
     halves = np.zeros((m, m), dtype=np.int64)

@@ -1,18 +1,15 @@
 """Networks of a posterior, a bootstrap or a list: answers that say how sure they are."""
 
-from numbers import Real
 from typing import Any
 
 import networkx as nx
 import numpy as np
 
-from skbn._core.arrays import Floats, Random
-from skbn._core.estimator import Interval, random_generator
-from skbn._core.text import must_be
+from skbn._core.arrays import Floats, Random, level_of
+from skbn._core.estimator import random_generator
 from skbn._networks.anomalies import Anomalies
 from skbn._networks.network import GaussianBayesianNetwork
 
-_BETWEEN_0_AND_1 = Interval(Real, 0, 1, closed="neither")
 _ROUNDING = 1e-12  # of exact probabilities
 
 
@@ -89,8 +86,7 @@ def edges_of_fdr(
     `attributes`: the names of the share of an edge, of that of a joined pair, and of the expected
         share of false ones
     """
-    if not _BETWEEN_0_AND_1.allows(fdr):
-        raise ValueError(must_be("fdr", "a number between 0 and 1", fdr))
+    fdr = level_of(fdr, "fdr")
     shares = np.minimum(shares if directed else np.triu(shares + shares.T, 1), 1.0)
     first, second = np.nonzero(shares > 0)
     surest = np.argsort(-shares[first, second], kind="stable")

@@ -98,10 +98,7 @@ def read_scores(
     *,
     needs_rows: bool = False,
 ) -> BaseScores:
-    """Return the local scores of a table, or those that a user gives in its place.
-
-    The estimator learns the names of the columns.
-    """
+    """Return the local scores of a table, or those given in its place; learn the columns' names."""
     if not isinstance(X, BaseScores):
         needs_rows, may_miss = needs_rows or interventions is not None, takes_missing(estimator)
         how = {"reset": True, "needs_rows": needs_rows, "may_miss": may_miss}
@@ -205,13 +202,9 @@ def read_sample(
     is_chunk: bool = False,
     may_miss: bool = False,
 ) -> Sample:
-    """Return the rows of a table with their weights, or their summary if it is lazy.
+    """Return the rows of a table, copied, with their weights, or their summary if it is lazy.
 
-    The rows are copied to a read-only array.
-
-    `estimator`: its number and names of columns are set if `reset`, and checked otherwise
-    `X`: array-like or data frame of shape (n, m)
-    `sample_weight`: array-like of shape (n,)
+    `reset`: whether the estimator learns the number and names of columns, which are else checked
     `needs_rows`: whether a summary is not enough. A table of dask is then refused.
     `is_chunk`: whether other rows will be added, so that all weights of a table of dask may be 0
     """
@@ -296,12 +289,9 @@ def learn_columns(
 
 
 def check_columns(estimator: BaseEstimator, names: Sequence[str] | None, n_columns: int) -> None:
-    """Compare columns with those of `fit`.
+    """Compare columns with those of `fit`, and warn if only one of the two has names.
 
-    scikit-learn's `validate_data` does the same, but only for the frames whose names it can read,
-    which depend on its version.
-
-    Warns UserWarning if only one of the two has names.
+    scikit-learn's `validate_data` does so only for frames whose names its version can read.
     """
     estimator_name = type(estimator).__name__
     fitted = getattr(estimator, "feature_names_in_", None)
@@ -377,10 +367,7 @@ def most_parents(max_parents: int | None, scores: BaseScores) -> int:
 def resources_of(
     estimator: BaseEstimator, time_limit: float | None = None, **further: Any
 ) -> Resources:
-    """Return what a computation may take by an estimator's parameters.
-
-    During its fit, callbacks hear of the progress.
-    """
+    """Return what a computation may take by an estimator's parameters."""
 
     def announce(plan: str) -> None:
         say(f"[{type(estimator).__name__}] {plan}")
@@ -396,11 +383,7 @@ def resources_of(
 
 
 def search_settings(learner: BaseEstimator) -> SearchSettings:
-    """Return the settings of a learner's search, with a seed drawn for it.
-
-    An exact search finds a network of the same score with any seed: it has one of its own unless
-    the user gives one.
-    """
+    """Return the settings of a learner's search, with a seed; an exact one may have its own."""
     is_exact, seed = learner.search == "exact", 0
     if not is_exact or learner.random_state is not None:
         (seed,) = random_seeds(random_generator(learner.random_state), 1)
@@ -441,10 +424,7 @@ def keep_found(learner: BaseEstimator, found: Found, problem: Problem, **learned
 def keep_search(
     learner: BaseEstimator, found: Found, problem: Problem, n_unproven: int = 0, **learned: Any
 ) -> None:
-    """Keep what `solve` found of a problem, and warn of what it may lack.
-
-    `n_unproven` is how many searches of folds did not prove their networks.
-    """
+    """Keep what `solve` found of a problem, and warn of what it, or searches of folds, may lack."""
     if found.em is None:
         keep_found(learner, found, problem, **learned)
         warn_about_proof(learner, n_unproven)
@@ -483,10 +463,7 @@ def _learned_by_em(em: EMRecord) -> dict[str, Any]:
 
 
 def warn_about_network(found: Found, problem: Problem, **how: Any) -> None:
-    """Warn if the table may not suit the model, or if `max_parents` costs much of the score.
-
-    `how`: as `warn_about_data` takes it
-    """
+    """Warn if the table may not suit the model, or if `max_parents` costs much of the score."""
     if found.model is not None:
         warn_about_data(found.model, problem.scorer, **how)
         limit = problem.constraints.possible, problem.constraints.max_parents
@@ -494,10 +471,7 @@ def warn_about_network(found: Found, problem: Problem, **how: Any) -> None:
 
 
 def warn_about_proof(learner: BaseEstimator, n_unproven: int = 0) -> None:
-    """Warn if an exact search did not prove its network, or starts of an order search disagree.
-
-    `n_unproven`: how many searches of folds did not prove theirs
-    """
+    """Warn if an exact search, also of folds, has no proof, or starts of an order search differ."""
     if learner._search_ == "order":
         _warn_about_starts(learner)
         return

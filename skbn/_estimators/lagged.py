@@ -719,15 +719,15 @@ def _unbroken(index: Any, numbers: Integers, gaps: Any, given: Any) -> Integers:
             'whatever their labels, as from one trading day to the next, pass gaps="join". '
             "If they are no times, call X.reset_index(drop=True)."
         )
-    remedy = (
-        "Sort them, and groups or times beside X alike, by X.sort_index() for example, texts of "
-        "dates once pandas.to_datetime has read them."
-    )
     if times[row + 1] == times[row]:
-        remedy = "Two rows have the same time; leave one out."
+        raise ValueError(
+            f"Two rows have the same time: {where}. Leave one out, or say by groups which series "
+            "each row is of."
+        )
     raise ValueError(
-        f"{source} says that the rows of X are not in order of time: {where}. {remedy} If X has "
-        "several series, say by groups which row is of which."
+        f"{source} says that the rows of X are not in order of time: {where}. Sort them, and "
+        "groups or times beside X alike, by X.sort_index() for example, texts of dates once "
+        "pandas.to_datetime has read them; or say by groups which series each row is of."
     )
 
 
@@ -740,13 +740,11 @@ def _warn_of_unit_roots(
     if not found:
         return
     warn(
-        f"Columns look like random walks or trends, {readable_value(found)}: each follows its own "
-        "last value so closely that a Dickey-Fuller test does not reject a unit root. If they "
-        "wander independently, they depend on each other by chance, and edges among them may be "
-        "false: replace them by their changes from row to row, within each series, as diff() of "
-        "pandas and polars takes them. If they wander together, so that a combination of them "
-        "returns to its mean (cointegration, which statsmodels.tsa.stattools.coint tests), "
-        "changes lose what joins them: keep X as it is.",
+        f"Columns look like random walks or trends, {readable_value(found)}: a Dickey-Fuller test "
+        "does not reject a unit root. If they wander independently, edges among them may be false: "
+        "replace them by their changes within each series, as diff() of pandas and polars takes "
+        "them. If they wander together (cointegration, which statsmodels.tsa.stattools.coint "
+        "tests), keep X as it is.",
         NonstationaryWarning,
     )
 

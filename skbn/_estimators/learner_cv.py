@@ -126,8 +126,8 @@ None, default=None
 
     Notes
     -----
-    The chosen penalty is the one that `sklearn.model_selection.GridSearchCV` finds for a
-    GaussianBNLearner. The rule of one standard error is due to Breiman, Friedman, Olshen & Stone
+    The best penalty is the one that `sklearn.model_selection.GridSearchCV` finds for a
+    GaussianBNLearner. The rule of one standard error is that of Breiman, Friedman, Olshen & Stone
     (1984), "Classification and regression trees".
 
     Examples
@@ -334,10 +334,7 @@ Outcome = tuple[float, int, bool]
 
 
 def read_splits(splits: Iterable[Any], sample: Sample) -> list[Split]:
-    """Return the splits as row numbers of a sample.
-
-    A mask in a Series is matched to the rows by its labels.
-    """
+    """Return the splits as row numbers of a sample."""
     pairs = []
     for split in splits:
         try:
@@ -402,10 +399,7 @@ def _are_dynamic(shape: Shape, resources: Resources, settings: SearchSettings) -
 
 @dataclass
 class HeldOutScores:
-    """The folds of a cross-validation, searched at the same time as far as memory allows.
-
-    `work`: about how long it takes, in the unit of `Plan.work`
-    """
+    """The folds of a cross-validation, searched at the same time as far as memory allows."""
 
     problem: Problem  # that of all rows
     penalties: list[float]
@@ -425,7 +419,7 @@ class HeldOutScores:
         self._n_jobs = [n_threads // self.n_at_a_time] * (n - n_last)
         self._n_jobs += [n_threads // max(n_last, 1)] * n_last
         work = work_of(self.problem, self.resources, self.settings, len(self.penalties))
-        self.work = n * work
+        self.work = n * work  # in the unit of `Plan.work`
 
     def compute(self) -> tuple[Floats, Floats, int]:
         """Return the held-out scores, the numbers of edges, and how many networks are not proven.

@@ -274,10 +274,9 @@ class NearOptimalNetworks(EnsembleMixin, TableRepr, Sequence[GaussianBayesianNet
         Parameters
         ----------
         n : int, default=6
-            How many, from the best on; fewer if the list is shorter.
+            How many, from the best on.
         **options
-            `axes`, `n_columns`, and options of `NetworkDisplay.plot`, as `NetworkGridDisplay.plot`
-            takes them.
+            As for `NetworkGridDisplay.plot`.
 
         Returns
         -------
@@ -286,7 +285,7 @@ class NearOptimalNetworks(EnsembleMixin, TableRepr, Sequence[GaussianBayesianNet
         Raises
         ------
         TypeError, ValueError, ImportError
-            If `n` is not a positive integer; as `NetworkGridDisplay.plot`.
+            As `NetworkGridDisplay.plot`.
         """
         check_values("plot", {"n": [Interval(Integral, 1, None, closed="left")]}, {"n": n})
         far = (self.scores[0] - self.scores)[:n]

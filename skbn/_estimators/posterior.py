@@ -380,10 +380,9 @@ class GaussianBNPosterior(EnsembleMixin, SearchParameters, NetworkEstimator):
             warn(complaints[-1], ConvergenceWarning)
         if self.structure_prior == "auto" and posterior.prior == "order":
             warn(
-                "structure_prior='auto' took the order prior, which favours networks with "
-                "few edges: for this many columns the uniform prior takes too long, or too much "
-                "memory. Set structure_prior to 'order' to accept this, or leave out columns or "
-                "give tiers of fewer columns for the uniform prior.",
+                "structure_prior='auto' took the order prior, which favours networks with few "
+                "edges: the uniform prior takes too long, or too much memory. Set structure_prior "
+                "to 'order' to accept this, leave out columns, or give tiers of fewer columns.",
                 OrderPriorWarning,
             )
         network = answers.median_network(problem, posterior.edges, log_odds, observed is None)

@@ -323,11 +323,8 @@ class Resamples:
     ) -> tuple[list[GaussianBayesianNetwork], str]:
         """Return the networks of the first resamples, and what ended them early, or "".
 
-        That is "time_limit", at the deadline by ``time.monotonic()``, or "Ctrl-C". The number of
-        threads does not change a bit of the networks.
-
-        Raises ValueError, as a fit of the learner, with the number of the resample;
-        KeyboardInterrupt if Ctrl-C comes before there are two networks.
+        That is "time_limit", at the deadline by ``time.monotonic()``, or "Ctrl-C", which raises
+        KeyboardInterrupt before there are two networks.
         """
         n = len(self.draws.seeds)
         found: list[GaussianBayesianNetwork] = []
@@ -390,11 +387,8 @@ def plan_resamples(
 ) -> Resamples:
     """Decide how resamples are fitted, and how many of them at the same time.
 
-    `learner`: estimator; if it does not say how many threads a fit takes, it is one while resamples
-        are fitted at the same time
     `X`: LocalScores for a learner that reads them; else what the learner is fitted to
     `given`: what else the learner is fitted to: y, interventions
-    `sample`: the rows of X
     `start`: the masks of the parents in a network from which the order searches start
     """
     backend, _ = get_active_backend(prefer="threads")

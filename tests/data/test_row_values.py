@@ -235,7 +235,7 @@ def test_rows_without_labels_take_weights_in_their_order_unless_the_labels_say_o
     for index in (LABELS, range(30), range(59, 29, -1)):
         assert score_of(rows, pd.Series(weight, index=index)) == expected
     series = pd.Series(weight).sort_values()
-    message = r"are the numbers of the rows in another order.*sort_index\(\).*to_numpy\(\)"
+    message = r"number them in another order.*sort_index\(\).*to_numpy\(\)"
     for X in (rows, rows.tolist(), LocalScoreTransformer().fit_transform(rows)):
         raises(message, score_of, X, series)
         assert score_of(X, series.sort_index()) == expected

@@ -313,4 +313,4 @@ def test_false_discoveries_of_all_kinds(posterior, table, given):
 @pytest.mark.parametrize("fdr", [0, 1, -0.1, 1.5, "0.1", np.nan, [0.1], True])
 def test_no_rate_of_false_discoveries(fdr):
     fitted = GaussianBNPosterior().fit(few_rows())
-    raises("fdr must be a number between 0 and 1; got", fitted.predict, fdr=fdr)
+    raises("fdr must be", fitted.predict, fdr=fdr)
