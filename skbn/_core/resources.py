@@ -436,15 +436,16 @@ class Resources:
 
     def beside(self, n_bytes: int) -> tuple[int, str]:
         """Return how much all tables may take, `n_bytes` of which exist already, and why."""
-        if self.allowed is not None and self.allowed < self.available + n_bytes:
-            return self.allowed, "are allowed by max_memory"
-        return self.available + n_bytes, "are available"
+        return self._limit(self.available + n_bytes)
 
     def of_each(self, workers: Workers) -> tuple[int, str]:
         """Return the limit of each worker, and its reason."""
-        if self.allowed is not None and self.allowed < workers.n_bytes:
+        return self._limit(workers.n_bytes)
+
+    def _limit(self, available: int) -> tuple[int, str]:
+        if self.allowed is not None and self.allowed < available:
             return self.allowed, "are allowed by max_memory"
-        return workers.n_bytes, "are available"
+        return available, "are available"
 
     def share(self, n: int) -> Self:
         """Return what each of n computations may take that run at the same time."""

@@ -3,6 +3,7 @@
 import platform
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 
 import psutil
@@ -58,20 +59,14 @@ def show_versions() -> None:
             "n_jobs": f"None is {count_threads(None)}, -1 is {count_threads(-1)}",
         },
     )
-    _show("Python dependencies", _versions())
+    versions: dict[str, str | None] = dict.fromkeys(["skbn", *_DEPENDENCIES])
+    for name in versions:
+        with suppress(PackageNotFoundError):
+            versions[name] = version(name)
+    _show("Python dependencies", versions)
     for library in threadpool_info():
         name = library.pop("user_api")
         _show(f"Threads of {name}", {key: str(value) for key, value in library.items()})
-
-
-def _versions() -> dict[str, str | None]:
-    versions: dict[str, str | None] = {}
-    for name in ["skbn", *_DEPENDENCIES]:
-        try:
-            versions[name] = version(name)
-        except PackageNotFoundError:
-            versions[name] = None
-    return versions
 
 
 def _show(title: str, facts: Mapping[str, str | None]) -> None:

@@ -23,8 +23,6 @@ class EnsembleMixin:
     def anomalies(self, X: Any, *, n_samples: int = 1000, random_state: Any = None) -> Anomalies:
         """Return which rows, and which of their values, follow hardly any of the networks.
 
-        The mean over the networks includes that parameters and edges are uncertain.
-
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, m), or LocalScores
@@ -83,8 +81,7 @@ def edges_of_fdr(
     """Return the most edges, or joined pairs, whose expected share of false ones is at most `fdr`.
 
     `shares`: (m, m), how probable, or how frequent, the edge i -> j is
-    `attributes`: the names of the share of an edge, of that of a joined pair, and of the expected
-        share of false ones
+    `attributes`: what the shares of edges, of pairs, and of false ones are called
     """
     fdr = level_of(fdr, "fdr")
     shares = np.minimum(shares if directed else np.triu(shares + shares.T, 1), 1.0)

@@ -28,7 +28,7 @@ class Forecast(Display):
     """The distribution of the next steps of a series, as `LaggedTable.forecast` returns it.
 
     By each network a value is Gaussian, given the values so far; several count alike. A single
-    network's forecast knows the noise to come, and leaves out that weights and edges are estimates.
+    network's forecast leaves out that weights and edges are estimates.
 
     Parameters
     ----------
@@ -72,8 +72,6 @@ class Forecast(Display):
     def interval(self, level: float | None = None) -> tuple[Any, Any]:
         """Return the lower and the upper ends of intervals with a given probability.
 
-        Of several networks, they are quantiles of the mixture of their distributions.
-
         Parameters
         ----------
         level : float, optional
@@ -82,11 +80,7 @@ class Forecast(Display):
         Returns
         -------
         low, high : two data frames like the means
-
-        Raises
-        ------
-        ValueError
-            If the level is not between 0 and 1.
+            Of several networks, quantiles of the mixture of their distributions.
         """
         low, high = self._ends(level)
         return self._frame(low), self._frame(high)
@@ -389,14 +383,12 @@ class Dynamics:
         return propagate(np.eye(len(within)), within, parents)
 
     def paths(self, past: Floats, held: Floats, noise: Floats | None = None) -> Floats:
-        """Return the values of some steps, in each of k series.
+        """Return the values of some steps, in each of k series, (k, n_steps, m).
 
         `past`: (k, n_lags, m), from lag 1 on
         `held`: (k, n_steps, m), the values that are given or set, NaN elsewhere, in the same places
             of all series
         `noise`: (k, n_steps, m), standard noise; without it, these are the means
-
-        Returns `values`: (k, n_steps, m).
         """
         values = [*past.transpose(1, 0, 2)[::-1]]
         for step in range(held.shape[1]):
@@ -444,12 +436,7 @@ class Dynamics:
 def dynamics_of(
     network: Any, columns: list[Any], lags: list[list[Any]], like: Dynamics | None = None
 ) -> Dynamics:
-    """Return a network as a process in time.
-
-    `columns`: the columns of the series
-    `lags`: the copies of the columns, from lag 1 on
-    `like`: another network's, in whose order the columns are
-    """
+    """Return a network as a process in time, with the columns in the order of another, `like`."""
     place = {
         copy: (lag, column)
         for lag, copies in enumerate(lags, start=1)
@@ -505,7 +492,6 @@ def held_values(
 ) -> Floats:
     """Return the values that are set or given, NaN elsewhere, shape (k, n_steps, m).
 
-    `series`: list of k hashables
     `do`, `exogenous`: dict of column to a value or n_steps of them, or to a dict of these by
         series; or a data frame, with a row for each step
     """

@@ -135,7 +135,6 @@ class GroupComparison(TableRepr):
         Returns
         -------
         display : ForestDisplay
-            A forest plot, with the attributes `ax_` and `figure_`.
 
         Raises
         ------
@@ -419,8 +418,7 @@ def _deviations(sample: Sample, groups: Iterable[Integers], own: Sequence[Any] |
 def _by_em(learner: Any, of_groups: Sequence[LocalScores], fits: Sequence[Any]) -> float:
     """Return the score of the best structure that structural EM finds for all groups together.
 
-    Each step searches the sum of the rows that EM expects, and scores what it finds by an EM of
-    each group.
+    Each step searches the rows that EM expects, and scores what it finds by an EM of each group.
     """
     best = -np.inf
     while True:
@@ -460,10 +458,7 @@ class _ByEM:
 def _least_squares(
     table: LocalScores, rows: Integers, constraints: Constraints, parents: list[int]
 ) -> Problem | None:
-    """Return the problem of some rows whose networks have coefficients of least squares.
-
-    It is None if the rows do not determine them. BGe has a score of such rows nevertheless.
-    """
+    """Return the problem of some rows, for least squares; None if they determine no estimates."""
     most = min(len(parents) - 1, 1 + max(mask.bit_count() for mask in parents))
     scores = table._with_sample(table.sample[rows], max_parents=most, criterion=BIC())
     problem = Problem(scores, constraints)
@@ -532,11 +527,10 @@ def _differences(
 def _coefficients(
     problems: Sequence[Problem | _ByEM | None], constraints: Constraints, parents: list[int]
 ) -> tuple[list[tuple[int, int]], Floats]:
-    """Return pairs of columns, and in each group their coefficients, errors and freedom.
+    """Return pairs of columns, and their coefficients, errors and freedom, (n_groups, 3, n_pairs).
 
     The pairs are the edges, and each edge that could be added without a cycle, beside the parents
-    that the child has. The array has the shape (n_groups, 3, n_pairs); it is NaN for nodes of
-    several columns, and for groups without a problem.
+    that the child has. NaN for nodes of several columns, and for groups without a problem.
     """
     added = [
         members_of(may & ~own & ~after)

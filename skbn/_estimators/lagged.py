@@ -156,10 +156,9 @@ BootstrapBNLearner or GaussianBayesianNetwork
         return display.plot(ax=ax, **sideways)
 
     def next_row(self) -> Any:
-        """Return the lagged copies in the row that follows the series.
+        """Return the lagged copies in the row that follows the series, for a network's `predict`.
 
-        ``network.predict(series.next_row())`` is the mean of that row. With columns of an array,
-        name them: ``network.predict(series.next_row(), given=series.exogenous)``.
+        With columns of an array, name them by ``given=series.exogenous`` there.
 
         Returns
         -------
@@ -507,9 +506,8 @@ optional
     A linear Gaussian network of the table, with the copies exogenous, is a structural vector
     autoregression (Swanson & Granger 1997, "Impulse response functions based on a causal approach
     to residual orthogonalization in vector autoregressions") with an acyclic graph within a step,
-    in which coefficients may be 0. As a network that repeats itself in time, it is a dynamic
-    Bayesian network (Dean & Kanazawa 1989, "A model for reasoning about persistence and
-    causation").
+    and a dynamic Bayesian network (Dean & Kanazawa 1989, "A model for reasoning about persistence
+    and causation").
 
     Examples
     --------

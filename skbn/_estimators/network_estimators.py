@@ -389,7 +389,6 @@ SRMR 0.038
         """Return the networks that score nearly as high as the best, in order of their score.
 
         The list is exact: no network or class that it leaves out scores higher than the last one.
-        After a fit to missing values it is not: see Warns.
 
         Parameters
         ----------
