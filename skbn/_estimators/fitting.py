@@ -210,7 +210,7 @@ def read_sample(
     """
     if isinstance(X, BaseScores):
         kind = type(X).__name__
-        raise TypeError(f"X is already {kind}. Pass the table, or pass it to a GaussianBNLearner.")
+        raise TypeError(f"X is already {kind}. Pass the table, or fit a GaussianBNLearner to it.")
     table = Table(X)
     table.check_positions()
     if not reset:

@@ -124,7 +124,7 @@ def test_too_few_rows_so_far_are_refused_by_the_learner():
 def test_scores_of_rows_that_were_not_kept(wine):
     transformer = fed(LocalScoreTransformer(), wine)
     scores = transformer.local_scores_
-    raises("takes tables", transformer.partial_fit, scores, kind=TypeError)
+    raises("Pass the table", transformer.partial_fit, scores, kind=TypeError)
     learner = GaussianBNLearner().fit(scores)
     assert learner.score(scores) == pytest.approx(learner.score(wine), rel=1e-12)
     raises("cannot be", learner.score_samples, scores, kind=TypeError)
