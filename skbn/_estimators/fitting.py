@@ -351,17 +351,15 @@ def constraints_of(estimator: BaseEstimator, scores: BaseScores) -> Constraints:
 
 def most_parents(max_parents: int | None, scores: BaseScores) -> int:
     """Return the largest number of parents that a user and the scores allow."""
-    made_with = getattr(scores, "max_parents", None)
-    most = len(scores.columns) - 1
-    if max_parents is None:
-        return most if made_with is None else min(made_with, most)
-    if made_with is not None and max_parents > made_with:
+    made_with: int | None = getattr(scores, "max_parents", None)
+    if made_with is not None and max_parents is not None and max_parents > made_with:
         raise ValueError(
             f"max_parents={max_parents} was asked for, but the LocalScores were made with "
             f"max_parents={made_with}. Make them with a larger max_parents, or leave the "
             "learner's at None."
         )
-    return min(max_parents, most)
+    known = [most for most in (made_with, max_parents) if most is not None]
+    return min([len(scores.columns) - 1, *known])
 
 
 def resources_of(
