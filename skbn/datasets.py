@@ -5,12 +5,12 @@
 
 import json
 from importlib.resources import files
-from typing import Any, overload
+from typing import Any
 
 import networkx as nx
 import numpy as np
 
-from skbn._core.arrays import Floats, as_integer, finite_number
+from skbn._core.arrays import as_integer, finite_number
 from skbn._core.estimator import random_generator
 from skbn._core.resources import require_memory
 from skbn._networks.network import GaussianBayesianNetwork
@@ -23,28 +23,6 @@ _PUBLISHED = ("arth150", "ecoli70", "magic-irri", "magic-niab")
 _LARGEST_DEVIATION = 1e150
 
 
-@overload
-def make_gaussian_network(
-    n_columns: int = ...,
-    *,
-    mean_degree: float = ...,
-    weight_range: tuple[float, float] = ...,
-    noise_range: tuple[float, float] = ...,
-    shuffle: bool = ...,
-    n_samples: None = ...,
-    random_state: Any = ...,
-) -> GaussianBayesianNetwork: ...
-@overload
-def make_gaussian_network(
-    n_columns: int = ...,
-    *,
-    mean_degree: float = ...,
-    weight_range: tuple[float, float] = ...,
-    noise_range: tuple[float, float] = ...,
-    shuffle: bool = ...,
-    n_samples: int,
-    random_state: Any = ...,
-) -> tuple[Floats, GaussianBayesianNetwork]: ...
 def make_gaussian_network(
     n_columns: int = 10,
     *,
@@ -54,11 +32,11 @@ def make_gaussian_network(
     shuffle: bool = True,
     n_samples: int | None = None,
     random_state: Any = None,
-) -> GaussianBayesianNetwork | tuple[Floats, GaussianBayesianNetwork]:
+) -> Any:
     """Draw a random sparse Gaussian Bayesian network and, optionally, rows from it.
 
-    Each pair of columns is joined by an edge with the same probability, independently of
-    the other pairs. Each edge starts at the column that is earlier in a causal order.
+    Each pair of columns is joined by an edge with the same probability, independently of the other
+    pairs. Each edge starts at the column that is earlier in a causal order.
 
     Parameters
     ----------
@@ -66,22 +44,22 @@ def make_gaussian_network(
         At least 1. The nodes of the network are the numbers 0, ..., n_columns - 1.
     mean_degree : float, default=2.0
         The expected number of neighbours of a column, parents and children; not negative. A pair is
-        joined with probability ``mean_degree / (n_columns - 1)``, so that ``n_columns * mean_degree
-        / 2`` edges are expected. If it is n_columns - 1 or more, all pairs are joined.
+        joined with probability ``mean_degree / (n_columns - 1)``, or 1 if that is larger, so that
+        ``n_columns * mean_degree / 2`` edges are expected.
     weight_range : (float, float), default=(0.5, 1.5)
-        The least and the largest absolute value of a weight, not negative. Absolute
-        values are uniform between them, and both signs are equally likely.
+        The least and the largest absolute value of a weight, not negative. Absolute values are
+        uniform between them, and both signs are equally likely.
     noise_range : (float, float), default=(0.5, 1.5)
-        The least and the largest standard deviation of a column's noise, from 1e-150 to
-        1e150. Standard deviations are uniform between them.
+        The least and the largest standard deviation of a column's noise, from 1e-150 to 1e150.
+        Standard deviations are uniform between them.
     shuffle : bool, default=True
-        Whether the causal order is a random permutation of the columns. If not, it is
-        0, ..., n_columns - 1: every edge leads to a column with a larger number.
+        Whether the causal order is a random permutation of the columns. If not, it is 0, ...,
+        n_columns - 1: every edge leads to a column with a larger number.
     n_samples : int, optional
         The number of rows to draw, at least 1. By default, only the network is returned.
     random_state : int, RandomState, Generator or None, default=None
-        A seed or a generator of numpy.random. With a number, each call draws the same network
-        and the same rows, and the network does not depend on `n_samples`.
+        A seed or a generator of numpy.random. With a number, each call draws the same network and
+        the same rows, and the network does not depend on `n_samples`.
 
     Returns
     -------
@@ -92,15 +70,10 @@ def make_gaussian_network(
 
     Raises
     ------
-    TypeError
-        If `n_columns` or `n_samples` is not an integer; if `shuffle` is not a bool.
-    ValueError
-        If a parameter is out of its range. If a column's variance is out of float64's range,
-        because effects multiply along paths. If the network needs more memory than there is.
-
-    See Also
-    --------
-    skbn.GaussianBayesianNetwork.sample : Draws more rows.
+    TypeError, ValueError
+        If a parameter is of another type or out of its range; if a column's variance is out of
+        float64's range, because effects multiply along paths; if the network needs more memory than
+        there is.
 
     Notes
     -----

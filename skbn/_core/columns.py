@@ -1,7 +1,7 @@
 """Columns as users name them, and values that are labelled by them."""
 
 import operator
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Set
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Set, Sized
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -260,6 +260,12 @@ def named_nodes(value: Any, nodes: Names, parameter: str) -> tuple[list[Hashable
     if not chosen or len(set(chosen)) < len(chosen):
         raise ValueError(f"{parameter} must name nodes, each once; got {chosen}.")
     return chosen, False
+
+
+def any_nodes(value: Any, nodes: Names, parameter: str) -> list[Hashable]:
+    """Return the nodes that a node or a list of nodes names; none for None or an empty list."""
+    is_empty = isinstance(value, Sized) and not isinstance(value, str) and not len(value)
+    return [] if value is None or is_empty else named_nodes(value, nodes, parameter)[0]
 
 
 def reject_unknown(chosen: Iterable[Any], nodes: Names, parameter: str) -> None:

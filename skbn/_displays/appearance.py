@@ -206,25 +206,10 @@ def strengths_of(dag: nx.DiGraph) -> Strengths:
 # Probabilities
 
 
-def readable_probability(probability: float) -> str:
-    """Return a probability to two decimals.
-
-    >>> readable_probability(0.8749), readable_probability(0.996)
-    ('0.87', '1.00')
-    """
-    return f"{probability:.2f}"
-
-
 # What the edges of averaged networks say of their pairs, and the share of these that one way must
 # exceed to have an arrowhead.
 _PAIRS = {"probability": "joined", "support": "strength"}
 ONE_WAY = 0.75
-
-
-def shares_of(graph: nx.DiGraph, attribute: str) -> dict[Edge, Any]:
-    """Return an attribute of edges, or what is known of their pairs instead."""
-    edges = graph.edges(data=True)
-    return {(a, b): d.get(_PAIRS[attribute], d[attribute]) for a, b, d in edges if attribute in d}
 
 
 def pair_texts(graph: nx.DiGraph) -> dict[Edge, str]:
@@ -240,7 +225,7 @@ def pair_texts(graph: nx.DiGraph) -> dict[Edge, str]:
                 share, back = data[own], data[pair] - data[own]
                 most = ONE_WAY * data[pair]
                 way = "" if share > most else ", mostly back" if back > most else ", either way"
-                texts[a, b] = readable_probability(data[pair]) + way
+                texts[a, b] = f"{data[pair]:.2f}{way}"
     return texts
 
 
@@ -259,8 +244,10 @@ def confidence_in(graph: nx.DiGraph) -> Confidence:
     >>> confidence_in(nx.DiGraph([("a", "b", {"support": 0.5})]))
     Confidence(name='bootstrap support', values={('a', 'b'): 0.5})
     """
+    edges = graph.edges.items()
     for attribute, name in _NAMES.items():
-        given = shares_of(graph, attribute)
+        pair = _PAIRS[attribute]
+        given = {edge: d.get(pair, d[attribute]) for edge, d in edges if attribute in d}
         if not given:
             continue
         if missing := [edge for edge in graph.edges if edge not in given]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from skbn._displays.appearance import Edge, EdgeLook, Swatch
-from skbn._displays.labels import LINE_HEIGHT, Labels, place_labels, text_width
+from skbn._displays.labels import LINE_HEIGHT, place_labels, text_width
 from skbn._displays.layout.coordinates import Point
 from skbn._displays.layout.layered import ASPECT, BAND_PADDING, LayeredGraph, Layout, PlacedGraph
 
@@ -64,7 +64,8 @@ class Composition(NamedTuple):
     """Everything in its place; the layout's extent has room for all of it."""
 
     layout: Layout
-    labels: Labels
+    labels: dict[Edge, Point]  # their centres
+    n_hiding: int  # the number of labels that hide something
     titles: list[tuple[Point, str]]  # the centres of the bands' titles
     legend: Legend
     body_width: float  # the width of everything but the legend
@@ -132,12 +133,12 @@ def _of_own_size(arranged: Arranged, contents: Contents) -> Composition:
         across = min(max((widest + _ROOM_AROUND_LABEL) / _LEAST_GAP, 1.0), _STRETCHES[-1])
     found = _composed(arranged, contents, across, 1.0)
     for stretch in _STRETCHES[1:]:
-        if not found.labels.n_hiding:
+        if not found.n_hiding:
             break
         other = _composed(arranged, contents, max(across, stretch), stretch)
         if max(size_of(other.layout)) > _MOST_POINTS:
             break
-        if other.labels.n_hiding < found.labels.n_hiding:
+        if other.n_hiding < found.n_hiding:
             found = other
     return found
 
@@ -173,7 +174,7 @@ def _composed(arranged: Arranged, contents: Contents, across: float, down: float
     """Put a picture together, with its distances stretched."""
     bare = arranged.layout((across, down))
     small = contents.small_font
-    labels, layout = place_labels(bare, contents.sizes, contents.texts, small)
+    labels, n_hiding, layout = place_labels(bare, contents.sizes, contents.texts, small)
     layout, titles = _with_titles(layout, contents.titles, small, contents.is_sideways)
     left, right, bottom, top = layout.extent
     legend = Legend([], [], 0.0, 0.0, small)
@@ -181,7 +182,7 @@ def _composed(arranged: Arranged, contents: Contents, across: float, down: float
     if contents.rows:
         legend, furthest = place_legend(contents.rows, left, right, bottom, small)
         layout = layout._replace(extent=(left, max(right, furthest), bottom - legend.height, top))
-    return Composition(layout, labels, titles, legend, body_width, bare)
+    return Composition(layout, labels, n_hiding, titles, legend, body_width, bare)
 
 
 def _with_titles(

@@ -167,9 +167,8 @@ def _network(step: Any) -> Any:
     return network
 
 
-def fitted_step(estimator: Any, attribute: str | tuple[str, ...], expected: str) -> Any:
-    """Return the last step or the best estimator that has an attribute, or one of several."""
-    names = (attribute,) if isinstance(attribute, str) else attribute
+def fitted_step(estimator: Any, names: tuple[str, ...], expected: str) -> Any:
+    """Return the last step or the best estimator that has one of some attributes."""
     while not any(
         hasattr(type(estimator), name) or name in getattr(estimator, "__dict__", {})
         for name in names

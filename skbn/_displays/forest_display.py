@@ -41,8 +41,8 @@ class ForestDisplay(Display):
         shapes = {each.shape for each in (self.estimates, self.low, self.high, self.marked)}
         if shapes != {(len(self.labels),)} or not self.labels:
             raise ValueError(
-                "A forest plot needs one estimate or more, each with a label and both ends of its "
-                f"interval; got {len(self.labels)} labels and arrays of the shapes {shapes}."
+                "A forest plot needs one estimate or more, each with a label and both ends; got "
+                f"{len(self.labels)} labels and arrays of the shapes {shapes}."
             )
 
     @classmethod

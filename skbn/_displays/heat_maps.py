@@ -70,12 +70,6 @@ class EdgeHeatMapDisplay(Display):
         If the array is not square, or a probability is not a number from 0 to 1; if there is not
         one name for each column, or no such order or measure.
 
-    See Also
-    --------
-    GaussianBNPosterior : Finds the probabilities.
-    BootstrapBNLearner : Finds the support of edges.
-    NetworkDisplay : Draws a network with these numbers at its edges.
-
     Examples
     --------
     >>> from skbn import EdgeHeatMapDisplay

@@ -21,7 +21,6 @@ from skbn._displays.appearance import (
     Edge,
     Strengths,
     pair_texts,
-    readable_probability,
     readable_weight,
 )
 from skbn._displays.layout.coordinates import Point, halfway, sampled
@@ -157,7 +156,7 @@ def _readable(value: Any, name: str) -> str:
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
         return printable(str(value))
     if name in ("probability", "support"):
-        return readable_probability(float(value))
+        return f"{float(value):.2f}"
     return f"{float(value):.3g}"
 
 
@@ -181,15 +180,6 @@ _OFFSETS = (0.0, 0.3, -0.3, 0.6, -0.6, 1.0, -1.0)
 _ROUNDS = 3  # each round places every label again, with the others fixed
 
 
-class Labels(NamedTuple):
-    """The labels of edges."""
-
-    texts: dict[Edge, str]
-    positions: dict[Edge, Point]  # the labels' centres
-    font_size: float
-    n_hiding: int = 0  # the number of labels that hide a node, another edge or another label
-
-
 class _Place(NamedTuple):
     """Places to choose from for a label, and what each costs without the other labels."""
 
@@ -204,13 +194,13 @@ def place_labels(
     sizes: Mapping[Hashable, tuple[float, float]],
     texts: Mapping[Edge, str],
     font_size: float,
-) -> tuple[Labels, Layout]:
-    """Place each label where it hides least.
+) -> tuple[dict[Edge, Point], int, Layout]:
+    """Place each label where it hides least of nodes, edges and other labels.
 
-    Return the labels, and the layout with an extent that has room for them.
+    Return the labels' centres, how many hide something, and the layout with room for them.
     """
     if not texts:
-        return Labels({}, {}, font_size), layout
+        return {}, 0, layout
     boxes = [(layout.positions[node], sizes[node]) for node in sizes]
     boxes += [(_head(route), (_HEAD, _HEAD)) for route in layout.routes.values()]
     centres = np.array([centre for centre, _ in boxes])
@@ -231,8 +221,7 @@ def place_labels(
         n_hiding += bool(hidden > 0)
         left, right = min(left, x - width / 2), max(right, x + width / 2)
         bottom, top = min(bottom, y - height / 2), max(top, y + height / 2)
-    labels = Labels(dict(texts), positions, font_size, n_hiding)
-    return labels, layout._replace(extent=(left, right, bottom, top))
+    return positions, n_hiding, layout._replace(extent=(left, right, bottom, top))
 
 
 def _head(route: list[Point]) -> Point:

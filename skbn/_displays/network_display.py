@@ -194,28 +194,28 @@ class NetworkDisplay(Display):
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Where to draw; by default in a new figure of the size that the network takes, with
-            names in matplotlib's `font.size` and a legend below. The colours suit the figure's
+            Where to draw; by default in a new figure of the size that the network takes, with names
+            in matplotlib's `font.size` and a legend below. The colours suit the figure's
             background, dark or light.
         figsize : (width, height), optional
-            Size of the new figure in inches. The network is scaled and stretched to fill it. With
-            a height of None the figure is as high as the network takes at this width.
+            Size of the new figure in inches. The network is scaled and stretched to fill it. With a
+            height of None the figure is as high as the network takes at this width.
         orientation : {"top-bottom", "left-right"}, default="top-bottom"
             Whether parents stand above their children or left of them.
         pos : dict of node to (x, y), or NetworkDisplay, optional
-            Where nodes stand instead of in layers, in any unit, as networkx's layouts return.
-            All distances are scaled alike; nodes too close to each other are pushed apart.
-            Edges bend around nodes in their way. Another display stands for its own places, bands
-            and orientation: on axes of one size, nodes stand at the same places.
+            Where nodes stand instead of in layers, in any unit, as networkx's layouts return. All
+            distances are scaled alike; nodes too close to each other are pushed apart, and edges
+            bend around nodes in their way. Another display stands for its own places, bands and
+            orientation: on axes of one size, nodes stand at the same places.
         tiers : list of lists of nodes, dict of title to list, None or "auto", default="auto"
-            Groups of nodes that each have a band of the picture, in the order of the edges;
-            `...` in place of a list stands for all nodes that are not named. "auto" takes those
-            that the learner was given, and none with `pos`.
+            Groups of nodes that each have a band of the picture, in the order of the edges; `...`
+            in place of a list stands for all nodes that are not named. "auto" takes those that the
+            learner was given, and none with `pos`.
         node_color : colour, dict or Series of node to value, optional
             A colour for all nodes, or values of some nodes. Numbers are drawn by a colour map. If
             all values are colours of matplotlib by their full names, such as "tab:blue", "C0" or
             "#ffcc00", or tuples, they are used. Other values are groups, each of which gets a
-            colour. Names are black or white, whichever can be read.
+            colour.
         edge_label : str, list of str or dict of (parent, child) to str, optional
             The attribute to write at the edges, or several, with commas between them: "weight" is
             the weight in the columns' units, "standardised_weight" that between columns of standard
@@ -227,8 +227,8 @@ class NetworkDisplay(Display):
             Nodes to mark, with the edges that they have, and edges as pairs (parent, child).
             Everything else is drawn faintly, and equally so whatever its probability.
         only : node, list of nodes and edges, or data frame of parents and children, optional
-            The part to draw: nodes with the edges between them, or, if there are edges in the
-            list, only these with their ends. Widths, colours and opacities are those in the whole
+            The part to draw: nodes with the edges between them, or, if there are edges in the list,
+            only these with their ends. Widths, colours and opacities are those in the whole
             network. A line below counts the edges that are left out between the nodes.
 
         Returns
@@ -239,8 +239,8 @@ class NetworkDisplay(Display):
         Raises
         ------
         TypeError, ValueError
-            If an option is wrong, there is no such node or edge, or edges lack an attribute that
-            is to be written.
+            If an option is wrong, there is no such node or edge, or edges lack an attribute that is
+            to be written.
 
         Warns
         -----

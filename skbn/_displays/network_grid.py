@@ -47,11 +47,6 @@ class NetworkGridDisplay(Display):
     TypeError, ValueError
         If there are no graphs, or they do not have the same nodes; as for `NetworkDisplay`.
 
-    See Also
-    --------
-    NetworkComparisonDisplay : Two networks, with their differences in colours.
-    NetworkDisplay.plot : ``pos=display`` draws a network with the places of another display.
-
     Examples
     --------
     >>> from sklearn.datasets import load_wine

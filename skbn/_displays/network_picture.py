@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import networkx as nx
 import numpy as np
@@ -55,20 +55,6 @@ _SIGN_WIDTH, _WAY_WIDTH = 2.4, 1.5
 _PORT_ROOM = 4.5  # points between edges at the end of a box, where layers stand side by side
 _SHORT_LINES = 11  # characters in a line of a name, where layers stand side by side
 _SHORTEST_LINES = 9  # the same where the picture must be narrow
-
-
-def _rounded_up(inches: float) -> str:
-    return f"{math.ceil(10 * inches) / 10:g}"
-
-
-class _InRoom(NamedTuple):
-    """A picture that fills a room: its scale there, and the size of its smallest text."""
-
-    composition: Composition
-    names: NodeNames
-    contents: Contents
-    scale: float
-    font_size: float
 
 
 @dataclass
@@ -135,17 +121,10 @@ class NetworkPicture:
         if False in has_heads:
             has_pairs = bool(pair_texts(self.dag))
             one_way = f"over {100 * ONE_WAY:.0f} % one way" if has_pairs else "directed"
-            ways: list[tuple[Any, str]] = [
-                (
-                    EdgeLook(
-                        style.neutral, _WAY_WIDTH, style.text, has_head, has_dots=not has_head
-                    ),
-                    name,
-                )
-                for has_head, name in ((True, one_way), (False, "undirected"))
-                if has_head in has_heads
-            ]
-            rows.append(LegendRow("edge", ways))
+            of_ways = style.neutral, _WAY_WIDTH, style.text
+            ways: list[tuple[Any, str]] = [(EdgeLook(*of_ways), one_way)] * (True in has_heads)
+            undirected = EdgeLook(*of_ways, has_head=False, has_dots=True)
+            rows.append(LegendRow("edge", [*ways, (undirected, "undirected")]))
         strengths = [abs(w) for edge, w in self.strengths.weights.items() if edge in looks]
         if strengths:
             largest = max(strengths)
@@ -251,42 +230,32 @@ class NetworkPicture:
         well, they are broken into shorter lines. If that does not help, warn, and say what size
         would.
         """
-        small_text = self.contents.small_text
-        tries = [(self.names, small_text), (self.names, 1.0)]
+        tries = [(self.names, self.contents.small_text), (self.names, 1.0)]
         if not self.is_sideways and self.places is None:
             tries.append((self._named(_SHORTEST_LINES), 1.0))
-        found: list[_InRoom] = []
+        found: list[Any] = []
         for names, small_text in tries:
-            found.append(self._composed(room, names, small_text))
-            if found[-1].font_size >= LEAST_FONT:
+            if names is not self.names:
+                self.names, self._arranged = names, {}
+            contents = self.contents._replace(sizes=names.sizes, small_text=small_text)
+            composition = compose(self.arrange, contents, room)
+            width, height = size_of(composition.layout)
+            scale = min(room[0] / width, room[1] / height)
+            font_size = min(scale, contents.largest_scale) * contents.smallest_font
+            found.append((font_size, names, contents, composition, scale))
+            if font_size >= LEAST_FONT:
                 break
-        best = max(found, key=lambda each: each.font_size)
-        self.names, self.contents = best.names, best.contents
-        if best.font_size < LEAST_FONT:
-            self._warn_of_small_text(best)
-        return best.composition, best.scale
-
-    def _composed(self, room: tuple[float, float], names: NodeNames, small_text: float) -> _InRoom:
-        """Put the picture together to fill a room, with some names and size of small text."""
-        if names is not self.names:
-            self.names, self._arranged = names, {}
-        self.contents = self.contents._replace(sizes=names.sizes, small_text=small_text)
-        composition = compose(self.arrange, self.contents, room)
-        width, height = size_of(composition.layout)
-        scale = min(room[0] / width, room[1] / height)
-        font_size = min(scale, self.contents.largest_scale) * self.contents.smallest_font
-        return _InRoom(composition, names, self.contents, scale, font_size)
-
-    def _warn_of_small_text(self, drawn: _InRoom) -> None:
-        width, height = size_of(drawn.composition.layout)
-        more = LEAST_FONT / drawn.contents.smallest_font / 72
-        other = "top-bottom" if self.is_sideways else "left-right"
-        warn(
-            f"Names are drawn at {math.floor(10 * drawn.font_size) / 10:g} pt, less than "
-            f"{LEAST_FONT:g}. A figure of {_rounded_up(more * width)} x "
-            f"{_rounded_up(more * height)} inches has room for that size. You can also try "
-            f"orientation={other!r}, or draw a part (only=)."
-        )
+        font_size, self.names, self.contents, composition, scale = max(found, key=lambda x: x[0])
+        if font_size < LEAST_FONT:
+            more = LEAST_FONT / self.contents.smallest_font / 72
+            width, height = (math.ceil(10 * more * x) / 10 for x in size_of(composition.layout))
+            other = "top-bottom" if self.is_sideways else "left-right"
+            warn(
+                f"Names are drawn at {math.floor(10 * font_size) / 10:g} pt, less than "
+                f"{LEAST_FONT:g}. A figure of {width:g} x {height:g} inches has room for that "
+                f"size. You can also try orientation={other!r}, or draw a part (only=)."
+            )
+        return composition, scale
 
     def _draw(self, composition: Composition) -> Canvas:
         from skbn._displays.picture import Canvas

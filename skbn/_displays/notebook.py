@@ -57,8 +57,8 @@ class PlotMixin:
         ax : matplotlib.axes.Axes, optional
             Where to draw; by default in a new figure of the size that the network takes.
         cpdag : bool, default=False
-            Whether to draw edges without an arrowhead if the data, and the constraints of `fit`,
-            do not tell their direction.
+            Whether to draw edges without an arrowhead if the data, and the constraints of `fit`, do
+            not tell their direction.
         **options
             Options of `NetworkDisplay.plot`: `figsize`, `orientation`, `pos`, `tiers`,
             `node_color`, `edge_label`, `highlight` and `only`.
@@ -70,8 +70,7 @@ class PlotMixin:
         Raises
         ------
         TypeError, ValueError
-            If an option is wrong, there is no such node or edge, or edges lack an attribute that
-            is to be written.
+            As `NetworkDisplay.plot`.
 
         Examples
         --------

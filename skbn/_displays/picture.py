@@ -50,7 +50,7 @@ class Canvas:
         style: Style,
     ) -> None:
         """Draw a graph with its labels, bands and legend, and set the axes' limits around it."""
-        layout, labels, legend = composition.layout, composition.labels, composition.legend
+        layout, legend = composition.layout, composition.legend
         for left, right, bottom, top in layout.bands.values():
             size, colour = (right - left, top - bottom), style.faint(style.text, BAND_OPACITY)
             band = Rectangle((left, bottom), *size, color=colour, linewidth=0, zorder=0.5)
@@ -59,9 +59,9 @@ class Canvas:
         # The ground hides what is below a label.
         ground = {"facecolor": style.ground, "edgecolor": "none", "pad": 0.8, "alpha": 0.85}
         how: dict[str, Any] = {"ha": "center", "bbox": ground}
-        for edge, text in labels.texts.items():
-            place, colour = labels.positions[edge], edges[edge].text
-            self.labels[edge] = self._write(place, text, colour, labels.font_size, **how)
+        for edge, place in composition.labels.items():
+            text, colour = contents.texts[edge], edges[edge].text
+            self.labels[edge] = self._write(place, text, colour, contents.small_font, **how)
         for place, title in composition.titles:
             self._write(place, title, style.text, legend.font_size, ha="center")
         self.draw_legend(legend, style)

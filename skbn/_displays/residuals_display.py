@@ -156,7 +156,11 @@ class ResidualsDisplay(Display):
         self._require_matplotlib()
         k = len(self.columns)
         if axes is None:
-            axes = _new_axes(k)
+            n_pairs = next((n for most, n in _PAIRS_A_ROW.items() if k <= most), 3)
+            axes = new_panels(2 * k, 2 * n_pairs, _PANEL).reshape(-1, 2)[:k]
+            for left, right in axes:
+                right.sharey(left)
+                right.tick_params(labelleft=False)
         axes = np.asarray(axes, dtype=object)
         if axes.shape != (k, 2):
             raise ValueError(
@@ -219,13 +223,3 @@ def _thinned(n: int) -> npt.NDArray[np.intp]:
         return np.arange(n)
     middle = np.linspace(_EXTREMES, n - 1 - _EXTREMES, _MOST_POINTS - 2 * _EXTREMES)
     return np.r_[:_EXTREMES, np.round(middle).astype(np.intp), n - _EXTREMES : n]
-
-
-def _new_axes(k: int) -> Any:
-    """Return two axes for each of k columns, in a new figure."""
-    n_pairs = next((n for most, n in _PAIRS_A_ROW.items() if k <= most), 3)
-    axes = new_panels(2 * k, 2 * n_pairs, _PANEL).reshape(-1, 2)[:k]
-    for left, right in axes:
-        right.sharey(left)
-        right.tick_params(labelleft=False)
-    return axes

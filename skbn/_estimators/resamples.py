@@ -284,7 +284,7 @@ def check_takes_weight(learner: Any) -> None:
 def fitted_network(learner: Any, columns: list[str | int]) -> GaussianBayesianNetwork:
     """Return the network that a learner has found, with the columns in their order for nodes."""
     if not (hasattr(learner, "network_") or hasattr(learner, "dag_")):
-        learner = fitted_step(learner, "dag_", _EXPECTED)
+        learner = fitted_step(learner, ("dag_",), _EXPECTED)
     network = getattr(learner, "network_", None)
     if isinstance(network, GaussianBayesianNetwork) and network.nodes == columns:
         return network

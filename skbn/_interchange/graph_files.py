@@ -3,13 +3,13 @@
 import os
 import re
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sized
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 import networkx as nx
 import numpy as np
 
-from skbn._core.columns import named_nodes, reject_unknown
+from skbn._core.columns import any_nodes, reject_unknown
 from skbn._core.graphs import own_texts
 from skbn._core.text import readable_value
 from skbn._displays.layout.layered import LayeredGraph
@@ -209,10 +209,8 @@ def to_dagitty(
     check_network(network)
     nodes = network.nodes  # raises if the graph is wrong
     quoted = own_texts(nodes, _quoted)
-    roles = {
-        name: [] if _is_empty(given) else named_nodes(given, nodes, name)[0]
-        for name, given in (("exposure", exposure), ("outcome", outcome))
-    }
+    given = ("exposure", exposure), ("outcome", outcome)
+    roles = {name: any_nodes(each, nodes, name) for name, each in given}
     if pos is None and len(nodes) <= _MOST_PLACED:
         pos = picture_positions(network._structure(), _POINTS)
     if pos is not None:
@@ -258,8 +256,3 @@ def _quoted(node: Hashable) -> str:
             "networkx.relabel_nodes."
         )
     return '"' + text.replace('"', r"\"") + '"'
-
-
-def _is_empty(nodes: Any) -> bool:
-    is_list = isinstance(nodes, Sized) and not isinstance(nodes, str)
-    return nodes is None or (is_list and len(nodes) == 0)

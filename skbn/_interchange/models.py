@@ -84,7 +84,7 @@ def noisy_dag(network: Any, function: str) -> nx.DiGraph:
 def legal_names(network: Any) -> dict[Hashable, str]:
     """Return a name for each node that consists of ASCII letters, digits and underscores.
 
-    Model strings use these names, for programs that read other characters as operators.
+    `to_lavaan` uses these names, for programs that read other characters as operators.
 
     Parameters
     ----------
@@ -94,11 +94,6 @@ def legal_names(network: Any) -> dict[Hashable, str]:
     -------
     names : dict of node to str
         All different. ``X.rename(columns=names)`` renames the columns of a data frame.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If it is not a network, or its graph has a cycle.
 
     Examples
     --------
@@ -153,13 +148,12 @@ def to_lavaan(network: Any, *, fixed: bool = False) -> str:
 
     Raises
     ------
-    TypeError, ValueError, sklearn.exceptions.NotFittedError
-        If it is not a network, or one with nodes of several columns; if its graph has a cycle; if
-        `fixed` and there are no parameters.
+    TypeError, sklearn.exceptions.NotFittedError
+        If it is not a network, or one with nodes of several columns; if `fixed` and there are no
+        parameters.
 
     See Also
     --------
-    legal_names : What the model calls each node.
     skbn.GaussianBayesianNetwork.fit_indices : The chi-squared statistic, CFI, TLI and RMSEA that
         lavaan reports, without it.
 
@@ -213,7 +207,8 @@ def to_regressor(network: Any, target: Hashable) -> LinearRegression:
 
     It predicts what `GaussianBayesianNetwork.predict` does from complete rows, and goes wherever
     scikit-learn's own models go: the last step of a pipeline, ``cross_val_score`` of a frozen
-    estimator, permutation importance, partial dependence, ONNX.
+    estimator, permutation importance, partial dependence, ONNX. `MarkovBlanketSelector` learns the
+    network from each training set instead.
 
     Parameters
     ----------
@@ -233,11 +228,6 @@ def to_regressor(network: Any, target: Hashable) -> LinearRegression:
     TypeError, ValueError
         If it is not a network, or one with nodes of several columns; if `target` is not a node, or
         the only one; if a node is exogenous, or has no noise.
-
-    See Also
-    --------
-    skbn.MarkovBlanketSelector : For a pipeline that learns the network from each training set.
-    skbn.GaussianBayesianNetwork.predict : Several columns, from any others.
 
     Notes
     -----
@@ -293,18 +283,13 @@ def to_dowhy(network: Any) -> Any:
     Returns
     -------
     model : dowhy.gcm.InvertibleStructuralCausalModel
-        Nodes without parents have a normal distribution, the others a linear regression with
-        normal noise. ``gcm.fit(model, X)`` replaces the parameters of the regressions.
+        Nodes without parents have a normal distribution, the others a linear regression with normal
+        noise. ``gcm.fit(model, X)`` replaces the parameters of the regressions.
 
     Raises
     ------
     ImportError, TypeError, ValueError
-        If dowhy is not installed; if it is not a network, or one with nodes of several columns; if
-        a node is not a string, is exogenous, or has no noise.
-
-    See Also
-    --------
-    skbn.GaussianBayesianNetwork.counterfactual : Without dowhy.
+        If dowhy is not installed; as `to_regressor` of a network; if a node is not a string.
 
     Examples
     --------
@@ -385,12 +370,10 @@ def to_arviz(
 
     Raises
     ------
-    ImportError
-        If ArviZ is not installed.
-    TypeError
-        If it is not a posterior; if a number is not an integer.
-    ValueError
-        As `GaussianBNPosterior.sample_networks`, if `parameters`; if nodes have several columns.
+    ImportError, TypeError, ValueError
+        If ArviZ is not installed; if it is not a posterior, or a number is not an integer; as
+        `GaussianBNPosterior.sample_networks`, if `parameters`, or if nodes have several columns
+        then.
 
     Notes
     -----

@@ -47,15 +47,14 @@ def to_weighted_graphs(
     Raises
     ------
     sklearn.exceptions.NotFittedError, TypeError, ValueError
-        If it is not fitted; if it is something else; as `sample_dags` and `edge_frequencies`.
+        If it is not fitted, or something else; as `sample_dags` and `edge_frequencies`.
 
     Examples
     --------
     >>> import skbn
     >>> from sklearn.datasets import load_wine
-    >>> from skbn import GaussianBNLearner
     >>> wine = load_wine(as_frame=True).data[["alcohol", "proline", "hue", "ash"]]
-    >>> near = GaussianBNLearner("bge").fit(wine).near_optimal(2, equivalence_classes=False)
+    >>> near = skbn.GaussianBNLearner("bge").fit(wine).near_optimal(2, equivalence_classes=False)
     >>> for graph in skbn.io.to_weighted_graphs(near):
     ...     print(round(graph.graph["weight"], 2), *graph.edges)
     0.7 ('alcohol', 'ash') ('proline', 'alcohol') ('hue', 'alcohol')
@@ -110,17 +109,15 @@ def to_weighted_json(
 
     Raises
     ------
-    TypeError, ValueError
-        As `to_weighted_graphs`; if a node is neither a string nor an integer.
-    OSError
-        If the file cannot be written.
+    TypeError, ValueError, OSError
+        As `to_weighted_graphs`; if a node is neither a string nor an integer, or the file cannot be
+        written.
 
     Examples
     --------
     >>> import json
     >>> import skbn
-    >>> from skbn import GaussianBNPosterior
-    >>> posterior = GaussianBNPosterior().fit([[0, 0], [1, 2], [2, 5], [3, 5]])
+    >>> posterior = skbn.GaussianBNPosterior().fit([[0, 0], [1, 2], [2, 5], [3, 5]])
     >>> graphs = json.loads(skbn.io.to_weighted_json(posterior, random_state=0))
     >>> [each["graph"]["weight"] for each in graphs]
     [0.504, 0.491, 0.005]

@@ -29,14 +29,14 @@ Exogenous nodes may depend on each other in any way. So they get a hidden common
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence, Sized
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise, product
 from typing import Any, NamedTuple, cast
 
 import networkx as nx
 
-from skbn._core.columns import named_nodes
+from skbn._core.columns import any_nodes, named_nodes
 from skbn._core.graphs import Dag, dag_of
 from skbn._core.subsets import mask_of, members_of
 from skbn._core.text import readable_name
@@ -162,7 +162,11 @@ def adjustment_sets(adjustment: Adjustment, unobserved: Any, forbidden: Any) -> 
             "learner in required_edges; class_effects has what each direction would say."
         )
     else:
-        sets, is_complete = _minimal_sets(adjustment, barred)
+        ends = adjustment.causes, adjustment.effects
+        unusable = adjustment.biasing | barred | {_HIDDEN}
+        joined = _moral_graph(adjustment.back_door, *ends, unusable)
+        if not joined.has_edge(_CAUSE, _EFFECT):
+            sets, is_complete = _minimal_separators(joined, _CAUSE, _EFFECT)
         best = {p for v in adjustment.on_paths for p in adjustment.dag.predecessors(v)}
         best -= adjustment.on_paths | adjustment.causes | adjustment.biasing | {_HIDDEN}
         if not sets:
@@ -266,9 +270,7 @@ def read_adjustment(
 
 def _numbers(nodes: list[Hashable], chosen: Any, name: str) -> set[int]:
     """Return the numbers of a node or a list of nodes, which may be empty or None."""
-    if chosen is None or (isinstance(chosen, Sized) and not len(chosen)):
-        return set()
-    return {nodes.index(node) for node in named_nodes(chosen, nodes, name)[0]}
+    return {nodes.index(node) for node in any_nodes(chosen, nodes, name)}
 
 
 @dataclass(frozen=True)
@@ -311,16 +313,6 @@ class _Pattern:
 
     def _onward(self, v: int) -> int:
         return self.joined[v] & ~self.known[v]
-
-
-def _minimal_sets(adjustment: Adjustment, barred: set[int]) -> tuple[list[set[int]], bool]:
-    """Return the minimal sets, and whether they are all."""
-    barred = adjustment.biasing | barred | {_HIDDEN}
-    ends = adjustment.causes, adjustment.effects
-    joined = _moral_graph(adjustment.back_door, *ends, barred)
-    if joined.has_edge(_CAUSE, _EFFECT):
-        return [], True
-    return _minimal_separators(joined, _CAUSE, _EFFECT)
 
 
 def _moral_graph(

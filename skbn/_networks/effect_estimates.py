@@ -273,15 +273,14 @@ class EffectEstimate(TableRepr):
         if np.isnan(self.std):
             spread = "unknown without least squares of observed rows"
             interval = "see effect of a bootstrap or a posterior"
-        sampled = [("standard error of the mean", self.standard_error)]
-        return [
+        rows = [
             ("given", self.source),
             ("no effect", f"{self.probability_zero:.3g}"),
             ("mean", f"{self.mean:.3g}"),
-            *((name, f"{error:.1g}") for name, error in sampled if error is not None),
-            ("standard deviation", spread),
-            ("95 % interval", interval),
         ]
+        if self.standard_error is not None:
+            rows.append(("standard error of the mean", f"{self.standard_error:.1g}"))
+        return [*rows, ("standard deviation", spread), ("95 % interval", interval)]
 
 
 def effects_frame(effects: Iterable[EffectEstimate], level: float) -> Any:

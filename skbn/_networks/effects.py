@@ -182,12 +182,6 @@ def _column_of(nodes: Nodes, v: int, column: int | None, parameter: str) -> Comb
 # One network
 
 
-def total_effect(model: LinearGaussianModel, nodes: Nodes, cause: Any, outcome: Any) -> float:
-    """Return the total effect of a change of one node on what is read of another."""
-    pair = change_and_reading(nodes, cause, outcome)
-    return float(total_effects(model, nodes, *([each] for each in pair))[0, 0])
-
-
 def total_effects(
     model: LinearGaussianModel,
     nodes: Nodes,

@@ -555,9 +555,11 @@ class NetworkComparison:
         )
         self.undirected: list[Edge] = []
         self.cpdag_reversed: list[Edge] = []
-        both = classes.expected, classes.found
+        both = [*classes.expected.edges(data="undirected")]
+        both += classes.found.edges(data="undirected")
+        undirected = {frozenset(edge) for *edge, mark in both if mark}
         for edge in classes.reversed:
-            is_open = any(_is_undirected(graph, edge) for graph in both)
+            is_open = frozenset(edge) in undirected
             (self.undirected if is_open else self.cpdag_reversed).append(edge)
         self.cpdag_distance = len(self.missing) + len(self.extra) + len(classes.reversed)
         self.is_equivalent = self.cpdag_distance == 0
@@ -606,12 +608,6 @@ class NetworkComparison:
         if self.is_of_two_tables and self.distance:
             lines.append(_BY_CHANCE)
         return "\n".join(lines)
-
-
-def _is_undirected(graph: nx.DiGraph, edge: Edge) -> bool:
-    """Whether a CPDAG leaves the edge between two nodes undirected."""
-    a, b = edge
-    return bool(graph.edges[(a, b) if graph.has_edge(a, b) else (b, a)]["undirected"])
 
 
 def _text(edge: Edge, joint: str = "->") -> str:

@@ -239,8 +239,7 @@ def _likelihood_ratios(
     found, m = [], len(names)
     rows = estimation.rows_with_holes(sample, graph)
     every = estimation.saturated_em(rows, estimation.saturated_em(rows), range(m))
-    for a, b in _pairs_apart(parents):
-        given = members_of(parents[a] | parents[b])
+    for a, b, given in _pairs_apart(parents):
         order = [*given, a, b]
         order += [v for v in range(m) if v not in order]
         masks = estimation.joined_outside([0] * m, order)
@@ -361,11 +360,11 @@ def _with_holes_given(rows: IncompleteRows, n_given: int) -> tuple[float, float,
 
 def _unknown_tests(parents: list[int], names: Names) -> dict[str, Any]:
     """Return the table of independences without tests, where values are missing or were set."""
-    unknown = (np.nan,) * 3
-    given = [members_of(parents[a] | parents[b]) for a, b in _pairs_apart(parents)]
-    pairs = zip(_pairs_apart(parents), given, strict=True)
     return _table_of_tests(
-        [(names[a], names[b], [names[v] for v in own], *unknown) for (a, b), own in pairs]
+        [
+            (names[a], names[b], [names[v] for v in given], np.nan, np.nan, np.nan)
+            for a, b, given in _pairs_apart(parents)
+        ]
     )
 
 
@@ -459,10 +458,13 @@ def _root_mean_square(differences: Floats) -> float:
     return float(np.sqrt((differences[np.triu_indices(len(differences))] ** 2).mean()))
 
 
-def _pairs_apart(parents: list[int]) -> list[tuple[int, int]]:
-    """Return the pairs without an edge."""
-    pairs = combinations(range(len(parents)), 2)
-    return [(a, b) for a, b in pairs if not (parents[a] >> b & 1 or parents[b] >> a & 1)]
+def _pairs_apart(parents: list[int]) -> list[tuple[int, int, list[int]]]:
+    """Return the pairs without an edge, each with the parents of both."""
+    return [
+        (a, b, members_of(parents[a] | parents[b]))
+        for a, b in combinations(range(len(parents)), 2)
+        if not (parents[a] >> b & 1 or parents[b] >> a & 1)
+    ]
 
 
 def d_separations(groups: Groups, parents: list[int], names: Names) -> dict[str, Any]:
@@ -479,9 +481,8 @@ def d_separations(groups: Groups, parents: list[int], names: Names) -> dict[str,
     rows = []
     of_column = {x: statistics for own, statistics in groups for x in own}
     order = topological_order(parents)
-    for a, b in _pairs_apart(parents):
+    for a, b, others in _pairs_apart(parents):
         statistics = of_column[max(a, b, key=order.index)]
-        others = members_of(parents[a] | parents[b])
         corner = triangular_factor(statistics.factor[:, [*others, a, b]])[-2:, -2:]
         explained, left = corner[0, 1] * np.sign(corner[0, 0]), abs(corner[1, 1])
         degrees_of_freedom = statistics.n_samples - len(others) - 2

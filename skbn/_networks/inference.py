@@ -209,8 +209,7 @@ def predict(
                 "No node is left to predict from: the nodes with a variance are "
                 f"{[*varying]}, the target {targets}, and the columns of X {known}."
             )
-        columns = nodes.labels
-        remedy = f"{'Give these columns, or n' if targets else 'N'}ame those that X has in given."
+        columns, remedy = nodes.labels, "Give these columns, or name those that X has in given."
         numbers_of(table, [], columns, remedy)  # raises if an array has other columns
     if target is None:
         targets = [node for node in names if node not in given]

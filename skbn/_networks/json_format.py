@@ -88,9 +88,9 @@ def from_json(text_or_path: str | os.PathLike[str]) -> tuple[Any, str]:
             text = Path(text).read_text(encoding="utf-8-sig")
         data = json.loads(text, object_pairs_hook=as_dict)
     except (ValueError, RecursionError) as error:
-        is_name = isinstance(text_or_path, str) and not text_or_path.lstrip().startswith("{")
-        hint = " To read a file, give a pathlib.Path." if is_name else ""
-        raise ValueError(f"{name} is not JSON in UTF-8: {error}.{hint}") from None
+        raise ValueError(
+            f"{name} is not JSON in UTF-8: {error}. To read a file, give a pathlib.Path."
+        ) from None
     if repeated:
         raise ValueError(f"{name} has an object with the key {repeated[0]!r} twice. Remove one.")
     return data, name
@@ -135,9 +135,7 @@ def _check_node_link_data(data: Any, name: str) -> None:
                 f"{name} must hold an object with a list of objects {key!r}, as to_json writes it."
             )
     if "links" in data:
-        raise ValueError(
-            f"{name} has both 'edges' and 'links'. Keep the one that has the edges, as 'edges'."
-        )
+        raise ValueError(f"{name} has both 'edges' and 'links'. Keep one, as 'edges'.")
     if data.get("directed") is not True or data.get("multigraph") is not False:
         raise ValueError(f'{name} must hold a graph with "directed": true and "multigraph": false.')
     if not isinstance(data.get("graph", {}), dict):

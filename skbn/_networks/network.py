@@ -255,8 +255,7 @@ class GaussianBayesianNetwork(NetworkValue):
         if sample.is_complete:
             model, statistics = estimation.by_least_squares(sample, is_set, graph)
             if groups is not None:
-                known = sample, is_set, graph.blocks, model.parents
-                clusters = cluster_errors(*known, groups)
+                clusters = cluster_errors(sample, is_set, graph.blocks, model.parents, groups)
         elif groups is not None:
             raise ValueError(
                 "groups change standard errors, which are not known with missing values. Leave "
@@ -1107,7 +1106,9 @@ class GaussianBayesianNetwork(NetworkValue):
         >>> GaussianBayesianNetwork(dag).total_effect("a", "c")
         7.0
         """
-        return effects.total_effect(self._model(), self._blocks, cause, outcome)
+        model, blocks = self._model(), self._blocks
+        change, reading = effects.change_and_reading(blocks, cause, outcome)
+        return float(effects.total_effects(model, blocks, [change], [reading])[0, 0])
 
     def effects(self) -> Any:
         """Return a table of the total effects of all nodes on their descendants.
@@ -1337,13 +1338,8 @@ class GaussianBayesianNetwork(NetworkValue):
         >>> print(network.adjustment_sets("dose", "pain", unobserved="age").reason)
         No set of the other nodes closes the path dose <- age -> pain.
         """
-        asked = self._adjustment(cause, effect, cpdag)
+        asked = adjustment.read_adjustment(self._graph, cpdag, cause, effect)
         return adjustment.adjustment_sets(asked, unobserved, forbidden)
-
-    def _adjustment(
-        self, cause: Any, effect: Any, cpdag: bool, *name: str
-    ) -> adjustment.Adjustment:
-        return adjustment.read_adjustment(self._graph, cpdag, cause, effect, *name)
 
     def instruments(
         self, cause: Any, outcome: Any, *, cpdag: bool = False, unobserved: Any = ()
@@ -1391,7 +1387,7 @@ class GaussianBayesianNetwork(NetworkValue):
         >>> network.instruments("school", "pay", unobserved="talent")
         [Instrument(node='lottery', adjust_for=['town'])]
         """
-        asked = self._adjustment(cause, outcome, cpdag, "outcome")
+        asked = adjustment.read_adjustment(self._graph, cpdag, cause, outcome, "outcome")
         return adjustment.instruments(asked, unobserved)
 
     def is_adjustment_set(
@@ -1424,7 +1420,8 @@ class GaussianBayesianNetwork(NetworkValue):
         >>> network.is_adjustment_set("b", "c", ["a"]), network.is_adjustment_set("a", "c", ["d"])
         (True, False)
         """
-        return adjustment.is_adjustment_set(self._adjustment(cause, effect, cpdag), columns)
+        asked = adjustment.read_adjustment(self._graph, cpdag, cause, effect)
+        return adjustment.is_adjustment_set(asked, columns)
 
     # A table of the edges
 
@@ -1443,8 +1440,7 @@ class GaussianBayesianNetwork(NetworkValue):
 
         Parameters
         ----------
-        scores : LocalScores, ParentSetScores, or array-like or data frame of shape \
-(n_samples, m), optional
+        scores : LocalScores, ParentSetScores, or table of shape (n_samples, m), optional
             What to compute `score_loss` from. Not needed for the network of a learner, which knows
             its losses until it is fitted again.
         criterion : {"bic", "aic", "loglik", "ebic", "bge"} or Criterion, optional
@@ -1464,8 +1460,8 @@ class GaussianBayesianNetwork(NetworkValue):
               network's joint distribution; the weight of a level is divided only. It is NaN if one
               of them does not vary.
             - `score_loss`, if it is known or `scores` are given: by how many nats the score is
-              lower without this edge, while all others stay. It is negative if the network scores
-              higher without the edge, as it may if the edge was required. ParentSetScores may not
+              lower without this edge, while all others stay; negative if the network scores
+              higher without it, as it may if the edge was required. ParentSetScores may not
               list the smaller set of parents; the child then keeps the best listed subset of it,
               and the loss is infinite if there is none.
             - `reversible`: whether an equivalent network that keeps all edges with the attribute
@@ -1479,8 +1475,7 @@ class GaussianBayesianNetwork(NetworkValue):
               weight of 0; and the confidence interval. They are there if the weights are known to
               be least squares of observed rows: after `fit`, and in the networks of
               `GaussianBNLearner` and `GaussianBNLearnerCV`, unless the criterion has a prior, as
-              BGe has, or values were missing. Otherwise fit the network to get them. After a fit
-              with `groups`, they are by clusters.
+              BGe has, or values were missing. After a fit with `groups`, they are by clusters.
             - if some node has several columns or levels, for the whole edge: `partial_r2`, the
               share of the child's generalised variance, given its other parents, that this parent
               explains, from 0 to 1; and `edge_p_value`, beside `p_value`, of no coefficient at all,
@@ -1506,8 +1501,7 @@ class GaussianBayesianNetwork(NetworkValue):
         >>> from skbn import GaussianBNLearner
         >>> wine = load_wine(as_frame=True).data[["alcohol", "proline", "hue"]]
         >>> network = GaussianBNLearner().fit(wine).network_
-        >>> table = network.to_frame(confidence=None)
-        >>> print(table.round(2).to_string(index=False))
+        >>> print(network.to_frame(confidence=None).round(2).to_string(index=False))
          parent   child  weight  standardised_weight  score_loss  reversible
         alcohol proline  257.60                 0.66       53.02       False
             hue proline  391.04                 0.28       10.51       False

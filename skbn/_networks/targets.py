@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -57,32 +57,20 @@ class Targets(TableRepr, Mapping[Hashable, tuple[Hashable, ...]]):
 
     _alignments = "lrr"
     _header = "environment", "node", "loss"
-    reference: Hashable
-    kind: str
-    score_losses: Floats
-    _names: list[Hashable]
-    _nodes: list[Any]
-    _networks: dict[Hashable, GaussianBayesianNetwork]
 
-    def __init__(self) -> None:
-        raise TypeError('Targets are found by GaussianBNLearner(targets="soft") and its fit.')
-
-    @classmethod
-    def _of(
-        cls,
+    def __init__(
+        self,
         names: Sequence[Hashable],
         nodes: Sequence[Any],
         kind: str,
         losses: Floats,
         networks: list[GaussianBayesianNetwork],
-    ) -> Self:
-        self = cls.__new__(cls)
+    ) -> None:
         self._names = [*names][len(names) - len(losses) :]
-        self.reference = names[0] if len(losses) < len(names) else False
+        self.reference: Hashable = names[0] if len(losses) < len(names) else False
         self.kind, self._nodes = kind, [*nodes]
         self.score_losses = losses
         self._networks = dict(zip(names, networks, strict=True))
-        return self
 
     def __getitem__(self, environment: Hashable) -> tuple[Hashable, ...]:
         if environment not in self._names:
