@@ -1,7 +1,9 @@
 """Branch and cut as an engine: against dynamic programming, and what it makes of each result."""
 
+import itertools
 from dataclasses import replace
 
+import networkx as nx
 import numpy as np
 import pytest
 from agreement import raises
@@ -12,7 +14,6 @@ from branch_and_cut_alone import (
     unfinished,
     without_dynamic_programs,
 )
-from hostile_tables import hostile_table
 from problems import problem, resources
 from random_constraints import random_constraints
 from random_learners import random_learner
@@ -60,35 +61,6 @@ def give(monkeypatch, search):
     monkeypatch.setattr(branch_engine, "branch_and_cut", search)
 
 
-# Against dynamic programming
-
-
-@pytest.mark.parametrize("seed", [0, 1, 2, 5, 6, 7, 10, 11])
-def test_the_network_scores_as_that_of_dynamic_programming(monkeypatch, seed):
-    rng = np.random.default_rng(seed)
-    m = int(rng.integers(6, 9))
-    scores = scores_of(m, int(rng.integers(2, 5)), seed, ["bic", "bge", "aic"][seed % 3])
-    knowledge = random_constraints(rng, m) if seed % 4 else {}
-    needed = max((sum(b == x for _, b in read_edges(knowledge)) for x in range(m)), default=0)
-    most = min(knowledge.get("max_parents", m), scores.max_parents)
-    knowledge["max_parents"] = max(most, needed)
-    if knowledge["max_parents"] > scores.max_parents:
-        scores = scores_of(m, knowledge["max_parents"], seed)
-    expected = solved(scores, **knowledge)
-    without_dynamic_programs(monkeypatch)
-    found = solved(scores, **knowledge)
-    assert found.score == pytest.approx(expected.score, abs=1e-5)
-    assert found.is_optimal
-    assert 0 <= found.gap <= 1e-6
-    assert expected.score <= found.score_bound + 1e-9 <= found.score + 2e-6
-    assert found.n_iter == 0
-
-
-def read_edges(knowledge):
-    required = knowledge.get("required_edges") or []
-    return list(getattr(required, "edges", required))
-
-
 # What it is given
 
 
@@ -133,13 +105,7 @@ def test_a_network_that_is_not_proven_is_climbed_from(monkeypatch, kind):
 
     def empty(families, incumbent, **_):
         is_empty = (families.parents < 0).all(axis=1)
-        chosen = np.array(
-            [
-                a + np.argmax(is_empty[a:b])
-                for a, b in zip(families.start, families.start[1:], strict=False)
-            ]
-        )
-        return unfinished(families, chosen)
+        return unfinished(families, np.flatnonzero(is_empty))
 
     give(monkeypatch, empty)
     found = solved(scores)  # the certificate accepts no network that a change of an edge betters
@@ -262,6 +228,18 @@ def alone(monkeypatch):
     monkeypatch.setattr(planner, "plan_branch_and_cut", lambda *_: None)
 
 
+def found_and_best(monkeypatch, X, criterion="bic", **settings):
+    """What branch and cut finds, and then, with all engines, the best network."""
+    settings = {"criterion": criterion, "random_state": 0, **settings}
+    found = GaussianBNLearner(time_limit=120, **settings).fit(X)
+    monkeypatch.undo()
+    best = GaussianBNLearner(**settings).fit(X)
+    assert found.network_score_ <= best.network_score_ + 1e-6
+    assert found.score_bound_ >= best.network_score_ - 1e-6
+    assert found.optimality_gap_ >= best.network_score_ - found.network_score_ - 1e-6
+    return found, best
+
+
 def rows_of(m, seed, n=120):
     return make_gaussian_network(m, mean_degree=3, n_samples=n, random_state=seed)[0]
 
@@ -284,6 +262,17 @@ def of_experiments(exogenous=None):
     return lambda: (rows_of(8, 3), {"exogenous": exogenous}, given)
 
 
+def constrained(seed):
+    """Few columns with constraints of all kinds."""
+    rng = np.random.default_rng(seed)
+    m, most = int(rng.integers(6, 9)), int(rng.integers(2, 5))
+    settings = random_constraints(rng, m) if seed % 4 else {}
+    required = nx.DiGraph(settings.get("required_edges"))
+    needed = (degree for _, degree in required.in_degree)
+    settings["max_parents"] = max(min(most, settings.get("max_parents", m)), *needed, 0)
+    return lambda: (rows_of(m, seed), {"criterion": ["bic", "bge", "aic"][seed % 3]} | settings, {})
+
+
 def drawn(seed):
     return lambda: random_learner(np.random.default_rng(seed), most=12)
 
@@ -303,6 +292,7 @@ SLOW_CASES = {
     "forbidden": of_columns(forbidden_edges=[(0, 1), (1, 0), (2, 3)]),
     **{f"drawn {seed}": drawn(seed) for seed in range(12)},
 }
+CONSTRAINED_CASES = {f"constrained {n}": constrained(n) for n in (0, 1, 2, 5, 6, 7, 10, 11)}
 ENGINES = {
     "orders": {"search": "order"},
     "branch and cut of lists": {"max_parents": 2},
@@ -311,13 +301,20 @@ ENGINES = {
 
 
 @pytest.mark.filterwarnings("ignore::skbn.exceptions.MaxParentsWarning")
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(
-    "case", [*CASES, *(pytest.param(case, marks=pytest.mark.slow) for case in SLOW_CASES)]
+    ("case", "engine"),
+    [
+        *itertools.product(CASES, ENGINES),
+        *((case, "branch and cut of lists") for case in CONSTRAINED_CASES),
+        *(
+            pytest.param(*each, marks=pytest.mark.slow)
+            for each in itertools.product(SLOW_CASES, ENGINES)
+        ),
+    ],
 )
 def test_each_engine_finds_what_dynamic_programs_find(case, engine, monkeypatch):
-    X, settings, given = {**CASES, **SLOW_CASES}[case]()
-    settings = settings | ENGINES[engine]
+    X, settings, given = {**CASES, **SLOW_CASES, **CONSTRAINED_CASES}[case]()
+    settings = ENGINES[engine] | settings
     if engine != "orders":
         without_dynamic_programs(monkeypatch)
     if engine == "branch and cut":
@@ -328,7 +325,8 @@ def test_each_engine_finds_what_dynamic_programs_find(case, engine, monkeypatch)
     assert found.network_score_ == pytest.approx(best.network_score_, abs=1e-6)
     assert found.is_optimal_ == (engine != "orders")
     if found.is_optimal_:
-        assert found.optimality_gap_ <= found.tol
+        assert 0 <= found.optimality_gap_ <= found.tol
+        assert not found.n_iter_
         assert found.score_bound_ >= best.network_score_ - 1e-9
 
 
@@ -347,27 +345,18 @@ def test_forty_columns_are_proven_without_a_limit_on_parents():
 @pytest.mark.parametrize("seed", [pytest.param(0, marks=pytest.mark.slow), 1])
 def test_a_bound_without_lists_holds(seed, alone, monkeypatch):
     monkeypatch.setattr(ColumnGeneration, "families_within", lambda _: None)
-    X = rows_of(9, seed, 60)
-    learner = GaussianBNLearner("aic", penalty=0.7, time_limit=120, random_state=0).fit(X)
-    monkeypatch.undo()
-    best = GaussianBNLearner("aic", penalty=0.7).fit(X)
-    assert learner.score_bound_ >= best.network_score_ - 1e-6
-    assert learner.network_score_ >= best.network_score_ - learner.optimality_gap_ - 1e-6
+    found_and_best(monkeypatch, rows_of(9, seed, 60), "aic", penalty=0.7)
 
 
 def test_lists_that_take_all_memory_end_the_search_with_its_gap(alone, monkeypatch):
     monkeypatch.setattr(Relaxation, "n_bytes", 1 << 40)
-    X = rows_of(9, 1, 60)
     message = (
         r"nats higher\. Families and cuts took all memory that they may take: raise max_memory"
     )
     with pytest.warns(ConvergenceWarning, match=message):
-        learner = GaussianBNLearner("aic", time_limit=120, random_state=0).fit(X)
-    monkeypatch.undo()
-    best = GaussianBNLearner("aic").fit(X)
-    assert not learner.is_optimal_
-    assert 0 < learner.optimality_gap_ < np.inf
-    assert learner.score_bound_ >= best.network_score_ - 1e-6
+        found, _ = found_and_best(monkeypatch, rows_of(9, 1, 60), "aic")
+    assert not found.is_optimal_
+    assert 0 < found.optimality_gap_ < np.inf
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -376,11 +365,7 @@ def test_missing_values_await_no_list_of_networks(alone, monkeypatch):
     monkeypatch.setattr(near_networks, "_NODES", 1)
     X = rows_of(6, 0)
     X[:3, 0] = np.nan
-    learner = GaussianBNLearner(missing="em", time_limit=60, random_state=0).fit(X)
-    monkeypatch.undo()
-    best = GaussianBNLearner(missing="em").fit(X)
-    assert learner.network_score_ <= best.network_score_ + 1e-6
-    assert not learner.is_optimal_
+    assert not found_and_best(monkeypatch, X, missing="em")[0].is_optimal_
 
 
 def test_without_a_time_limit_the_refusal_names_it():
@@ -389,34 +374,27 @@ def test_without_a_time_limit_the_refusal_names_it():
     raises(r"^((?!time_limit).)*$", GaussianBNLearner("bge").fit, X)
 
 
+def planned(scores, time_limit, **knowledge):
+    given = replace(resources(900_000_000), time_limit=time_limit, n_jobs=1)
+    return str(plan_searches(problem(scores, **knowledge).read(), given))
+
+
 def test_a_dynamic_program_beyond_the_time_limit_is_not_begun():
     X = make_gaussian_network(34, mean_degree=1, n_samples=100, random_state=0)[0]
     scores = LocalScoreTransformer("ebic").fit_transform(X)
     tiers = [list(range(10)), list(range(10, 34))]
-
-    def planned(time_limit):
-        given = replace(resources(900_000_000), time_limit=time_limit, n_jobs=1)
-        return str(plan_searches(problem(scores, tiers=tiers).read(), given))
-
-    assert "branch and cut over all parent sets of 24 columns" in planned(60)
-    assert "branch and cut" not in planned(None)
-    assert "branch and cut" not in planned(1e5)
+    of_pricing = "branch and cut over all parent sets of 24 columns"
+    assert of_pricing in planned(scores, 60, tiers=tiers)
+    for time_limit in (None, 1e5):
+        assert "branch and cut" not in planned(scores, time_limit, tiers=tiers)
 
 
 def test_lists_that_take_longer_than_the_time_limit_are_not_begun():
     X = make_gaussian_network(90, mean_degree=1, n_samples=100, random_state=0)[0]
-    scores = {
-        criterion: LocalScoreTransformer(criterion, max_parents=3).fit_transform(X)
-        for criterion in ("ebic", "bge")
-    }
-
-    def planned(time_limit, criterion="ebic"):
-        given = replace(resources(900_000_000), time_limit=time_limit, n_jobs=1)
-        return str(plan_searches(problem(scores[criterion]).read(), given))
-
-    assert "branch and cut over all parent sets of 90 columns" in planned(0.5)
-    assert "branch and cut over 90 columns" in planned(60)
-    assert "branch and cut over 90 columns" in planned(0.5, "bge")
+    ebic, bge = (LocalScoreTransformer(c, max_parents=3).fit_transform(X) for c in ("ebic", "bge"))
+    assert "branch and cut over all parent sets of 90 columns" in planned(ebic, 0.5)
+    assert "branch and cut over 90 columns" in planned(ebic, 60)
+    assert "branch and cut over 90 columns" in planned(bge, 0.5)
     with pytest.warns(ConvergenceWarning, match="Listing the families of 90 columns takes about"):
         learner = GaussianBNLearner("bge", time_limit=0.5, max_parents=3).fit(X)
     assert learner.optimality_gap_ == learner.score_bound_ == np.inf
@@ -425,8 +403,8 @@ def test_lists_that_take_longer_than_the_time_limit_are_not_begun():
 
 def test_what_cannot_be_priced_is_named():
     X = np.random.default_rng(0).normal(size=(60, 40))
-    with pytest.raises(ValueError, match="A time_limit alone is enough for the BIC, AIC, EBIC or"):
-        GaussianBNLearner("bge", time_limit=5).fit(X)
+    message = "A time_limit alone is enough for the BIC, AIC, EBIC or"
+    raises(message, GaussianBNLearner("bge", time_limit=5).fit, X)
 
 
 NODES = {"a": [0, 1], "b": [2], "c": [3, 4], "d": [5], "e": [6]}
@@ -489,23 +467,9 @@ def test_columns_that_are_nearly_collinear_are_named(alone):
 
 
 @pytest.mark.filterwarnings("ignore::skbn.exceptions.RedundantColumnsWarning")
-@pytest.mark.parametrize("seed", range(6))
-def test_rounding_hides_no_proof(alone, monkeypatch, seed):
-    X, settings = hostile_table(np.random.default_rng(seed), 6)
-    found = GaussianBNLearner(**settings, time_limit=60, random_state=0).fit(X)
-    monkeypatch.undo()
-    best = GaussianBNLearner(**settings).fit(X)
-    assert found.is_optimal_
-    assert found.network_score_ == pytest.approx(best.network_score_, abs=1e-6)
-    assert found.score_bound_ >= best.network_score_ - 1e-6
-
-
-@pytest.mark.filterwarnings("ignore::skbn.exceptions.RedundantColumnsWarning")
 def test_a_gap_says_what_rounding_may_hide(alone, monkeypatch):
     X = rows_of(6, 0)
     X[:, 5] = X[:, 2] + 1e-3 * X[:, 5]
-    found = GaussianBNLearner(time_limit=60, tol=1e-3, random_state=0).fit(X)
-    monkeypatch.undo()
-    best = GaussianBNLearner().fit(X)
+    found, best = found_and_best(monkeypatch, X, tol=1e-3)
     assert found.network_score_ == pytest.approx(best.network_score_, abs=1e-3)
     assert 1e-6 < found.optimality_gap_ <= 1e-3

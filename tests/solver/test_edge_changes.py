@@ -80,24 +80,23 @@ class Table:
 
     def local_score(self, child, mask):
         if (child, mask) not in self.known:
-            family = self.rows, child, members_of(mask)
-            self.known[child, mask] = (
-                reference.bge_local_score(*family)
-                if isinstance(self.criterion, BGe)
-                else reference.local_score(*family, self.criterion)
-            )
+            score, own = reference.local_score, [self.criterion]
+            if isinstance(self.criterion, BGe):
+                score, own = reference.bge_local_score, []
+            self.known[child, mask] = score(self.rows, child, members_of(mask), *own)
         return self.known[child, mask]
 
     def network_score(self, parents):
         return sum(self.local_score(x, mask) for x, mask in enumerate(parents))
 
-    def best_neighbour(self, constraints, parents):
-        """Return the best network within constraints that differs in one edge, and its gain."""
-        others = [
-            other for other in neighbouring_networks(parents) if satisfies(constraints, other)
-        ]
-        best = max(others, key=self.network_score)
-        return best, self.network_score(best) - self.network_score(parents)
+    def best_gain(self, constraints, parents):
+        """Return the gain of the best network within constraints that differs in one edge."""
+        others = neighbouring_networks(parents)
+        best = max(self.network_score(other) for other in others if satisfies(constraints, other))
+        return best - self.network_score(parents)
+
+    def coef(self, parents):
+        return estimate_model(self.scorer.group_statistics, parents, self.scores.columns).coef
 
 
 def drawn_rows(m=5, n=60, seed=1):
@@ -141,10 +140,8 @@ def test_the_best_change_leads_to_the_best_neighbour_until_none_is_better(name):
             continue
         changes = EdgeChanges(table.scorer, constraints, parents)
         while True:
-            coef = estimate_model(
-                table.scores.scorer.group_statistics, parents, table.scores.columns
-            ).coef
-            _, gain = table.best_neighbour(constraints, parents)
+            coef = table.coef(parents)
+            gain = table.best_gain(constraints, parents)
             change = changes.best()
             if change is None:
                 assert gain < 0.0021
@@ -248,9 +245,10 @@ def test_a_climb_that_is_over_scores_no_further_children(n_looks, n_children):
 def test_a_network_that_is_not_settled_is_certified_by_its_own_edges(name, monkeypatch):
     table = TABLES[name]()
     constraints, parents = constrained(1, table.m)
-    coef = estimate_model(table.scores.scorer.group_statistics, parents, table.scores.columns).coef
     expected = EdgeChanges(table.scorer, constraints, parents).losses
     monkeypatch.delattr(type(table.scorer), "neighbours")
-    losses = certify_network(table.scores, constraints, parents, [coef], is_settled=False)
+    losses = certify_network(
+        table.scores, constraints, parents, [table.coef(parents)], is_settled=False
+    )
     np.testing.assert_allclose(losses, expected, atol=1e-5)
     assert np.isfinite(losses).any()

@@ -118,13 +118,9 @@ def test_they_have_no_score_and_no_residuals():
 
 def awkward(n=400):
     rng = np.random.default_rng(0)
-    table = pd.DataFrame(
-        {
-            "dose": rng.choice([0.0, 1.0, 2.0], size=n),
-            "skewed": rng.exponential(size=n) ** 3,
-            "yes": (rng.random(n) < 0.3) * 1.0,
-        }
-    )
+    table = pd.DataFrame({"dose": rng.choice([0.0, 1.0, 2.0], size=n)})
+    table["skewed"] = rng.exponential(size=n) ** 3
+    table["yes"] = (rng.random(n) < 0.3) * 1.0
     table["no"] = ((table["yes"] == 0) & (rng.random(n) < 0.5)) * 1.0
     table["y"] = table["dose"] + 0.2 * table["skewed"] + rng.normal(size=n)
     table["z"] = table["y"] - table["yes"] - table["no"] + rng.normal(size=n)
@@ -210,13 +206,13 @@ def test_an_exogenous_category(is_experiment):
     posterior.fit(table, interventions=interventions)
     assert (posterior.edge_probabilities_[:, 0] == 0).all()
     assert posterior.sample_networks(1, random_state=0)[0].exogenous == ["batch"]
-    bootstrap = BootstrapBNLearner(
-        learner(["batch"], nodes="auto"), n_resamples=4, random_state=0
-    ).fit(table, interventions=interventions)
-    assert bootstrap.network_.exogenous == ["batch"]
-    cv = GaussianBNLearnerCV([1.0, 4.0], nodes="auto", exogenous=["batch"])
-    cv.fit(table, interventions=interventions)
-    assert cv.network_.exogenous == ["batch"]
+    own = learner(["batch"], nodes="auto")
+    for estimator in (
+        BootstrapBNLearner(own, n_resamples=4, random_state=0),
+        GaussianBNLearnerCV([1.0, 4.0], nodes="auto", exogenous=["batch"]),
+    ):
+        fitted = estimator.fit(table, interventions=interventions)
+        assert fitted.network_.exogenous == ["batch"]
 
 
 def test_nodes_of_several_columns():
