@@ -53,6 +53,20 @@ def scores_of(rows, criterion, **settings):
     return LocalScoreTransformer(criterion, **settings).fit_transform(rows)
 
 
+def fit(X, *criterion, weight=None, **settings):
+    return GaussianBNLearner(*criterion, **settings).fit(X, sample_weight=weight)
+
+
+def local_scores(scores, m=M):
+    return {family: scores.local_score(*family) for family in reference.families(m)}
+
+
+def assert_is_best(learner, local, m=M):
+    """The learner's network scores as the best of those with these local scores."""
+    best = reference.best_score_by_dynamic_program(local, m)
+    assert learner.network_score_ == pytest.approx(best, abs=1e-8)
+
+
 @pytest.mark.parametrize(
     ("criterion", "extension"),
     [
@@ -71,9 +85,7 @@ def test_information_criteria(rows, criterion, extension, penalty):
         local[x, parents] = expected = score - penalty * extension(len(parents))
         assert scores.local_score(x, parents) == pytest.approx(expected, abs=1e-9)
         assert array[scores.family_index(x, parents)] == pytest.approx(expected, abs=1e-9)
-    learner = GaussianBNLearner(criterion, penalty=penalty).fit(rows)
-    best = reference.best_score_by_dynamic_program(local, M)
-    assert learner.network_score_ == pytest.approx(best, abs=1e-8)
+    assert_is_best(fit(rows, criterion, penalty=penalty), local)
 
 
 @pytest.mark.parametrize(
@@ -101,7 +113,7 @@ def test_convention_of_bnlearn(rows, criterion, cost):
 
 
 def test_unbiased_variance_is_that_of_the_network(rows):
-    network = GaussianBNLearner(BIC(unbiased_variance=True)).fit(rows).network_
+    network = fit(rows, BIC(unbiased_variance=True)).network_
     for x in range(M):
         parents = sorted(network.dag.predecessors(x))
         rss = reference.regression(rows, x, parents)[2]
@@ -155,9 +167,7 @@ def test_bge_with_collinear_and_constant_columns():
     everything = reference.all_bge_local_scores(rows)
     for (x, parents), expected in everything.items():
         assert scores.local_score(x, parents) == pytest.approx(expected, rel=1e-9)
-    learner = GaussianBNLearner("bge").fit(rows)
-    best = reference.best_score_by_dynamic_program(everything, M)
-    assert learner.network_score_ == pytest.approx(best, rel=1e-12)
+    assert_is_best(fit(rows, "bge"), everything)
 
 
 def test_bge_network_has_posterior_means():
@@ -197,25 +207,24 @@ LABELLED = [
 @pytest.mark.parametrize("nu", LABELLED)
 def test_a_labelled_nu_goes_by_its_labels(rows, nu):
     table = labelled_table(rows)
-    expected = GaussianBNLearner(BGe(nu=list(NU.values()))).fit(table)
-    learner = GaussianBNLearner(BGe(nu=nu)).fit(table)
+    learner, expected = (fit(table, BGe(nu=each)) for each in (nu, list(NU.values())))
     assert learner.network_score_ == expected.network_score_
     assert nx.utils.graphs_equal(learner.dag_, expected.dag_)
     if set(dict(nu)) == set(NU):  # no numbers: in any order of the columns
-        turned = GaussianBNLearner(BGe(nu=nu)).fit(table[list("tsrqp")])
+        turned = fit(table[list("tsrqp")], BGe(nu=nu))
         assert turned.network_score_ == pytest.approx(expected.network_score_, rel=1e-12)
-    scores = scores_of(table, BGe(nu=nu), max_parents=2)
-    again = scores_of(table, BGe(nu=list(NU.values())), max_parents=2)
-    np.testing.assert_array_equal(scores.to_array(), again.to_array())
+    arrays = [
+        scores_of(table, BGe(nu=each), max_parents=2).to_array() for each in (nu, list(NU.values()))
+    ]
+    np.testing.assert_array_equal(*arrays)
 
 
 def test_a_labelled_nu_of_columns_without_names_goes_by_their_numbers(rows):
-    expected = GaussianBNLearner(BGe(nu=list(NU.values()))).fit(rows).network_score_
+    expected = fit(rows, BGe(nu=list(NU.values()))).network_score_
     numbered = pd.Series(list(NU.values()))
     for nu in (numbered, numbered.sort_values(), numbered.to_dict()):
-        assert GaussianBNLearner(BGe(nu=nu)).fit(rows).network_score_ == expected
-    with pytest.raises(ValueError, match=r"nu: There is no column 'p'.* 0 to 4|nu: .*'p'"):
-        GaussianBNLearner(BGe(nu=pd.Series(NU))).fit(rows)
+        assert fit(rows, BGe(nu=nu)).network_score_ == expected
+    raises(r"nu: There is no column 'p'.* 0 to 4|nu: .*'p'", fit, rows, BGe(nu=pd.Series(NU)))
 
 
 @pytest.mark.parametrize(
@@ -263,11 +272,11 @@ def test_labels_are_part_of_what_makes_criteria_the_same(rows):
     assert not same_criterion(BGe(nu=LABELLED[0]), BGe(nu=renamed))
     assert not same_criterion(BGe(nu=LABELLED[0]), BGe(nu=LABELLED[0].to_numpy()))
     scores = scores_of(labelled_table(rows), BGe(nu=LABELLED[0]))
-    score = GaussianBNLearner().fit(scores).network_score_
+    score = fit(scores).network_score_
     for nu in (*LABELLED, list(NU.values())):  # the same for these columns
-        assert GaussianBNLearner(BGe(nu=nu)).fit(scores).network_score_ == score
+        assert fit(scores, BGe(nu=nu)).network_score_ == score
     for nu in (renamed, LABELLED[1].to_numpy()):
-        raises("for, but the LocalScores were made with", GaussianBNLearner(BGe(nu=nu)).fit, scores)
+        raises("for, but the LocalScores were made with", fit, scores, BGe(nu=nu))
 
 
 class ByColumn(BIC):
@@ -286,7 +295,7 @@ class ByColumn(BIC):
 def test_a_users_criterion_is_told_the_columns(rows):
     table = labelled_table(rows)
     expected = scores_of(rows, ByColumn(dict(enumerate(NU.values())))).local_score(1, [0])
-    learner = GaussianBNLearner(ByColumn(NU)).fit(table[list("tsrqp")])
+    learner = fit(table[list("tsrqp")], ByColumn(NU))
     assert learner.criterion_.means == NU
     scores = scores_of(table[list("tsrqp")], ByColumn(NU))
     assert scores.local_score("q", ["p"]) == pytest.approx(expected, rel=1e-12)
@@ -295,8 +304,8 @@ def test_a_users_criterion_is_told_the_columns(rows):
         def for_columns(self, columns):
             return None
 
-    with pytest.raises(TypeError, match=r"Wrong\.for_columns must return a Criterion; got None"):
-        GaussianBNLearner(Wrong()).fit(table)
+    message = r"Wrong\.for_columns must return a Criterion; got None"
+    raises(message, fit, table, Wrong(), kind=TypeError)
 
 
 def test_bge_refuses_what_its_prior_cannot_carry():
@@ -318,7 +327,7 @@ def test_equivalent_networks_have_equal_scores(criterion, seed, penalty):
     if isinstance(criterion, BGe):
         penalty = 1.0
     scores = scores_of(rows, criterion, penalty=penalty)
-    local = {(x, p): scores.local_score(x, p) for x, p in reference.families(4)}
+    local = local_scores(scores, 4)
     for members in reference.classes_of_dags(4):
         totals = [sum(local[x, parents] for x, parents in enumerate(dag)) for dag in members]
         assert max(totals) - min(totals) < 1e-9 * (1 + abs(min(totals)))
@@ -326,11 +335,7 @@ def test_equivalent_networks_have_equal_scores(criterion, seed, penalty):
 
 @pytest.mark.parametrize("criterion", ["bge", OBJECTS[-1]], ids=str)
 def test_optimum(rows, criterion):
-    scores = scores_of(rows, criterion)
-    local = {(x, p): scores.local_score(x, p) for x, p in reference.families(M)}
-    learner = GaussianBNLearner(criterion).fit(rows)
-    expected = reference.best_score_by_dynamic_program(local, M)
-    assert learner.network_score_ == pytest.approx(expected, abs=1e-9)
+    assert_is_best(fit(rows, criterion), local_scores(scores_of(rows, criterion)))
 
 
 class Lopsided(Criterion):
@@ -341,19 +346,16 @@ class Lopsided(Criterion):
         return np.array([-2.0 * n_parents, 20 + 3.0 * n_parents, -20 - n_parents**1.5])
 
 
-def test_a_criterion_that_is_not_score_equivalent(rows):
+def test_a_criterion_that_is_not_score_equivalent():
     for seed in range(20):
         rows = np.random.default_rng(seed).normal(size=(30, 4)) * [1, 3, 0.2, 9]
-        scores = scores_of(rows, Lopsided())
-        local = {(x, p): scores.local_score(x, p) for x, p in reference.families(4)}
+        local = local_scores(scores_of(rows, Lopsided()), 4)
         cross = (rows - rows.mean(axis=0)).T @ (rows - rows.mean(axis=0))
         tables = Lopsided().tables(30, 4)
         for (x, parents), score in local.items():
             expected = reference.family_score(cross, np.zeros(4), tables, x, parents)
             assert score == pytest.approx(expected, abs=1e-8)
-        learner = GaussianBNLearner(Lopsided()).fit(rows)
-        expected = reference.best_score_by_dynamic_program(local, 4)
-        assert learner.network_score_ == pytest.approx(expected, abs=1e-8)
+        assert_is_best(fit(rows, Lopsided()), local, 4)
 
 
 class HannanQuinn(InformationCriterion):
@@ -393,8 +395,7 @@ def test_the_given_object_stays_as_it_is(rows):
 
 
 def test_bge_has_no_penalty(rows):
-    with pytest.raises(ValueError, match=r"penalty=2\.0 was asked for, but BGe has no complexity"):
-        GaussianBNLearner("bge", penalty=2).fit(rows)
+    raises(r"penalty=2\.0 was asked for, but BGe has no complexity", fit, rows, "bge", penalty=2)
 
 
 def test_a_criterion_without_tables_cannot_be_made():
@@ -420,8 +421,7 @@ class Shifted(BIC):
 def test_a_constant_that_all_families_share_does_not_matter(shift, max_parents, monkeypatch):
     monkeypatch.setattr("skbn._solver.engines._WORK_OF_LISTING", 0)  # lists, where there are such
     wine = load_wine().data
-    plain = GaussianBNLearner(max_parents=max_parents).fit(wine)
-    shifted = GaussianBNLearner(Shifted(shift), max_parents=max_parents).fit(wine)
+    plain, shifted = (fit(wine, c, max_parents=max_parents) for c in ("bic", Shifted(shift)))
     assert set(shifted.dag_.edges) == set(plain.dag_.edges)
     shared = 13 * shift
     assert shifted.network_score_ + shared == pytest.approx(plain.network_score_, abs=13 * 1e-3)
@@ -445,9 +445,9 @@ class AtMostOneParent(BIC):
 
 @pytest.mark.parametrize("penalty", [0.0, 1.0])
 def test_an_infinite_cost_rules_out_whatever_the_penalty(rows, penalty):
-    dag = GaussianBNLearner(AtMostOneParent(), penalty=penalty).fit(rows).dag_
+    dag = fit(rows, AtMostOneParent(), penalty=penalty).dag_
     assert max(degree for _, degree in dag.in_degree()) == 1
-    limited = GaussianBNLearner("bic", penalty=penalty, max_parents=1).fit(rows)
+    limited = fit(rows, "bic", penalty=penalty, max_parents=1)
     assert set(dag.edges) == set(limited.dag_.edges)
 
 
@@ -478,22 +478,19 @@ class RulesOut(Criterion):
 )
 def test_a_search_without_a_network_is_an_error(numbers, settings):
     rows = np.random.default_rng(0).normal(size=(50, 3))
-    raises(r"network of the columns \[", GaussianBNLearner(RulesOut(numbers), **settings).fit, rows)
+    raises(r"network of the columns \[", fit, rows, RulesOut(numbers), **settings)
 
 
 @pytest.mark.parametrize("cost", [-1e13, -1e99])
 @pytest.mark.parametrize("max_parents", [None, 4])
 def test_a_huge_cost_hides_no_difference(rows, cost, max_parents, monkeypatch):
     monkeypatch.setattr("skbn._solver.engines._WORK_OF_LISTING", 0)  # lists, where there are such
-    criterion = RulesOut([2, 3, 4], cost)
+    offset = len(rows) / 2 * (1 + np.log(2 * np.pi / len(rows)))
     local = {
-        (x, p): reference.local_score(rows, x, p, "loglik") if len(p) < 2 else -np.inf
-        for x, p in reference.families(M)
+        (x, p): score + offset if len(p) < 2 else -np.inf
+        for (x, p), score in reference.all_local_scores(rows, "loglik").items()
     }
-    offset = M * len(rows) / 2 * (1 + np.log(2 * np.pi / len(rows)))
-    best = reference.best_score_by_dynamic_program(local, M)
-    learner = GaussianBNLearner(criterion, max_parents=max_parents).fit(rows)
-    assert learner.network_score_ == pytest.approx(best + offset, abs=1e-8)
+    assert_is_best(fit(rows, RulesOut([2, 3, 4], cost), max_parents=max_parents), local)
 
 
 @pytest.mark.filterwarnings("ignore::skbn.exceptions.DataWarning")
@@ -508,7 +505,7 @@ def test_ties_are_broken_alike_however_the_search_goes(work, fewest, monkeypatch
     rows[:, 3] = rows[:, 0]
     rows[:, 7] = rows[:, 0] + 0.3 * rows[:, 7]
     settings = {"tiers": [[0, 1], [2, 3, 4, 5, 6, 7]], "max_parents": 2}
-    dag = GaussianBNLearner("bge", forbidden_edges=[(0, 3)], **settings).fit(rows).dag_
+    dag = fit(rows, "bge", forbidden_edges=[(0, 3)], **settings).dag_
     assert 0 in dag.predecessors(7)
     assert 3 not in dag.predecessors(7)
 
@@ -522,8 +519,8 @@ def test_ties_are_broken_alike_however_the_search_goes(work, fewest, monkeypatch
 )
 def test_the_largest_penalty_leaves_no_edge(wine, criterion):
     for penalty in (1e13, 1e50, 1e100):  # which are no constant that hides differences
-        assert not GaussianBNLearner(criterion, penalty=penalty).fit(wine).dag_.edges
-    smallest = GaussianBNLearner(criterion, penalty=0.0).fit(wine).dag_
+        assert not fit(wine, criterion, penalty=penalty).dag_.edges
+    smallest = fit(wine, criterion, penalty=0.0).dag_
     assert smallest.number_of_edges() > 40
     chosen = GaussianBNLearnerCV([0.0, 9.9e99, 1e100], cv=2, criterion=criterion).fit(wine)
     np.testing.assert_array_equal(chosen.cv_results_["mean_n_edges"][1:], 0)
@@ -562,20 +559,19 @@ def test_the_ends_of_the_prior_of_bge(wine, alpha_mu, alpha_w):
 
 def test_numbers_of_other_types_mean_the_same(wine):
     rows = wine.iloc[:, :5]
-    expected = GaussianBNLearner(EBIC(0.5), penalty=2.0).fit(rows).network_score_
     for number in (np.float16, np.float32, np.longdouble):
-        learner = GaussianBNLearner(EBIC(number(0.5)), penalty=number(2.0)).fit(rows)
-        assert learner.network_score_ == expected
+        learners = [fit(rows, EBIC(each(0.5)), penalty=each(2.0)) for each in (float, number)]
+        assert learners[0].network_score_ == learners[1].network_score_
         assert GaussianBNLearnerCV([number(2.0)], cv=2, criterion=EBIC(0.5)).fit(rows).penalty_ == 2
-        bge = GaussianBNLearner(BGe(number(0.375), number(8.5))).fit(rows)
-        assert bge.network_score_ == GaussianBNLearner(BGe(0.375, 8.5)).fit(rows).network_score_
+        learners = [fit(rows, BGe(each(0.375), each(8.5))) for each in (float, number)]
+        assert learners[0].network_score_ == learners[1].network_score_
 
 
 @pytest.mark.filterwarnings("ignore::skbn.exceptions.SampleWeightWarning")
 def test_a_sum_of_weights_that_is_too_large_is_what_is_named(wine):
     for weight in (1e8, 5e297):
-        with pytest.raises(ValueError, match=r"sum of their weights, BIC weighs log-det.* smaller"):
-            GaussianBNLearner().fit(wine, sample_weight=np.full(178, weight))
+        message = r"sum of their weights, BIC weighs log-det.* smaller"
+        raises(message, fit, wine, weight=np.full(178, weight))
 
 
 class Given(Criterion):
@@ -598,6 +594,19 @@ class BadParts(BIC):
 
     def noise_divisors(self, n_samples, m):
         return self.parts.get("noise_divisors", np.full(m, 40.0))
+
+
+FROM_E_TO_A = pd.Series(np.zeros(5), list("edcba"))
+LABELLED_PARTS = [
+    ({"complexity": pd.Series(np.arange(5.0)).sort_index(ascending=False)},
+     r"complexity\(40, 5\) must .* labels \[4, 3, .* return an array.*to_numpy\(\)"),
+    ({"noise_divisors": pd.Series(np.full(5, 40.0), index=list("abcde"))},
+     r"noise_divisors.* must come without labels.* the labels \['a', .* return an array"),
+    ({"prior": Prior(np.ones((1, 5)), FROM_E_TO_A)},
+     r"prior: the mean must come without labels.* the labels \['e', .* return an array"),
+    ({"prior": Prior(FROM_E_TO_A.to_frame().T, [0] * 5)},
+     r"prior: the rows must come without labels.* the labels \['e', .* return an array"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -625,22 +634,7 @@ class BadParts(BIC):
         (BadParts({"noise_divisors": np.ones(3)}), r"noise_divisors.* of shape \(5,\)"),
         (BadParts({"prior": Prior(np.ones((1, 4)), np.zeros(5))}), r"prior: the rows must be"),
         (BadParts({"prior": Prior(np.full((1, 5), np.nan), np.zeros(5))}), "prior must be finite"),
-        (
-            BadParts({"complexity": pd.Series(np.arange(5.0)).sort_index(ascending=False)}),
-            r"complexity\(40, 5\) must .* labels \[4, 3, .* return an array.*to_numpy\(\)",
-        ),
-        (
-            BadParts({"noise_divisors": pd.Series(np.full(5, 40.0), index=list("abcde"))}),
-            r"noise_divisors.* must come without labels.* the labels \['a', .* return an array",
-        ),
-        (
-            BadParts({"prior": Prior(np.ones((1, 5)), pd.Series(np.zeros(5), list("edcba")))}),
-            r"prior: the mean must come without labels.* the labels \['e', .* return an array",
-        ),
-        (
-            BadParts({"prior": Prior(pd.DataFrame(np.ones((1, 5)), columns=[*"edcba"]), [0] * 5)}),
-            r"prior: the rows must come without labels.* the labels \['e', .* return an array",
-        ),
+        *((BadParts(parts), message) for parts, message in LABELLED_PARTS),
         (BGe(nu=["a"] * 5), "nu must hold a finite prior mean"),
         (BGe(alpha_mu=5e-324), "'alpha_mu' parameter of BGe"),
         (BGe(alpha_w=1e16), "'alpha_w' parameter of BGe"),
@@ -655,10 +649,10 @@ def test_a_noise_that_cannot_be_estimated(rows):
         def noise_divisors(self, n_samples, m):
             return np.zeros(m)
 
-    with pytest.raises(ValueError, match=r"noise of column \d with \d parents cannot be estimated"):
-        GaussianBNLearner(NoDivisor([])).fit(rows)
-    with pytest.raises(TypeError, match="prior must return a Prior or None; got 3"):
-        GaussianBNLearner(BadParts({"prior": 3})).fit(rows)
+    message = r"noise of column \d with \d parents cannot be estimated"
+    raises(message, fit, rows, NoDivisor([]))
+    message = "prior must return a Prior or None; got 3"
+    raises(message, fit, rows, BadParts({"prior": 3}), kind=TypeError)
 
 
 def test_nested_criteria_are_compared_by_their_parameters(rows):
@@ -670,10 +664,9 @@ def test_nested_criteria_are_compared_by_their_parameters(rows):
             return 2 * self.base.tables(n_samples, m)
 
     scores = scores_of(rows, Twice(BIC()))
-    assert GaussianBNLearner(Twice(BIC())).fit(scores).network_score_ == pytest.approx(
-        2 * GaussianBNLearner("bic").fit(rows).network_score_
-    )
-    raises("for, but the LocalScores were made with", GaussianBNLearner(Twice(AIC())).fit, scores)
+    expected = 2 * fit(rows, "bic").network_score_
+    assert fit(scores, Twice(BIC())).network_score_ == pytest.approx(expected)
+    raises("for, but the LocalScores were made with", fit, scores, Twice(AIC()))
 
 
 def test_scores_of_no_rows(rows):

@@ -45,6 +45,10 @@ def written(tmp_path, text):
     return path
 
 
+def read(tmp_path, text):
+    return ParentSetScores.from_jkl(written(tmp_path, text))
+
+
 def mutated(text, rng):
     """Delete, insert, repeat and replace some tokens, lines and bytes of a text."""
     for _ in range(rng.randint(1, 3)):
@@ -62,6 +66,9 @@ def mutated(text, rng):
         parts[i : i + rng.randint(0, 1)] = [new, rng.choice(["", " ", "\n"])]
         text = "".join(parts)
     return text
+
+
+NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
 
 
 def plainly_read_jkl(data):
@@ -88,9 +95,7 @@ def plainly_read_jkl(data):
                 is_new = parents not in scores[child] and child not in parents
                 if not is_new or not count(fields[1]) == len(parents) == len(fields) - 2:
                     return None
-                if not re.fullmatch(
-                    r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?", fields[0]
-                ):
+                if not NUMBER.fullmatch(fields[0]):
                     return None
                 scores[child][parents] = float(fields[0])
     except (IndexError, ValueError):
@@ -166,9 +171,8 @@ def test_the_rest_of_a_name_may_be_missing(path):
 
 @pytest.mark.parametrize("n_columns", [64, pytest.param(3000, marks=pytest.mark.slow)])
 def test_more_columns_than_a_dynamic_program_can_have(path, n_columns):
-    path.write_text(
-        f"{n_columns}\n" + "".join(f"v{j} 1\n-1 0\n" for j in range(n_columns)), encoding="utf-8"
-    )
+    lists = "".join(f"v{j} 1\n-1 0\n" for j in range(n_columns))
+    path.write_text(f"{n_columns}\n{lists}", encoding="utf-8")
     learner = GaussianBNLearner().fit(ParentSetScores.from_jkl(path))
     assert learner.network_score_ == -n_columns
     assert learner.is_optimal_
@@ -222,7 +226,7 @@ def test_many_columns_in_tiers(path):
     ],
 )
 def test_files_of_another_format(tmp_path, text, message):
-    raises(message, ParentSetScores.from_jkl, written(tmp_path, text))
+    raises(message, read, tmp_path, text)
 
 
 def test_names_that_the_format_cannot_hold(tmp_path):
@@ -248,10 +252,8 @@ def test_names_and_marks_that_look_like_something_else(tmp_path):
     path = tmp_path / "scores.jkl"
     scores.to_jkl(path)
     assert ParentSetScores.from_jkl(path).columns == ["METHANE", "META", "3"]
-    path.write_text(
-        "\ufeffMETA pss_version = 0.1\n" + path.read_text(encoding="utf-8"), encoding="utf-8"
-    )
-    assert ParentSetScores.from_jkl(path).columns == ["METHANE", "META", "3"]
+    text = "\ufeffMETA pss_version = 0.1\n" + path.read_text(encoding="utf-8")
+    assert read(tmp_path, text).columns == ["METHANE", "META", "3"]
     assert path.stat().st_mode & 0o044
 
 
@@ -320,8 +322,8 @@ def test_names_and_scores_that_a_file_cannot_hold(path):
     # With pyarrow installed, pandas keeps names in its strings, which cannot hold the second.
     names = pd.Index(["a", "b\ud800"], dtype=object)
     frame = pd.DataFrame(np.eye(5)[:, :2], columns=names)
-    with pytest.raises(ValueError, match=r"'b.ud800' cannot be written"):
-        LocalScoreTransformer().fit_transform(frame).to_jkl(path)
+    scores = LocalScoreTransformer().fit_transform(frame)
+    raises(r"'b.ud800' cannot be written", scores.to_jkl, path)
 
 
 # ParentSetScores: scores without rows, and the best network of listed families
@@ -348,7 +350,7 @@ BBMARKOV = """3
 
 
 def test_published_example(tmp_path):
-    scores = ParentSetScores.from_jkl(written(tmp_path, BBMARKOV))
+    scores = read(tmp_path, BBMARKOV)
     assert scores.columns == ["0", "1", "2"]
     assert scores.n_families == 12
     assert scores.local_score("1", ["2", "0"]) == -518.557739
@@ -384,72 +386,62 @@ def test_a_learner_of_listed_families(tmp_path):
 
 
 def test_constraints_that_no_listed_family_satisfies(tmp_path):
-    scores = ParentSetScores.from_jkl(written(tmp_path, "2\na 1\n-1 0\nb 1\n-1 0\n"))
+    scores = read(tmp_path, "2\na 1\n-1 0\nb 1\n-1 0\n")
     assert not GaussianBNLearner().fit(scores).dag_.edges
-    with pytest.raises(
-        ValueError, match=r"Column 'b' has no listed family that has the required parents \['a'\]"
-    ):
-        GaussianBNLearner(required_edges=[("a", "b")]).fit(scores)
-    only_cycles = written(tmp_path, "2\na 1\n-1 1 b\nb 1\n-1 1 a\n")
-    with pytest.raises(
-        ValueError, match=r"No acyclic network of the columns \['a', 'b'\] has a finite"
-    ):
-        GaussianBNLearner().fit(ParentSetScores.from_jkl(only_cycles))
+    message = r"Column 'b' has no listed family that has the required parents \['a'\]"
+    raises(message, GaussianBNLearner(required_edges=[("a", "b")]).fit, scores)
+    only_cycles = read(tmp_path, "2\na 1\n-1 1 b\nb 1\n-1 1 a\n")
+    message = r"No acyclic network of the columns \['a', 'b'\] has a finite"
+    raises(message, GaussianBNLearner().fit, only_cycles)
 
 
 def test_settings_that_listed_families_do_not_have(tmp_path):
-    scores = ParentSetScores.from_jkl(written(tmp_path, BBMARKOV))
-    with pytest.raises(ValueError, match="criterion='bic' was asked for, but the ParentSetScores"):
-        GaussianBNLearner("bic").fit(scores)
+    scores = read(tmp_path, BBMARKOV)
+    message = "criterion='bic' was asked for, but the ParentSetScores"
+    raises(message, GaussianBNLearner("bic").fit, scores)
     raises("X is already ParentSetScores", LocalScoreTransformer().fit, scores, kind=TypeError)
-    assert not GaussianBNLearner(max_parents=0).fit(scores).dag_.edges
+    learner = GaussianBNLearner(max_parents=0).fit(scores)
+    assert not learner.dag_.edges
+    assert set(learner.predict(scores)) == {"0", "1", "2"}
+    raises("ParentSetScores have no rows", learner.score, scores, kind=TypeError)
 
 
 def test_a_child_without_families(tmp_path):
-    scores = ParentSetScores.from_jkl(written(tmp_path, "2\na 0\nb 1\n-1 0\n"))
+    scores = read(tmp_path, "2\na 0\nb 1\n-1 0\n")
     raises("Column 'a' has no listed family that satisfies", GaussianBNLearner().fit, scores)
     raises("Column 'a' has no family with a finite score", scores.best_parents, "a")
     assert scores.top_parents("a") == []
 
 
+ALONE = [[-1]], [0.0]
+
+
 @pytest.mark.parametrize(
     "listed",
     [
-        ([[0]], [1.0]),
-        ([[2, 1]], [1.0]),
-        ([[-1, 1]], [1.0]),
-        ([[3]], [1.0]),
-        ([[1], [1]], [1.0, 2.0]),
-        ([[1]], [np.nan]),
-        ([[1]], [1.0, 2.0]),
-        ([[1]], [1.1e300]),
-        ([[1]], ["1.0"]),
-        ([["1"]], [1.0]),
-        ([[True]], [1.0]),
-        ([[1.0]], [1.0]),
-        ([[1], [1, 2]], [1.0, 2.0]),
-        (np.array([[65537]]), [1.0]),
-        ([[-65535]], [1.0]),
+        *(
+            (rows, [1.0])
+            for rows in ([[0]], [[2, 1]], [[-1, 1]], [[3]], [["1"]], [[True]], [[1.0]])
+        ),
+        *(([[1]], values) for values in ([np.nan], [1.0, 2.0], [1.1e300], ["1.0"])),
+        *((rows, [1.0, 2.0]) for rows in ([[1], [1]], [[1], [1, 2]])),
+        *((rows, [1.0]) for rows in (np.array([[65537]]), [[-65535]])),
     ],
 )
 def test_families_that_are_no_families(listed):
-    alone = [[-1]], [0.0]
-    with pytest.raises(ValueError, match="families of column 'a' must be rows of other columns'"):
-        ParentSetScores(["a", "b", "c"], [listed, alone, alone])
+    message = "families of column 'a' must be rows of other columns'"
+    raises(message, ParentSetScores, ["a", "b", "c"], [listed, ALONE, ALONE])
 
 
 def test_labelled_scores_belong_to_the_rows_of_their_labels():
     parents = pd.DataFrame([[-1], [1]], index=["none", "b"])
     values = pd.Series({"b": 2.0, "none": 1.0})
-    alone = [[-1]], [0.0]
-    scores = ParentSetScores(["a", "b"], [(parents, values), alone])
+    scores = ParentSetScores(["a", "b"], [(parents, values), ALONE])
     assert scores.local_score("a", ["b"]) == 2.0
-    with pytest.raises(ValueError, match=r"scores of column 'a'.*another order"):
-        ParentSetScores(["a", "b"], [([[-1], [1]], pd.Series([2.0, 1.0], [1, 0])), alone])
-    with pytest.raises(
-        TypeError, match=r"families must be a list .* order of the columns; got dict"
-    ):
-        ParentSetScores(["a", "b"], {"b": alone, "a": alone})
+    turned = [[-1], [1]], pd.Series([2.0, 1.0], [1, 0])
+    raises(r"scores of column 'a'.*another order", ParentSetScores, ["a", "b"], [turned, ALONE])
+    message = r"families must be a list .* order of the columns; got dict"
+    raises(message, ParentSetScores, ["a", "b"], {"b": ALONE, "a": ALONE}, kind=TypeError)
 
 
 @pytest.mark.parametrize(
@@ -462,12 +454,4 @@ def test_labelled_scores_belong_to_the_rows_of_their_labels():
     ],
 )
 def test_columns_that_are_no_columns(columns, message):
-    with pytest.raises(ValueError, match=message):
-        ParentSetScores(columns, [([[-1]], [0.0])] * (len(columns) + (columns == ["a"])))
-
-
-def test_a_learner_of_scores_without_rows(tmp_path):
-    scores = ParentSetScores.from_jkl(written(tmp_path, BBMARKOV))
-    learner = GaussianBNLearner().fit(scores)
-    assert set(learner.predict(scores)) == {"0", "1", "2"}
-    raises("ParentSetScores have no rows", learner.score, scores, kind=TypeError)
+    raises(message, ParentSetScores, columns, [ALONE] * (len(columns) + (columns == ["a"])))

@@ -87,22 +87,18 @@ def test_network_score_is_the_sum_of_its_families(scores):
 
 
 def test_bad_networks_are_named(scores):
-    empty = nx.DiGraph()
-    empty.add_nodes_from("abcdef")
-    cyclic = empty.copy()
-    nx.add_cycle(cyclic, "ace")
-    raises(r"it has the cycle \['a', 'c', 'e'\]", scores.network_score, cyclic)
-    few = empty.copy()
-    few.remove_node("d")
-    raises(r"no node for the columns \['d'\]", scores.network_score, few)
-    many = empty.copy()
-    many.add_node("g")
-    raises("no column 'g'", scores.network_score, many)
-    many = empty.copy()
-    many.add_node(0)
-    raises("twice", scores.network_score, many)
-    with pytest.raises(TypeError, match=r"networkx\.DiGraph or a Gauss.*; got Graph"):
-        scores.network_score(nx.Graph(empty))
+    for nodes, cycle, message in [
+        ("abcdef", "ace", r"it has the cycle \['a', 'c', 'e'\]"),
+        ("abcef", "", r"no node for the columns \['d'\]"),
+        ("abcdefg", "", "no column 'g'"),
+        ([*"abcdef", 0], "", "twice"),
+    ]:
+        dag = nx.empty_graph(nodes, nx.DiGraph)
+        nx.add_cycle(dag, cycle)
+        raises(message, scores.network_score, dag)
+    undirected = nx.empty_graph("abcdef")
+    message = r"networkx\.DiGraph or a Gauss.*; got Graph"
+    raises(message, scores.network_score, undirected, kind=TypeError)
 
 
 def test_nothing_is_computed_before_it_is_asked_for(rows, monkeypatch):
@@ -138,24 +134,19 @@ def test_2_to_the_m_numbers_are_stored(scores):
 def test_what_scores_hand_out_cannot_be_written(rows):
     frame = pd.DataFrame(rows, columns=list("abcdef"))
     scores = LocalScoreTransformer().fit(frame).transform(frame, np.ones(len(rows)))
-    before = scores.network_score(nx.DiGraph([("a", "b"), *(("c", x) for x in "def")]))
+    dag = nx.DiGraph([("a", "b"), *(("c", x) for x in "def")])
+    before = scores.network_score(dag)
     for each in (scores, pickle.loads(pickle.dumps(scores))):
         statistics = each.statistics
         for array in (
-            each.log_determinants,
-            each.sample.rows,
-            each.sample.weight,
-            statistics.mean,
-            statistics.scale,
-            statistics.factor,
-            scores.feature_names_in_,
+            *(each.log_determinants, each.sample.rows, each.sample.weight),
+            *(statistics.mean, statistics.scale, statistics.factor, scores.feature_names_in_),
         ):
             raises("read-only", array.sort)
         each.to_array().sort()
         each.coef("a", ["b", "c"])[1].sort()
         each.criterion.set_params(unbiased_variance=True)
-        after = each.network_score(nx.DiGraph([("a", "b"), *(("c", x) for x in "def")]))
-        assert after == before
+        assert each.network_score(dag) == before
 
 
 def test_settings_that_scores_depend_on_cannot_be_set(scores):
@@ -181,9 +172,8 @@ def test_rows_can_be_taken(rows, scores):
     half = scores[20:]
     assert isinstance(half, LocalScores)
     assert half.shape == (20, 6)
-    assert half.local_score("a", ["b"]) == pytest.approx(
-        reference.local_score(rows[20:], 0, [1]), abs=1e-9
-    )
+    expected = reference.local_score(rows[20:], 0, [1])
+    assert half.local_score("a", ["b"]) == pytest.approx(expected, abs=1e-9)
 
 
 def test_memory_is_asked_for_before_it_is_taken(scores, monkeypatch):
@@ -248,9 +238,8 @@ def test_ties_of_parent_sets_go_to_the_fewest_columns():
         def tables(self, n_samples, m, penalty=1.0):
             return np.zeros((3, m))
 
-    scores = LocalScoreTransformer(Even()).fit_transform(
-        np.random.default_rng(0).normal(size=(9, 4))
-    )
+    rows = np.random.default_rng(0).normal(size=(9, 4))
+    scores = LocalScoreTransformer(Even()).fit_transform(rows)
     assert scores.best_parents(2) == []
     assert [t.parents for t in scores.top_parents(2, 5)] == [[], [0], [1], [3], [0, 1]]
 
@@ -273,9 +262,8 @@ def test_bad_questions_about_parents(scores, ask, error, message):
 def test_scikit_learn_takes_rows_with_all_their_settings(rows):
     """Folds of LocalScores are LocalScores: neither criterion nor weights get lost."""
     weight = np.random.default_rng(0).integers(0, 4, len(rows))
-    scores = LocalScoreTransformer("ebic", penalty=2.0, max_parents=2, n_jobs=2).fit_transform(
-        rows, sample_weight=weight
-    )
+    transformer = LocalScoreTransformer("ebic", penalty=2.0, max_parents=2, n_jobs=2)
+    scores = transformer.fit_transform(rows, sample_weight=weight)
     by_sklearn, _, part, _ = train_test_split(scores, np.arange(len(rows)), random_state=0)
     for taken in (by_sklearn, scores[part, :]):
         assert isinstance(taken, LocalScores)
@@ -291,8 +279,8 @@ def test_scikit_learn_takes_rows_with_all_their_settings(rows):
 @pytest.mark.parametrize("penalty", [-1, np.nan, True, 1e200, "2", None])
 def test_penalties_that_are_refused(rows, penalty):
     raises("be a number from 0", LocalScoreTransformer().fit_transform(rows).with_penalty, penalty)
-    with pytest.raises(ValueError, match="no complexity term that penalty=2"):
-        LocalScoreTransformer("bge").fit_transform(rows).with_penalty(2)
+    of_bge = LocalScoreTransformer("bge").fit_transform(rows)
+    raises("no complexity term that penalty=2", of_bge.with_penalty, 2)
 
 
 @pytest.mark.parametrize("first", [0, 1, 2])
