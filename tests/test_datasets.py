@@ -69,10 +69,8 @@ def test_threads_of_linear_algebra_change_no_bit():
 @pytest.mark.parametrize(("m", "mean_degree"), [(2, 0.5), (8, 2.1), (30, 4.0)])
 def test_edges_and_their_signs_are_as_many_as_expected(m, mean_degree):
     rng, n_networks = np.random.default_rng(0), 80
-    dags = [
-        make_gaussian_network(m, mean_degree=mean_degree, random_state=rng).dag
-        for _ in range(n_networks)
-    ]
+    settings = {"mean_degree": mean_degree, "random_state": rng}
+    dags = [make_gaussian_network(m, **settings).dag for _ in range(n_networks)]
     n_edges = sum(dag.number_of_edges() for dag in dags)
     n_pairs = n_networks * m * (m - 1) // 2
     assert 1e-4 < binom.cdf(n_edges, n_pairs, mean_degree / (m - 1)) < 1 - 1e-4
@@ -83,9 +81,8 @@ def test_edges_and_their_signs_are_as_many_as_expected(m, mean_degree):
 
 def test_the_order_of_the_columns_tells_nothing_of_the_causal_order():
     rng = np.random.default_rng(1)
-    edges = [
-        edge for _ in range(300) for edge in make_gaussian_network(8, random_state=rng).dag.edges
-    ]
+    networks = (make_gaussian_network(8, random_state=rng) for _ in range(300))
+    edges = [edge for network in networks for edge in network.dag.edges]
     assert 1e-4 < binom.cdf(sum(a < b for a, b in edges), len(edges), 0.5) < 1 - 1e-4
     children = np.bincount([b for _, b in edges], minlength=8)
     statistic = ((children - children.mean()) ** 2 / children.mean()).sum()

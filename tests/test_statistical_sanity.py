@@ -16,16 +16,8 @@ import sparse_networks as sparse
 from scipy.special import digamma
 from scipy.stats import binom, chi2, multivariate_normal, multivariate_t
 
-from skbn import (
-    AIC,
-    BIC,
-    EBIC,
-    BGe,
-    GaussianBayesianNetwork,
-    GaussianBNLearner,
-    GaussianBNPosterior,
-    LocalScoreTransformer,
-)
+import skbn
+from skbn import AIC, BIC, EBIC, GaussianBayesianNetwork, GaussianBNLearner, LocalScoreTransformer
 from skbn.datasets import make_gaussian_network
 
 ALPHA = 1e-6
@@ -177,7 +169,7 @@ def test_local_scores_are_densities_of_rows_from_the_prior(alpha_mu, alpha_w, pa
     rng = np.random.default_rng(0)
     n, m = 7, 5
     rows = rng.normal(1, 2, size=(n, m))
-    scores = LocalScoreTransformer(BGe(alpha_mu, alpha_w, nu=np.zeros(m))).fit_transform(rows)
+    scores = LocalScoreTransformer(skbn.BGe(alpha_mu, alpha_w, nu=np.zeros(m))).fit_transform(rows)
     t = alpha_mu * (alpha_w - m - 1) / (alpha_mu + 1)
     freedom = alpha_w - m + len(parents) + 1
     of_parents = rows[:, parents]
@@ -189,7 +181,9 @@ def test_local_scores_are_densities_of_rows_from_the_prior(alpha_mu, alpha_w, pa
 def bins_of_the_uniform_prior():
     edges, paths = [], []
     for network, rows in calibration.data_sets():
-        posterior = GaussianBNPosterior(calibration.CRITERION, structure_prior="uniform").fit(rows)
+        posterior = skbn.GaussianBNPosterior(calibration.CRITERION, structure_prior="uniform").fit(
+            rows
+        )
         there, path_there = calibration.edges_and_paths(network)
         edges.append(calibration.bins_of(there, posterior.edge_probabilities_))
         paths.append(calibration.bins_of(path_there, posterior.path_probabilities_))

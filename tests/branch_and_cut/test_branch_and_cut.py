@@ -83,21 +83,29 @@ def enumerates_nothing(monkeypatch):
     monkeypatch.setattr(module, "_WORK_OF_NODE", 0)
 
 
-@SEEDS
-def test_cheapest_network_and_its_proof(seed):
-    """A search that begins with the empty network, and another with the optimum."""
-    _, families, cheapest = instance(seed)
-    result = branch_and_cut(families, empty_network(families), tolerance=TOLERANCE)
+def search(families, start=None, **settings):
+    """A search that begins with some network, by itself with the empty one."""
+    start = empty_network(families) if start is None else start
+    return branch_and_cut(families, start, **{"tolerance": TOLERANCE, **settings})
+
+
+def assert_finds_the_cheapest(number, **settings):
+    _, families, cheapest = instance(number)
+    result = search(families, **settings)
     assert result.is_finished
     assert result.cost == pytest.approx(cheapest)
     assert result.cost == pytest.approx(cost_if_network(families, result.chosen))
     assert cheapest - 2 * TOLERANCE <= result.proof.bound <= result.proof.cutoff <= cheapest
     certified = certified_bound(families, result.proof)
     assert result.proof.bound - 1e-6 <= certified <= cheapest
-    again = branch_and_cut(families, result.chosen, tolerance=TOLERANCE, seed=1)
-    assert again.cost == pytest.approx(cheapest)
-    assert again.is_finished
-    assert certified_bound(families, again.proof) == pytest.approx(cheapest, abs=1e-5)
+    return families, result, cheapest
+
+
+@SEEDS
+def test_cheapest_network_and_its_proof(seed):
+    """A search that begins with the empty network, and another with the optimum."""
+    _, result, _ = assert_finds_the_cheapest(seed)
+    assert_finds_the_cheapest(seed, start=result.chosen, seed=1)
 
 
 @pytest.fixture
@@ -116,34 +124,26 @@ def test_tree(seed, has_clusters, monkeypatch):
     if not has_clusters:
         monkeypatch.setattr(module._Search, "_cuts_of_root", lambda *_: [])
         monkeypatch.setattr(module._Search, "_cuts_of_node", lambda *_: [])
-    _, families, cheapest = instance(seed)
-    result = branch_and_cut(families, empty_network(families), tolerance=TOLERANCE)
-    assert result.is_finished
-    assert result.cost == pytest.approx(cheapest)
-    assert certified_bound(families, result.proof) == pytest.approx(cheapest, abs=1e-5)
+    assert_finds_the_cheapest(seed)
 
 
 @SEEDS
 def test_networks_are_enumerated(seed, monkeypatch):
     """Without cuts, and against planted defects."""
     monkeypatch.setattr(module._Search, "_cuts_of_root", lambda *_: [])
-    _, families, cheapest = instance(seed)
-    result = branch_and_cut(families, empty_network(families), tolerance=TOLERANCE)
+    families, result, cheapest = assert_finds_the_cheapest(seed)
     assert result.proof.root.is_enumerated
-    assert result.cost == pytest.approx(cheapest)
     result.proof.root.is_enumerated = False
     raises("is a leaf", certified_bound, families, result.proof, kind=ProofError)
     result.proof.root.is_enumerated = True
     cutoff = cheapest + TOLERANCE
-    with pytest.raises(ProofError, match="costs less than the cutoff"):
-        certified_bound(families, result.proof._replace(cutoff=cutoff, bound=cutoff))
+    claimed = result.proof._replace(cutoff=cutoff, bound=cutoff)
+    raises("costs less than the cutoff", certified_bound, families, claimed, kind=ProofError)
 
 
 @pytest.mark.usefixtures("enumerates_nothing")
 def test_threads_change_no_bit():
-    families = ring(10)
-    start = empty_network(families)
-    one, two = (branch_and_cut(families, start, tolerance=TOLERANCE, n_jobs=n) for n in (1, 2))
+    one, two = (search(ring(10), n_jobs=n) for n in (1, 2))
     assert one.is_finished
     assert len(one.proof.cuts) > 0
     assert bits(one) == bits(two)
@@ -152,7 +152,7 @@ def test_threads_change_no_bit():
 @SEEDS
 def test_tolerance(seed):
     _, families, cheapest = instance(seed)
-    result = branch_and_cut(families, empty_network(families), tolerance=5.0)
+    result = search(families, tolerance=5.0)
     assert result.is_finished
     assert cheapest - 1e-9 <= result.cost <= cheapest + 5.0
     assert result.cost - 5.0 - 1e-5 <= certified_bound(families, result.proof) <= cheapest
@@ -164,9 +164,7 @@ def test_tolerance(seed):
 @SEEDS
 def test_deadline_in_the_past(seed):
     _, families, cheapest = instance(seed)
-    result = branch_and_cut(
-        families, empty_network(families), tolerance=TOLERANCE, deadline=time.monotonic() - 1
-    )
+    result = search(families, deadline=time.monotonic() - 1)
     assert cost_if_network(families, result.chosen) == pytest.approx(result.cost)
     assert result.proof.bound <= cheapest <= result.cost + 1e-9
     assert result.proof.bound - 1e-6 <= certified_bound(families, result.proof) <= cheapest
@@ -182,8 +180,7 @@ def interrupted(families, n_calls, **options):
         if len(calls) == n_calls:
             raise KeyboardInterrupt
 
-    start = empty_network(families)
-    return branch_and_cut(families, start, tolerance=TOLERANCE, tell=tell, **options), calls
+    return search(families, tell=tell, **options), calls
 
 
 @pytest.mark.usefixtures("enumerates_nothing")
@@ -193,7 +190,7 @@ def test_interruption_that_ends_the_search(n_calls):
     result, calls = interrupted(families, n_calls, ends_on_interrupt=True)
     assert len(calls) == n_calls
     assert not result.is_finished
-    cost = branch_and_cut(families, result.chosen, tolerance=TOLERANCE).cost
+    cost = search(families, result.chosen).cost
     assert cost_if_network(families, result.chosen) == pytest.approx(result.cost)
     assert result.proof.bound == pytest.approx(calls[-1][1])
     assert certified_bound(families, result.proof) <= cost
@@ -212,7 +209,7 @@ def test_interruption_that_is_raised(n_calls):
 def test_interruption_within_the_tree(n_calls):
     families = ring(8)
     result, calls = interrupted(families, n_calls, ends_on_interrupt=True)
-    full = branch_and_cut(families, empty_network(families), tolerance=TOLERANCE)
+    full = search(families)
     assert full.is_finished
     assert calls[-1][2] > 1 or n_calls < 20
     assert result.proof.bound == pytest.approx(min(calls[-1][1], result.proof.cutoff))
@@ -246,11 +243,12 @@ class Instance:
         self.relaxation = Relaxation(self.families, empty)
         self.everything = np.ones(self.families.cost.size, dtype=bool)
 
-    def optimum(self, cuts, allowed):
-        """What the cheapest point costs."""
+    def optimum(self, cuts, allowed=None):
+        """What the cheapest point costs, of all families if none are named."""
+        allowed = self.everything if allowed is None else allowed
         result = solved_program(self.listed, list(map(plain, cuts)), allowed)
         assert result.status == 0
-        return result.fun
+        return pytest.approx(result.fun)
 
     def solve(self, allowed=None):
         allowed = self.everything if allowed is None else allowed
@@ -258,18 +256,24 @@ class Instance:
 
     def some(self):
         """All families without parents, and most of the others."""
-        return (self.rng.random(self.everything.size) < 0.7) | (self.families.parents < 0).all(
-            axis=1
-        )
+        is_empty = (self.families.parents < 0).all(axis=1)
+        return (self.rng.random(self.everything.size) < 0.7) | is_empty
+
+
+def relaxed(seed, **settings):
+    """An instance whose relaxation has all cuts, and the relaxation."""
+    instance = Instance(seed, **settings)
+    instance.relaxation.add_cuts(instance.cuts)
+    return instance, instance.relaxation
 
 
 @FIVE_SEEDS
 def test_bound_is_the_optimum_and_below_all_networks(seed):
     instance = Instance(seed)
-    assert instance.solve().bound == pytest.approx(instance.optimum([], instance.everything))
+    assert instance.solve().bound == instance.optimum([])
     instance.relaxation.add_cuts(instance.cuts)
     pricing = instance.solve()
-    assert pricing.bound == pytest.approx(instance.optimum(instance.cuts, instance.everything))
+    assert pricing.bound == instance.optimum(instance.cuts)
     assert pricing.bound <= reference.cheapest_network(instance.listed) + 1e-9
     assert (pricing.multipliers > 0).all()
     step = type("Step", (), {"cuts": range(len(pricing.cuts)), "multipliers": pricing.multipliers})
@@ -284,26 +288,20 @@ def test_bound_is_the_optimum_and_below_all_networks(seed):
 def test_families_are_generated_until_none_is_missing(seed, monkeypatch):
     monkeypatch.setattr(relaxation_module, "_FIRST_FAMILIES", 1)
     monkeypatch.setattr(relaxation_module, "_NEW_FAMILIES", 1)
-    instance = Instance(seed)
-    instance.relaxation.add_cuts(instance.cuts)
-    expected = instance.optimum(instance.cuts, instance.everything)
-    assert instance.solve().bound == pytest.approx(expected)
-    assert instance.relaxation.n_solved > 1
+    instance, relaxation = relaxed(seed)
+    assert instance.solve().bound == instance.optimum(instance.cuts)
+    assert relaxation.n_solved > 1
 
 
 @FIVE_SEEDS
 def test_determinant_cuts_are_dropped(seed):
-    instance = Instance(seed)
-    relaxation = instance.relaxation
-    relaxation.add_cuts(instance.cuts)
-    assert instance.solve().bound == pytest.approx(
-        instance.optimum(instance.cuts, instance.everything)
-    )
+    instance, relaxation = relaxed(seed)
+    assert instance.solve().bound == instance.optimum(instance.cuts)
     relaxation.drop_determinants()
     others = [cut for cut in instance.cuts if not isinstance(cut, DeterminantCut)]
     assert relaxation.cuts == others
     assert len(others) < len(instance.cuts)
-    assert instance.solve().bound == pytest.approx(instance.optimum(others, instance.everything))
+    assert instance.solve().bound == instance.optimum(others)
 
 
 @FIVE_SEEDS
@@ -319,7 +317,7 @@ def test_kept_families(seed):
     assert families.start.tolist() == np.searchsorted(families.child, range(6)).tolist()
     relaxation.add_cuts(instance.cuts[1::2])
     pricing = relaxation.solve_for_all(np.ones(kept.sum(), dtype=bool), np.inf)
-    assert pricing.bound == pytest.approx(instance.optimum(instance.cuts, kept))
+    assert pricing.bound == instance.optimum(instance.cuts, kept)
     point = relaxation.point()
     cost = 0.0
     for x, parents, weight in zip(point.child, point.parents, point.weight, strict=True):
@@ -330,9 +328,7 @@ def test_kept_families(seed):
 
 @FIVE_SEEDS
 def test_idle_cuts_are_dropped_and_change_nothing(seed):
-    instance = Instance(seed, m=6)
-    relaxation = instance.relaxation
-    relaxation.add_cuts(instance.cuts)
+    instance, relaxation = relaxed(seed, m=6)
     bound = instance.solve().bound
     used = {id(cut) for cut in instance.solve().cuts}
     assert relaxation.drop_idle_cuts(2) == []
@@ -341,8 +337,7 @@ def test_idle_cuts_are_dropped_and_change_nothing(seed):
     assert not used & set(map(id, dropped))
     assert len(dropped) >= 20
     assert instance.solve().bound == pytest.approx(bound)
-    expected = instance.optimum(relaxation.cuts, instance.everything)
-    assert instance.solve().bound == pytest.approx(expected)
+    assert instance.solve().bound == instance.optimum(relaxation.cuts)
     # Rows and cuts are still in the same order.
     relaxation.add_cuts(dropped)
     assert instance.solve().bound == pytest.approx(bound)
@@ -350,20 +345,18 @@ def test_idle_cuts_are_dropped_and_change_nothing(seed):
 
 @FIVE_SEEDS
 def test_allowed_families_and_the_objective_without_some_of_them(seed):
-    instance = Instance(seed)
-    relaxation, allowed = instance.relaxation, instance.some()
-    relaxation.add_cuts(instance.cuts)
+    instance, relaxation = relaxed(seed)
+    allowed = instance.some()
     relaxation.allow(allowed)
     pricing = instance.solve(allowed)
-    assert pricing.bound == pytest.approx(instance.optimum(instance.cuts, allowed))
+    assert pricing.bound == instance.optimum(instance.cuts, allowed)
     assert (np.isinf(pricing.excess) == ~allowed).all()
     without = ~instance.some()
     expected = instance.optimum(instance.cuts, allowed & ~without)
-    assert relaxation.objective_without(without, 10_000) == pytest.approx(expected)
+    assert relaxation.objective_without(without, 10_000) == expected
     assert instance.solve(allowed).bound == pytest.approx(pricing.bound)
     relaxation.allow(instance.everything)
-    expected = instance.optimum(instance.cuts, instance.everything)
-    assert instance.solve().bound == pytest.approx(expected)
+    assert instance.solve().bound == instance.optimum(instance.cuts)
 
 
 def test_highs_prints_nothing():

@@ -8,19 +8,9 @@ import reference
 from random_proofs import as_arrays, plain, random_cuts, random_families
 from windows import largest_violation, mixture, random_weights, random_window
 
-from skbn._branch_and_cut.cut_kernels import (
-    count_coefficients,
-    list_coefficients,
-    price,
-    violations,
-)
-from skbn._branch_and_cut.separation import (
-    Point,
-    arrays_of,
-    clusters_of_cycles,
-    local_cuts,
-    separate,
-)
+from skbn._branch_and_cut import cut_kernels, separation
+from skbn._branch_and_cut.cut_kernels import list_coefficients, price, violations
+from skbn._branch_and_cut.separation import arrays_of, clusters_of_cycles, local_cuts, separate
 from skbn._branch_and_cut.window_kernels import WindowFamilies, lift
 from skbn._core.resources import Threads
 
@@ -80,7 +70,7 @@ def test_coefficients(seed):
     rng, families, cuts, coefficients = instance(seed)
     some = rng.permutation(families.cost.size)[:9].astype(np.int64)
     arrays, counts = arrays_of(cuts, 6), np.empty(9, dtype=np.int64)
-    count_coefficients(families.child, families.parents, some, arrays, counts)
+    cut_kernels.count_coefficients(families.child, families.parents, some, arrays, counts)
     assert counts.tolist() == np.count_nonzero(coefficients[some], axis=1).tolist()
     starts = np.concatenate([[0], np.cumsum(counts)])
     numbers, values = np.empty(starts[-1], dtype=np.int64), np.empty(starts[-1])
@@ -237,7 +227,7 @@ def random_point(rng, m, n=4):
         child += [x] * len(sets)
         parents += [[*s, *[-1] * (2 - len(s))] for s in sorted(sets)]
         weight += rng.dirichlet(np.full(len(sets), 0.5)).tolist()
-    return Point.of(
+    return separation.Point.of(
         np.array(child, dtype=np.int16), np.array(parents, dtype=np.int16), np.array(weight), m
     )
 

@@ -4,31 +4,14 @@ import itertools
 
 import numpy as np
 import pytest
+import random_proofs
 import reference
-from random_proofs import (
-    as_arrays,
-    assert_refused,
-    plain,
-    random_determinant,
-    random_families,
-    random_local_cut,
-)
+from random_proofs import as_arrays, plain, random_determinant, random_families, random_local_cut
 
-from skbn._branch_and_cut import determinant_cuts
+from skbn._branch_and_cut import determinant_cuts, determinants
 from skbn._branch_and_cut.branch_and_cut import branch_and_cut
-from skbn._branch_and_cut.determinant_cuts import (
-    DeterminantSeparation,
-    covariance_of_network,
-    determinant_cut,
-    more_violated,
-)
-from skbn._branch_and_cut.determinants import (
-    bound_of,
-    coefficients,
-    has_eigenvalues_above,
-    least_log_determinant,
-    smallest_eigenvalue,
-)
+from skbn._branch_and_cut.determinant_cuts import covariance_of_network, determinant_cut
+from skbn._branch_and_cut.determinants import coefficients, smallest_eigenvalue
 from skbn._branch_and_cut.proof import Node, Proof, Step
 from skbn._branch_and_cut.proof_checker import certified_bound
 from skbn._branch_and_cut.separation import Point
@@ -79,10 +62,10 @@ def test_rounding_never_raises_a_log_determinant(noise):
         for n_given in {0, n // 2}:
             given = matrix[n - n_given :, n - n_given :]
             exact = reference.log_determinant(matrix) - reference.log_determinant(given)
-            found = least_log_determinant(matrix, n_given)
+            found = determinants.least_log_determinant(matrix, n_given)
             assert found <= exact
             assert float(exact - found) <= 1e-12 * max(1.0, n / noise)
-    assert least_log_determinant(np.array([[1.0, 2.0], [2.0, 1.0]])) is None
+    assert determinants.least_log_determinant(np.array([[1.0, 2.0], [2.0, 1.0]])) is None
 
 
 def test_smallest_eigenvalues():
@@ -91,8 +74,8 @@ def test_smallest_eigenvalues():
     matrix = rows.T @ rows / 40
     least = np.linalg.eigvalsh(matrix)[0]
     assert least / 4 < smallest_eigenvalue(matrix) < least
-    assert has_eigenvalues_above(matrix, 0.999 * least)
-    assert not has_eigenvalues_above(matrix, 1.001 * least)
+    assert determinants.has_eigenvalues_above(matrix, 0.999 * least)
+    assert not determinants.has_eigenvalues_above(matrix, 1.001 * least)
     assert smallest_eigenvalue(np.ones((3, 3))) is None
     assert determinant_cut(np.array([[1.0, 2.0], [2.0, 1.0]]), np.arange(3)) is None
 
@@ -117,7 +100,7 @@ def test_defects_of_determinant_cuts_are_refused(seed):
     skewed, large, indefinite = cut.matrix.copy(), 1.1 * cut.matrix, cut.matrix.copy()
     skewed[0, 1] += 1e-9
     indefinite[2, 3] = indefinite[3, 2] = 1.5
-    of_other = bound_of(other, cut.offsets)
+    of_other = determinants.bound_of(other, cut.offsets)
     for change, message in [
         ({"bound": cut.bound + 1e-6}, "cut 0 has a bound of"),
         ({"matrix": other, "eigenvalue": 1e-3, "bound": of_other + 1e-6}, "cut 0 has a bound of"),
@@ -134,7 +117,7 @@ def test_defects_of_determinant_cuts_are_refused(seed):
         ({"matrix": cut.matrix[1:, 1:]}, "not one of 4 columns"),
     ]:
         cuts = [cut._replace(**change), *proof.cuts[1:]]
-        assert_refused(families, proof._replace(cuts=cuts), message)
+        random_proofs.assert_refused(families, proof._replace(cuts=cuts), message)
     less = [cut._replace(bound=cut.bound - 1.0), *proof.cuts[1:]]
     by = proof.root.steps[0].multipliers[0]
     weaker = certified_bound(as_arrays(families), proof._replace(cuts=less))
@@ -179,7 +162,7 @@ def test_the_gradient_of_the_violation(widths):
 @pytest.mark.parametrize("widths", [[1] * 5, WIDTHS])
 def test_steps_raise_the_violation(widths):
     matrix, starts, point, families = random_violation(np.random.default_rng(3), widths)
-    value, better = more_violated(matrix, starts, point)
+    value, better = determinant_cuts.more_violated(matrix, starts, point)
     assert value > determinant_cuts.violation(matrix, families)[0]
     assert value == pytest.approx(determinant_cuts.violation(better, families)[0])
 
@@ -208,13 +191,13 @@ def test_no_cuts_without_correlations_or_with_too_many_columns(monkeypatch):
     rng = np.random.default_rng(5)
     given = random_determinant(rng, [1] * 4).matrix, np.arange(5)
     point = random_point(rng, [1] * 4)
-    with_cuts = DeterminantSeparation(given, [(), (0,), (1,), (0, 2)])
+    with_cuts = determinant_cuts.DeterminantSeparation(given, [(), (0,), (1,), (0, 2)])
     assert len(with_cuts.violated(point, [], np.empty(0))) == 2
     (more,) = with_cuts.violated(point, [], np.empty(0))
     assert more.bound > point.weight @ coefficients(more, point.child, point.parents)
     monkeypatch.setattr(determinant_cuts, "_MOST_COLUMNS", 3)
     for correlations in (None, given):
-        without = DeterminantSeparation(correlations, [()] * 4)
+        without = determinant_cuts.DeterminantSeparation(correlations, [()] * 4)
         assert without.violated(point, [], np.empty(0)) == []
 
 

@@ -59,17 +59,8 @@ def state_of(scores, layers, seed=0):
     for i, layer in enumerate(layers, start=1):
         number[list(layer)] = i
     random = np.random.default_rng(seed).integers(0, 1 << 64, size=1, dtype=np.uint64)
-    n_candidates = np.full(m, m - 1)
-    return Partition(
-        candidates,
-        n_candidates,
-        places,
-        scores.copy(),
-        sums,
-        number,
-        np.array([len(layers)]),
-        random,
-    )
+    layers = number, np.array([len(layers)]), random
+    return Partition(candidates, np.full(m, m - 1), places, scores.copy(), sums, *layers)
 
 
 def layers_of(state):
@@ -78,6 +69,11 @@ def layers_of(state):
     return tuple(
         tuple(np.flatnonzero(state.layers == i).tolist()) for i in range(1, state.n_layers[0] + 1)
     )
+
+
+def network_in(is_parent):
+    """The parents of each column, as the reference has them."""
+    return tuple(tuple(np.flatnonzero(row).tolist()) for row in is_parent)
 
 
 def candidates_of(scores, n_fixed, n_random):

@@ -10,7 +10,8 @@ import reference
 from agreement import assert_drawn_from
 from hypothesis import given
 from hypothesis import strategies as st
-from states import bits_of, layers_of, masks_of, random_scores, state_of, values_of
+from scipy.special import logsumexp
+from states import bits_of, layers_of, masks_of, network_in, random_scores, state_of, values_of
 
 from skbn._chains.block_kernels import blocks_of, redraw_blocks
 from skbn._chains.family_kernels import draw_network, edges_given_partition, reach, sum_subsets
@@ -98,10 +99,9 @@ def test_related_columns_are_moved_together():
     state = state_of(scores, [range(m)])
     for _ in range(300):
         before = layers_of(state)
-        assert move_related(
-            *(state, np.array([0, 1]), np.cumsum(related, axis=1), np.array([0.0, 1.0]), 1),
-            moves_of(m, 2),
-        )
+        pair, shares = np.array([0, 1]), np.array([0.0, 1.0])
+        sums = np.cumsum(related, axis=1)
+        assert move_related(state, pair, sums, shares, 1, moves_of(m, 2))
         assert without(layers_of(state), [0, 1]) == without(before, [0, 1])
 
 
@@ -125,7 +125,7 @@ def redrawn(scores, starts, columns):
         for x, own in enumerate(parents):
             is_parent[x, list(own)] = True
         redraw_blocks(state, np.array(columns), related, shares, 1, masks, is_parent, blocks)
-        network = tuple(tuple(np.flatnonzero(row).tolist()) for row in is_parent)
+        network = network_in(is_parent)
         assert masks_of(network) == tuple(masks.tolist())
         assert layers_of(state) == generations_of(network)
         found[network] += 1
@@ -179,7 +179,7 @@ def test_all_networks_of_four_columns(width):
     found, blocks = Counter(), blocks_of(M, width)
     for _ in range(20_000):
         redraw_blocks(state, np.arange(M), related, shares, 20, masks, is_parent, blocks)
-        found[tuple(tuple(np.flatnonzero(row).tolist()) for row in is_parent)] += 1
+        found[network_in(is_parent)] += 1
     assert_drawn_from(found, weights)
 
 
@@ -199,23 +199,16 @@ def test_columns_that_want_each_other_as_parents():
 # Families given a partition, against sums and enumeration
 
 
-@given(
-    st.lists(st.one_of(st.just(-math.inf), st.floats(-2000, 2000)), min_size=8, max_size=8).filter(
-        lambda scores: max(scores) > -math.inf
-    )
-)
+LOGARITHMS = st.one_of(st.just(-math.inf), st.floats(-2000, 2000))
+
+
+@given(st.lists(LOGARITHMS, min_size=8, max_size=8).filter(lambda each: max(each) > -math.inf))
 def test_sums_over_subsets(scores):
     compile_kernels([sum_subsets])
     sums = np.empty(8)
     sum_subsets(np.array(scores), sums)
     for found, members in zip(sums, reference.joined_over_subsets(scores, list), strict=True):
-        top = max(members)
-        expected = (
-            top
-            if top == -math.inf
-            else top + math.log(sum(math.exp(score - top) for score in members))
-        )
-        assert found == pytest.approx(expected, rel=1e-13, abs=1e-11)
+        assert found == pytest.approx(logsumexp(members), rel=1e-13, abs=1e-11)
 
 
 def sets_given(values, layers):
@@ -260,8 +253,8 @@ def test_networks_and_edges_of_a_partition(layers, ruled_out):
     drawn = [Counter() for _ in range(m)]
     for _ in range(2000):
         draw_network(state, masks, is_parent)
-        for x in range(m):
-            drawn[x][tuple(np.flatnonzero(is_parent[x]).tolist())] += 1
+        for of_column, parents in zip(drawn, network_in(is_parent), strict=True):
+            of_column[parents] += 1
     for x, of_column in sets.items():
         assert_drawn_from(drawn[x], of_column)
     assert layers_of(state) == tuple(tuple(sorted(layer)) for layer in layers)

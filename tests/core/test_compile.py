@@ -15,13 +15,7 @@ from numba import int64
 
 import skbn
 import skbn.compile
-from skbn import (
-    GaussianBayesianNetwork,
-    GaussianBNLearner,
-    GaussianBNLearnerCV,
-    GaussianBNPosterior,
-    ParentSetScores,
-)
+from skbn import GaussianBayesianNetwork, GaussianBNLearner, GaussianBNPosterior, ParentSetScores
 from skbn._core import compile as _compile
 from skbn._core.compile import compile_kernels, kernel
 
@@ -42,7 +36,7 @@ def test_kernels_are_compiled_for_their_own_signature_alone(tmp_path):
         GaussianBNLearner(**settings).fit(rows[:, :m])
     few = GaussianBNLearner("bge", max_parents=2, required_edges=[(0, 1)])
     few.fit(rows.astype(np.float32)[::-1])
-    GaussianBNLearnerCV(cv=2, penalties=[1, 2]).fit(rows[:, :3])
+    skbn.GaussianBNLearnerCV(cv=2, penalties=[1, 2]).fit(rows[:, :3])
     for prior in ("uniform", "order"):
         posterior = GaussianBNPosterior(structure_prior=prior).fit(rows[:, :6])
         posterior.sample_dags(3)
@@ -53,6 +47,13 @@ def test_kernels_are_compiled_for_their_own_signature_alone(tmp_path):
     assert len(called) >= 30
     for each, types in called.items():
         assert each.signatures == [types], each.__name__
+
+
+def run_python(code, folder, **settings):
+    """Run code in a process of its own, with a cache of kernels in a folder."""
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(folder)}
+    given = {"capture_output": True, "text": True, **settings}
+    return subprocess.run([sys.executable, "-c", code], env=environment, **given)
 
 
 VERSION = """
@@ -73,13 +74,10 @@ def run():
 
 
 def test_a_cache_of_an_earlier_version_is_replaced(tmp_path):
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
     for name in ("Pair", "Pair", "TwoArrays"):
         (tmp_path / "module.py").write_text(VERSION.replace("NAME", name))
         code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import module; module.run()"
-        run = subprocess.run(
-            [sys.executable, "-c", code], env=environment, capture_output=True, text=True
-        )
+        run = run_python(code, tmp_path / "cache")
         assert run.stdout == "3.0\n", run.stderr
 
 
@@ -105,10 +103,8 @@ MESSAGE = r"Compiling kernels, once on this machine: about \d+ s\."
 
 @pytest.mark.slow
 def test_a_compilation_is_told_of_once_and_a_cached_kernel_is_not(tmp_path):
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
-    command = [sys.executable, "-c", TOLD]
     for is_first in (True, False):
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        done = run_python(TOLD, tmp_path, check=True)
         told = [rf"skbn: {MESSAGE}", rf"\[skbn\] {MESSAGE}"]
         # By the fit: the list that follows has no kernels of its own.
         expected = ["root: before", *(told if is_first else [])]
@@ -149,14 +145,9 @@ assert answered < (time.perf_counter() - start) / 2
 
 @pytest.mark.slow
 def test_an_interrupted_compilation_is_answered_at_once_and_finished(tmp_path):
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
-    scores = [
-        subprocess.run(
-            [sys.executable, "-c", program], env=environment, capture_output=True, check=True
-        ).stdout
-        for program in (INTERRUPTED, INTERRUPTED.replace("raise AssertionError", "answered = 0"))
-    ]
-    assert scores[0] == scores[1]
+    compiled = INTERRUPTED.replace("raise AssertionError", "answered = 0")
+    runs = [run_python(code, tmp_path, check=True) for code in (INTERRUPTED, compiled)]
+    assert runs[0].stdout == runs[1].stdout
 
 
 def test_all_kernels_can_be_compiled_ahead():

@@ -19,14 +19,8 @@ from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skbn import (
-    BIC,
-    Criterion,
-    GaussianBayesianNetwork,
-    GaussianBNLearner,
-    GaussianBNLearnerCV,
-    LocalScoreTransformer,
-)
+import skbn
+from skbn import BIC, GaussianBNLearner, GaussianBNLearnerCV, LocalScoreTransformer
 from skbn._core.estimator import Interval, StrOptions, check_parameters
 from skbn.datasets import make_gaussian_network
 
@@ -148,7 +142,7 @@ def test_callbacks_hear_of_networks_that_are_fitted():
     rows = table(3)
     recorder = Recorder()
     graphs = [nx.DiGraph([(0, 1), (1, 2)]), nx.DiGraph([(0, 1), (0, 2)])]
-    search = GridSearchCV(GaussianBayesianNetwork(graphs[0]), {"dag": graphs}, cv=3)
+    search = GridSearchCV(skbn.GaussianBayesianNetwork(graphs[0]), {"dag": graphs}, cv=3)
     search.set_callbacks(recorder).fit(rows)
     assert recorder.ended.count(("GaussianBayesianNetwork", "fit")) == 2 * 3 + 1
 
@@ -246,7 +240,7 @@ CASES = [
         "an int in the range [1, inf) or an int in the range (-inf, -1]",
     ),
     (
-        [StrOptions({"bic", "aic"}), Criterion],
+        [StrOptions({"bic", "aic"}), skbn.Criterion],
         ["aic", np.str_("bic"), BIC()],
         ["bci", BIC, None],
         "a str among {'aic', 'bic'} or an instance of 'skbn._scores",

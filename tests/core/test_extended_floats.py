@@ -12,14 +12,7 @@ from hypothesis import strategies as st
 
 from skbn._core import extended_floats
 from skbn._core.exact_sums import lower_sum, two_product, two_sum, upper_sum
-from skbn._core.extended_floats import (
-    WideFormat,
-    is_zero,
-    wide_as_double,
-    wide_exp,
-    wide_product,
-    wide_sum,
-)
+from skbn._core.extended_floats import WideFormat, wide_as_double, wide_exp, wide_product, wide_sum
 from skbn._core.vectors import load, store
 
 FORMATS = [WideFormat(50, 2048), WideFormat(47, 20_000), WideFormat(36, 40_000_000)]
@@ -114,7 +107,7 @@ def test_what_is_too_small_becomes_nothing(form):
     x = np.array([-np.inf, -1e300, -2.0 * form.bias, -0.7 * form.bias])
     result = np.empty(4, dtype=np.int64)
     exponentials(x, result, form)
-    assert all(is_zero(number, form) for number in result[:3])
+    assert all(extended_floats.is_zero(number, form) for number in result[:3])
     small = np.full(4, 3 << form.bits)
     products(small, small, result, form)
     assert (result == 0).all()

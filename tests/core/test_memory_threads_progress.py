@@ -40,10 +40,8 @@ def test_a_container_sets_the_limit_if_it_has_one(control_group):
 def test_memory_that_is_missing_is_named(monkeypatch):
     monkeypatch.setattr(resources, "available_memory", lambda: 2_000_000)
     resources.require_memory(2_000_000, "This")
-    with pytest.raises(
-        ValueError, match=r"This needs 3\.0 MB of memory, and 2\.0 MB are available; leave out"
-    ):
-        resources.require_memory(3_000_000, "This")
+    message = r"This needs 3\.0 MB of memory, and 2\.0 MB are available; leave out"
+    raises(message, resources.require_memory, 3_000_000, "This")
 
 
 # What a refusal advises works
@@ -191,11 +189,8 @@ def test_listeners_hear_notes_at_any_time():
     progress.tell("a first network")
     progress.advance(1.0)
     progress.tell("a better one")
-    assert [(percent, note) for percent, _, note in heard] == [
-        (0, "a first network"),
-        (50, ""),
-        (50, "a better one"),
-    ]
+    expected = [(0, "a first network"), (50, ""), (50, "a better one")]
+    assert [(percent, note) for percent, _, note in heard] == expected
 
 
 def test_large_steps_skip_percents():

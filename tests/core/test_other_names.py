@@ -7,13 +7,8 @@ from agreement import raises
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
-from skbn import (
-    BootstrapBNLearner,
-    GaussianBNLearner,
-    GaussianBNLearnerCV,
-    GaussianBNPosterior,
-    LocalScoreTransformer,
-)
+import skbn
+from skbn import BootstrapBNLearner, GaussianBNLearner, GaussianBNLearnerCV, GaussianBNPosterior
 from skbn._core.other_names import OURS
 
 
@@ -24,7 +19,7 @@ from skbn._core.other_names import OURS
         (GaussianBNLearner, "whitelist", "required_edges"),
         (GaussianBNLearnerCV, "maxp", "max_parents"),
         (GaussianBNPosterior, "max_indegree", "max_parents"),
-        (LocalScoreTransformer, "score", "criterion"),
+        (skbn.LocalScoreTransformer, "score", "criterion"),
         (BootstrapBNLearner, "R", "n_resamples"),
     ],
 )

@@ -7,13 +7,8 @@ import pandas as pd
 import pytest
 from agreement import assert_same_network, raises
 
-from skbn import (
-    BootstrapBNLearner,
-    GaussianBNLearner,
-    GaussianBNPosterior,
-    LocalScoreTransformer,
-    from_covariance,
-)
+import skbn
+from skbn import GaussianBNLearner, GaussianBNPosterior, LocalScoreTransformer, from_covariance
 from skbn.exceptions import DegenerateColumnsError
 
 NAMES = list("abc")
@@ -210,7 +205,7 @@ def refusal(fit, table):
         (GaussianBNLearner(max_parents=1).fit, ["copy"]),
         (GaussianBNLearner(search="order").fit, ["copy", "total", "average"]),
         (GaussianBNPosterior("bic").fit, ["copy", "total", "average"]),
-        (BootstrapBNLearner(n_resamples=2, random_state=0).fit, ["copy", "total", "average"]),
+        (skbn.BootstrapBNLearner(n_resamples=2, random_state=0).fit, ["copy", "total", "average"]),
         (log_determinants_of, ["copy", "total", "average"]),
     ],
 )

@@ -95,8 +95,8 @@ def test_a_folder_without_room_is_not_taken(monkeypatch):
         usage = Usage(PLENTY, 0, (8 << m) - missing)
         monkeypatch.setattr(shutil, "disk_usage", lambda _, usage=usage: usage)
         if missing:
-            with pytest.raises(TooLargeError, match=r"scratch='f' has .* of the 8\.[34]"):
-                plan_search(m, windows - 1, scratch="f")
+            message = r"scratch='f' has .* of the 8\.[34]"
+            raises(message, plan_search, m, windows - 1, scratch="f", kind=TooLargeError)
         else:
             assert plan_search(m, windows - 1, scratch="f").scratch == "f"
 
@@ -115,8 +115,8 @@ def test_lists_of_families_have_no_windows(folder):
     plan = plan_search(20, in_memory - 1, n_log_determinants=n_numbers, scratch=folder)
     assert plan.scratch == folder
     assert plan.n_varying is None
-    with pytest.raises(TooLargeError, match="needs"):
-        plan_search(20, in_memory - 1, n_log_determinants=n_numbers)
+    too_large = {"n_log_determinants": n_numbers, "kind": TooLargeError}
+    raises("needs", plan_search, 20, in_memory - 1, **too_large)
 
 
 def test_workers_share_the_best_scores():
@@ -144,12 +144,10 @@ def test_the_window_of_the_walk_back_fits_in_this_process():
 def test_plans_in_words(folder):
     assert re.fullmatch(r"20 columns in 2 parts: [\d.]+ MB of memory", str(SearchPlan(20, 1)))
     plan = plan_search(24, least_bytes(24, scratch=folder), scratch=folder)
-    assert re.fullmatch(
-        r"24 columns in 256 parts: [\d.]+ MB of memory and 134\.\d MB of a folder", str(plan)
-    )
-    assert str(replace(plan, scratch=None, n_workers=3)).endswith(
-        "MB of memory on each of 3 workers"
-    )
+    words = r"24 columns in 256 parts: [\d.]+ MB of memory and 134\.\d MB of a folder"
+    assert re.fullmatch(words, str(plan))
+    of_workers = replace(plan, scratch=None, n_workers=3)
+    assert str(of_workers).endswith("MB of memory on each of 3 workers")
 
 
 # What is taken

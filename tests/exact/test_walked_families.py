@@ -36,6 +36,12 @@ def expected_of(m, kind):
     return search_of(*case_of(m, kind).in_memory())
 
 
+def assert_same_bits(found, expected):
+    np.testing.assert_array_equal(found[0], expected[0])
+    np.testing.assert_array_equal(found[1], expected[1])
+    assert found[2] == expected[2]
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
     ("m", "n_outer", "n_varying"),
@@ -46,27 +52,19 @@ def expected_of(m, kind):
     ],
 )
 def test_windows_change_no_bit(m, n_outer, n_varying, kind):
-    best, local, network = expected_of(m, kind)
+    *_, network = expected = expected_of(m, kind)
     assert np.isfinite(network.score)
     assert sum(mask.bit_count() for mask in network.parents) > 2
-    walked = case_of(m, kind).walked(n_outer, n_varying)
-    found, found_local, found_network = search_of(*walked)
-    np.testing.assert_array_equal(found, best)
-    np.testing.assert_array_equal(found_local, local)
-    assert found_network == network
+    assert_same_bits(search_of(*case_of(m, kind).walked(n_outer, n_varying)), expected)
 
 
 @pytest.mark.parametrize("n_varying", [1, pytest.param(3, marks=pytest.mark.slow)])
 def test_threads_and_a_file_change_no_bit(n_varying, tmp_path, monkeypatch):
     monkeypatch.setattr("skbn._core.resources.FEWEST_COLUMNS", 0)
     m, kind = 17, "constrained, beside others"
-    best, local, network = expected_of(m, kind)
     for n_jobs, scratch in [(2, None), (1, tmp_path), (2, tmp_path)]:
         walked = case_of(m, kind).walked(3, n_varying, scratch)
-        found, found_local, found_network = search_of(*walked, n_jobs)
-        np.testing.assert_array_equal(found, best)
-        np.testing.assert_array_equal(found_local, local)
-        assert found_network == network
+        assert_same_bits(search_of(*walked, n_jobs), expected_of(m, kind))
 
 
 def test_families_are_searched_again():
@@ -118,8 +116,7 @@ def test_the_first_sink_is_that_of_families_in_memory(kind):
                 thresholds[sink] = max(best, -1e300) + rng.choice([-30, 0, 1e-6])
             expected = dense.first_sink(columns, thresholds, threads)
             assert walked.first_sink(columns, thresholds, threads) == expected
-            by_pieces = walked._first_by_pieces(columns, thresholds, threads)
-            assert by_pieces == expected
+            assert walked._first_by_pieces(columns, thresholds, threads) == expected
             n_found += expected is not None
             n_not_first += expected is not None and expected[0] != next(iter(thresholds))
     assert n_found >= 4
@@ -206,9 +203,8 @@ def test_nodes_of_several_columns(max_parents, has_offsets):
     assert sum(mask.bit_count() for mask in network.parents) > 2
     assert network.score == pytest.approx(expected.score, rel=1e-12)
     some = np.array([0, 5, 1 << m - 1, 49_151])
-    np.testing.assert_allclose(
-        walked.functions_of(some).of_family, sets.of_family[some], rtol=1e-12, atol=1e-9
-    )
+    of_family = walked.functions_of(some).of_family
+    np.testing.assert_allclose(of_family, sets.of_family[some], rtol=1e-12, atol=1e-9)
     everyone = (1 << m) - 1
     with Threads(1) as threads:
         for columns in (0b1010_1100_0111, everyone):

@@ -11,7 +11,7 @@ from skbn._orders.family_lists import FamilyLists
 from skbn._orders.insertion_kernels import choose_families, state_of
 from skbn._orders.regression_kernels import Regressions, family_scratch
 
-MISSING = -1000.0
+MISSING, LEAST = -1000.0, 1e-6
 
 
 class Listed:
@@ -185,6 +185,17 @@ class Table:
         parameters = self.products, self.offsets, self.tables
         return reference.family_score(*parameters, x, parents)
 
+    def subset_scores(self, x, fixed, free, max_parents):
+        """The scores of a child with fixed parents and some free ones."""
+        parameters = self.products, self.offsets, self.tables
+        return reference.all_subset_scores(*parameters, x, fixed, free, max_parents)
+
     def family(self):
         """Scratch."""
         return family_scratch(self.m, self.m)
+
+
+def growing_of(table, x, max_parents):
+    """Growth of the parents of a column of a table, in plain Python."""
+    required = table.required(x)
+    return reference.Growing(lambda own: table.score(x, own), required, max_parents, LEAST)

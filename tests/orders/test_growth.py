@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import reference
-from listed_families import Table, bic_tables, products_of
+from listed_families import LEAST, Table, bic_tables, growing_of, products_of
 
 from skbn._core.resources import Threads
 from skbn._orders.family_lists import FamilyLists
@@ -12,7 +12,6 @@ from skbn._orders.growth_kernels import GrownSets, Growth, grow_for_insertions
 from skbn._orders.insertion_kernels import choose_families, state_of
 from skbn._orders.regression_kernels import Regressions, Subsets, score_subsets, select_forward
 
-LEAST = 1e-6
 KINDS = {
     "bic": {},
     "units": {"has_units": True},
@@ -31,9 +30,8 @@ def always():
 
 
 def growth_of(table, max_parents):
-    return FamilyGrowth(table.regressions, max_parents, LEAST, table.score), FamilyLists(
-        table.m, -1e6
-    )
+    growth = FamilyGrowth(table.regressions, max_parents, LEAST, table.score)
+    return growth, FamilyLists(table.m, -1e6)
 
 
 def families_in(lists, child):
@@ -61,13 +59,8 @@ def test_of_few_columns_all_undominated_families_are_listed_at_first(max_parents
     for x in range(1, 6):
         required = sorted(table.required(x))
         free = sorted(table.allowed(x) - {*required})
-        scores = reference.all_subset_scores(
-            table.products, table.offsets, table.tables, x, required, free, max_parents
-        )
-        expected = {
-            parents | {*required}: score
-            for parents, score in reference.undominated(scores, LEAST).items()
-        }
+        scores = reference.undominated(table.subset_scores(x, required, free, max_parents), LEAST)
+        expected = {parents | {*required}: score for parents, score in scores.items()}
         assert families_in(lists, x) == pytest.approx(expected, abs=1e-7)
 
 
@@ -116,9 +109,7 @@ def test_growth_lists_what_an_order_and_its_insertions_lack(n_jobs, kind):
             assert score == pytest.approx(table.score(x, parents), abs=1e-7)
             assert table.required(x) <= parents <= table.allowed(x)
             assert len(parents) <= max_parents
-        growing = reference.Growing(
-            lambda parents, x=x: table.score(x, parents), table.required(x), max_parents, LEAST
-        )
+        growing = growing_of(table, x, max_parents)
         _, members = reference.best_family(families, 0, {*range(x)}, -1e6)
         for parents, is_open in growing.grow_about(order.tolist(), x, table.allowed(x), members):
             best, _ = reference.best_family(families, 0, is_open, -1e6)
@@ -174,12 +165,7 @@ def test_subsets_score_as_their_determinants_say(kind, n_fixed):
     for n_free, max_parents in ((5, 8), (5, 3), (1, 8), (0, 8), (4, n_fixed)):
         columns = rng.permutation(9).tolist()
         x, fixed, free = columns[0], columns[1 : 1 + n_fixed], columns[4 : 4 + n_free]
-        expected = reference.undominated(
-            reference.all_subset_scores(
-                table.products, table.offsets, table.tables, x, fixed, free, max_parents
-            ),
-            LEAST,
-        )
+        expected = reference.undominated(table.subset_scores(x, fixed, free, max_parents), LEAST)
         found = scored_subsets(table.regressions, x, fixed, free, max_parents)
         assert found == pytest.approx(expected, abs=1e-7)
         assert frozenset() in found
@@ -192,11 +178,9 @@ def test_a_limit_below_the_fixed_parents_leaves_no_family():
 
 def test_differences_below_the_least_are_ties():
     table = Table(np.random.default_rng(1), 7)
-    every = scored_subsets(table.regressions, 0, [], [1, 2, 3, 4, 5, 6], 6, 0.0)
-    fewer = scored_subsets(table.regressions, 0, [], [1, 2, 3, 4, 5, 6], 6, 5.0)
-    scores = reference.all_subset_scores(
-        table.products, table.offsets, table.tables, 0, [], [1, 2, 3, 4, 5, 6], 6
-    )
+    family = 0, [], [1, 2, 3, 4, 5, 6], 6
+    every, fewer = (scored_subsets(table.regressions, *family, least) for least in (0.0, 5.0))
+    scores = table.subset_scores(*family)
     assert fewer == pytest.approx(reference.undominated(scores, 5.0))
     assert len(fewer) < len(every)
 

@@ -6,15 +6,13 @@ import time
 import numpy as np
 import pytest
 import reference
-from listed_families import MISSING, Listed, Table
+from listed_families import LEAST, MISSING, Listed, Table, growing_of
 
 from skbn._orders.family_lists import FamilyLists
 from skbn._orders.growth import FamilyGrowth
 from skbn._orders.insertion_kernels import choose_families, state_of
 from skbn._orders.list_kernels import BLOCK
 from skbn._orders.order_search import OrderSearch
-
-LEAST = 1e-6
 
 
 def ignore(*_):
@@ -40,10 +38,8 @@ def test_of_few_columns_the_best_order_is_found(first, seed):
     best = reference.best_order(listed.families, order, MISSING, first)
     assert found.score == pytest.approx(best)
     assert not found.is_missing
-    scores = [dict(families) for families in listed.families]
-    assert found.score == pytest.approx(
-        sum(scores[x][frozenset(parents)] for x, parents in enumerate(found.parents))
-    )
+    chosen = zip(listed.families, map(frozenset, found.parents), strict=True)
+    assert found.score == pytest.approx(sum(dict(each)[parents] for each, parents in chosen))
 
 
 def test_lists_that_no_order_fits_are_missing():
@@ -86,13 +82,11 @@ def assert_no_insertion_betters(table, search, found, max_parents):
     order = search._best.best_order.tolist()
     families, score = [], 0.0
     for x, parents in enumerate(found.parents):
-        growing = reference.Growing(
-            lambda parents, x=x: table.score(x, parents), table.required(x), max_parents, LEAST
-        )
+        growing = growing_of(table, x, max_parents)
         score += growing.score(parents)
         grown = {frozenset(parents)}
-        for other, _ in growing.grow_about(order, x, table.allowed(x), {*parents}):
-            grown.add(other)
+        others = growing.grow_about(order, x, table.allowed(x), {*parents})
+        grown |= {other for other, _ in others}
         pairs = [(each, growing.score(each)) for each in grown]
         families.append(sorted(pairs, key=lambda pair: pair[1], reverse=True))
     assert found.score == pytest.approx(score)

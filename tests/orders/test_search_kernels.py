@@ -5,13 +5,11 @@ from itertools import permutations
 import numpy as np
 import pytest
 import reference
-from listed_families import MISSING, Listed, fresh, random_states
+from listed_families import LEAST, MISSING, Listed, fresh, random_states
 
 from skbn._orders.insertion_kernels import OrderLimits, choose_families, state_of
 from skbn._orders.list_kernels import find_dominated
 from skbn._orders.search_kernels import Best, climb_and_perturb, order_greedily
-
-LEAST = 1e-6
 
 CASES = {
     "few columns": lambda seed: Listed(seed, m=9, n=20),

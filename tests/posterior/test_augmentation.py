@@ -23,9 +23,17 @@ def table(seed=0, m=4, n=60, share=0.15):
     return with_holes((rows - rows.mean(axis=0)) / rows.std(axis=0), share, rng)
 
 
-def augmented(X, **parameters):
-    parameters = {"random_state": 0, "n_jobs": 1, **parameters}
-    return GaussianBNPosterior(missing="augment", **parameters).fit(X)
+def augmented(X, weight=None, interventions=None, **parameters):
+    parameters = {"missing": "augment", "random_state": 0, "n_jobs": 1, **parameters}
+    given = {"sample_weight": weight, "interventions": interventions}
+    return GaussianBNPosterior(**parameters).fit(X, **given)
+
+
+def rows_in_a_chain(n):
+    rows = np.random.default_rng(1).normal(size=(n, 3))
+    rows[:, 1] += 0.8 * rows[:, 0]
+    rows[:, 2] += 0.6 * rows[:, 1]
+    return rows
 
 
 def probabilities_by_quadrature(rows, grid):
@@ -34,21 +42,15 @@ def probabilities_by_quadrature(rows, grid):
     nu = np.nanmean(rows, axis=0)
     holes = np.argwhere(np.isnan(rows))
     networks = list(reference.all_dags(m))
-    log_weights = np.full(len(networks), -np.inf)
+    evidence, edges = [], []
     for values in product(grid, repeat=len(holes)):
         complete = rows.copy()
         complete[tuple(holes.T)] = values
         scores = reference.all_bge_local_scores(complete, nu=nu)
-        of_networks = [
-            sum(scores[x, tuple(sorted(p))] for x, p in enumerate(parents)) for parents in networks
-        ]
-        log_weights = np.logaddexp(log_weights, of_networks)
-    weights = np.exp(log_weights - log_weights.max())
-    edges = np.zeros((m, m))
-    for weight, parents in zip(weights / weights.sum(), networks, strict=True):
-        for x, of_child in enumerate(parents):
-            edges[list(of_child), x] += weight
-    return edges
+        of_table = reference.sums_over(networks, scores)
+        evidence.append(of_table[0])
+        edges.append(of_table[2])
+    return np.average(edges, axis=0, weights=np.exp(np.array(evidence) - max(evidence)))
 
 
 @pytest.mark.parametrize(
@@ -59,10 +61,7 @@ def probabilities_by_quadrature(rows, grid):
     ],
 )
 def test_probabilities_are_those_of_quadrature(holes, n_points, n_imputations):
-    rng = np.random.default_rng(1)
-    rows = rng.normal(size=(12, 3))
-    rows[:, 1] += 0.8 * rows[:, 0]
-    rows[:, 2] += 0.6 * rows[:, 1]
+    rows = rows_in_a_chain(12)
     rows[0, 0] = 2.5  # which tells much about the hole beside it
     rows[tuple(np.transpose(holes))] = np.nan
     expected = probabilities_by_quadrature(rows, np.linspace(-9, 9, n_points))
@@ -112,9 +111,8 @@ def test_many_patterns_begin_with_the_kernel(monkeypatch):
 
 def test_knowledge_and_limits_hold():
     rows = table(6)
-    posterior = augmented(
-        rows, tiers=[[2], ...], required_edges=[(2, 0)], max_parents=2, n_imputations=2
-    )
+    knowledge = {"tiers": [[2], ...], "required_edges": [(2, 0)], "max_parents": 2}
+    posterior = augmented(rows, n_imputations=2, **knowledge)
     edges = posterior.edge_probabilities_
     assert edges[2, 0] == pytest.approx(1)
     assert (edges[[0, 1, 3], 2] == 0).all()
@@ -173,11 +171,9 @@ def test_tables_that_cannot_be_completed_are_refused():
     same = augmented(rows, n_imputations=2)
     np.testing.assert_array_equal(more.edge_probabilities_, same.edge_probabilities_)
     kept = np.arange(60) < 50
-    few = GaussianBNPosterior(missing="augment", n_imputations=2, random_state=0, n_jobs=1)
-    np.testing.assert_array_equal(
-        few.fit(rows, sample_weight=1.0 * kept).edge_probabilities_,
-        augmented(rows[:50], n_imputations=2).edge_probabilities_,
-    )
+    weighted = augmented(rows, 1.0 * kept, n_imputations=2)
+    few = augmented(rows[:50], n_imputations=2)
+    np.testing.assert_array_equal(weighted.edge_probabilities_, few.edge_probabilities_)
 
 
 def test_effects_are_means_over_the_completed_tables():
@@ -227,10 +223,7 @@ KINDS_ALONE = ["interventions", "exogenous", "sampling"]
     "kind", ["both", *(pytest.param(k, marks=pytest.mark.slow) for k in KINDS_ALONE)]
 )
 def test_probabilities_of_other_tables_are_those_of_quadrature(kind):
-    rng = np.random.default_rng(1)
-    rows = rng.normal(size=(16, 3))
-    rows[:, 1] += 0.8 * rows[:, 0]
-    rows[:, 2] += 0.6 * rows[:, 1]
+    rows = rows_in_a_chain(16)
     rows[0] = 2.5, np.nan, 1.5
     is_set = np.zeros(rows.shape, dtype=bool)
     is_set[:4, 0 if kind == "interventions" else 2] = True
@@ -242,9 +235,7 @@ def test_probabilities_of_other_tables_are_those_of_quadrature(kind):
     n = 50
     if kind == "sampling":
         n, settings = 20, {"method": "sampling", "n_samples": 200, "n_chains": 2}
-    posterior = GaussianBNPosterior(
-        missing="augment", n_imputations=n, random_state=0, n_jobs=1, **settings
-    ).fit(rows, **given)
+    posterior = augmented(rows, n_imputations=n, **settings, **given)
     difference = abs(posterior.edge_probabilities_ - expected)
     assert (difference <= 4.5 * posterior.edge_standard_errors_ + 0.01).all()
     assert difference.max() < (0.15 if kind == "sampling" else 0.06)
@@ -275,21 +266,19 @@ def test_holes_are_drawn_with_the_arrows_into_targets_cut():
 def test_whole_weights_repeat_rows():
     rows = table(10)
     weight = np.random.default_rng(0).integers(0, 3, len(rows)).astype(float)
-    settings = {"missing": "augment", "n_imputations": 2, "random_state": 0}
-    weighted = GaussianBNPosterior(**settings).fit(rows, sample_weight=weight)
-    repeated = GaussianBNPosterior(**settings).fit(np.repeat(rows, weight.astype(int), axis=0))
+    weighted = augmented(rows, weight, n_imputations=2)
+    repeated = augmented(np.repeat(rows, weight.astype(int), axis=0), n_imputations=2)
     np.testing.assert_array_equal(weighted.edge_probabilities_, repeated.edge_probabilities_)
     assert len(weighted.imputed_tables_[0]) == weight.sum()
-    with pytest.raises(ValueError, match=r"row 0 has sample_weight 0\.5: a part of a row has no"):
-        GaussianBNPosterior(**settings).fit(rows, sample_weight=np.full(60, 0.5))
+    message = r"row 0 has sample_weight 0\.5: a part of a row has no"
+    raises(message, augmented, rows, np.full(60, 0.5))
 
 
 def test_categories_come_back_by_their_nearest_levels():
     rows = table(11, n=80)
     X = pd.DataFrame(rows, columns=[*"abcd"])
-    X["c"] = pd.Categorical(
-        np.where(np.isnan(rows[:, 2]), None, np.select([rows[:, 2] > 0.4], ["high"], "low"))
-    )
+    levels = np.where(rows[:, 2] > 0.4, "high", "low").astype(object)
+    X["c"] = pd.Categorical(np.where(np.isnan(rows[:, 2]), None, levels))
     posterior = augmented(X, nodes="auto", n_imputations=2)
     assert {*posterior.imputed_tables_[0][:, 2]} == {"high", "low"}
     seen = ~np.isnan(rows)

@@ -60,10 +60,8 @@ def test_effects_are_sums_over_paths(m):
     rng = np.random.default_rng(m)
     parents, coef = random_networks(30, m, rng)
     effects = draws_of(parents, coef)
-    for i in range(30):
-        np.testing.assert_allclose(
-            effects[:, :, i], reference.total_effects(coef[i]), rtol=1e-12, atol=1e-14
-        )
+    expected = np.stack([reference.total_effects(each) for each in coef], axis=-1)
+    np.testing.assert_allclose(effects, expected, rtol=1e-12, atol=1e-14)
     some = draws_of(parents, coef, [m - 1])
     np.testing.assert_array_equal(some, effects[[m - 1]])
 
@@ -202,6 +200,18 @@ def statistics_and_criterion(rows, criterion, **settings):
     return scorer.statistics, scorer.criterion
 
 
+def family_of(rows, criterion, child, parents, **settings):
+    """The posterior of the parameters of one family."""
+    given = statistics_and_criterion(rows, criterion, **settings)
+    return family_posteriors(*given, [child], [list(parents)])
+
+
+def drawn_of(statistics, criterion, dags, seed=0):
+    """Parameters of each network, one draw each."""
+    networks = SampledNetworks(of_all(statistics), criterion, np.array(dags))
+    return draw_parameters(networks, np.random.default_rng(seed))
+
+
 def plain_posterior(rows, criterion):
     """The matrix R, the means, the rows behind these, and the degrees of freedom without parents.
 
@@ -240,9 +250,7 @@ def test_families_by_plain_formulas(criterion):
     matrix, mean, n_behind_mean, freedom = plain_posterior(rows, criterion)
     sign = -1 if criterion == "bic" else 1  # a prior grows with the family, rows do not
     for child, parents in reference.families(M):
-        posterior = family_posteriors(
-            *statistics_and_criterion(rows, criterion), [child], [list(parents)]
-        )
+        posterior = family_of(rows, criterion, child, parents)
         inverse = np.linalg.inv(matrix[np.ix_(parents, parents)])
         coefficients = inverse @ matrix[list(parents), child]
         left = matrix[child, child] - coefficients @ matrix[list(parents), child]
@@ -278,11 +286,9 @@ def test_draws_have_the_moments(criterion):
     rows, n_draws = table(n=20), 10_000
     statistics, criterion = statistics_and_criterion(rows, criterion)
     dag = [0, 0b0001, 0b0011, 0b0110]
-    groups, rng = of_all(statistics), np.random.default_rng(3)
-    drawn = draw_parameters(SampledNetworks(groups, criterion, np.array([dag] * n_draws)), rng)
-    coef = np.array([each.coef for each in drawn])
-    mean = np.array([each.mean for each in drawn])
-    variance = np.array([each.noise_variance for each in drawn])
+    drawn = drawn_of(statistics, criterion, [dag] * n_draws, seed=3)
+    names = ("coef", "mean", "noise_variance")
+    coef, mean, variance = (np.array([getattr(each, name) for each in drawn]) for name in names)
     for child, mask in enumerate(dag):
         parents = members_of(mask)
         p = family_posteriors(statistics, criterion, [child], [parents])
@@ -303,10 +309,8 @@ def test_draws_have_the_moments(criterion):
 
 
 def test_each_network_has_its_own_parents():
-    rng = np.random.default_rng(4)
-    statistics, criterion = statistics_and_criterion(table(), BGe())
     dags = [[0, 1, 3, 7], [0, 0, 0, 0], [14, 12, 8, 0], [0, 1, 3, 7]]
-    drawn = draw_parameters(SampledNetworks(of_all(statistics), criterion, np.array(dags)), rng)
+    drawn = drawn_of(*statistics_and_criterion(table(), BGe()), dags)
     for dag, parameters in zip(dags, drawn, strict=True):
         expected = [[bool(mask >> i & 1) for mask in dag] for i in range(M)]
         assert (parameters.coef != 0).tolist() == expected
@@ -317,14 +321,12 @@ def test_each_network_has_its_own_parents():
 def test_units_that_are_too_far_apart():
     a, b, noise = np.random.default_rng(6).normal(size=(3, 20))
     rows = np.column_stack([a, b + 1e-6 * (a + noise), b]) * [1e152, 1e-151, 1e-151]
-    statistics, criterion = statistics_and_criterion(rows, "bic")
-    with pytest.raises(ValueError, match=r"coefficient of column 1 for column 0 is out of float64"):
-        family_posteriors(statistics, criterion, [0], [[1, 2]])
+    message = r"coefficient of column 1 for column 0 is out of float64"
+    raises(message, family_of, rows, "bic", 0, [1, 2])
     rows = np.column_stack([a, a + 1e-4 * noise]) * [1, 1e-151]
-    statistics, criterion = statistics_and_criterion(rows, "bic")
-    assert family_posteriors(statistics, criterion, [1], [[]]).sum_of_squares > 0
-    with pytest.raises(ValueError, match=r"Column 1 has noise of a variance below float64"):
-        family_posteriors(statistics, criterion, [1], [[0]])
+    assert family_of(rows, "bic", 1, []).sum_of_squares > 0
+    message = r"Column 1 has noise of a variance below float64"
+    raises(message, family_of, rows, "bic", 1, [0])
 
 
 def test_columns_that_depend_on_each_other():
@@ -333,16 +335,13 @@ def test_columns_that_depend_on_each_other():
     rows[:, 2] = rows[:, 0] + rows[:, 1]
     statistics, criterion = statistics_and_criterion(rows, "bic", max_parents=1)
     assert not statistics.is_checked
-    rng, given = np.random.default_rng(0), (of_all(statistics), criterion)
-    assert draw_parameters(SampledNetworks(*given, np.array([[0, 1, 2, 4]])), rng)[0].coef.any()
-    with pytest.raises(ValueError, match=r"Column 2 is collinear"):
-        draw_parameters(SampledNetworks(*given, np.array([[0, 0, 3, 0]])), rng)
+    assert drawn_of(statistics, criterion, [[0, 1, 2, 4]])[0].coef.any()
+    raises(r"Column 2 is collinear", drawn_of, statistics, criterion, [[0, 0, 3, 0]])
 
 
 def test_too_few_rows_for_these_parents():
-    statistics, criterion = statistics_and_criterion(table(n=3), "bic", max_parents=1)
-    with pytest.raises(ValueError, match=r"n_samples = 3 rows, and a regression on 2 columns"):
-        family_posteriors(statistics, criterion, [0], [[1, 2]])
+    message = r"n_samples = 3 rows, and a regression on 2 columns"
+    raises(message, family_of, table(n=3), "bic", 0, [1, 2], max_parents=1)
 
 
 def test_a_prior_that_is_not_known():
@@ -353,9 +352,5 @@ def test_a_prior_that_is_not_known():
         def prior(self, n_samples, mean):
             return BGe().prior(n_samples, mean)
 
-    statistics, criterion = statistics_and_criterion(table(), WithPrior())
-    with pytest.raises(ValueError, match=r"not known for WithPrior"):
-        draw_parameters(
-            SampledNetworks(of_all(statistics), criterion, np.array([[0] * M])),
-            np.random.default_rng(0),
-        )
+    given = statistics_and_criterion(table(), WithPrior())
+    raises(r"not known for WithPrior", drawn_of, *given, [[0] * M])

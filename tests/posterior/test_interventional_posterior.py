@@ -14,6 +14,7 @@ from hypothesis import given
 from numpy.testing import assert_allclose
 
 from skbn import BGe, GaussianBNPosterior
+from skbn._core.graphs import dag_of
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::skbn.exceptions.ApproximateEvidenceWarning"),
@@ -56,16 +57,13 @@ def expected_posterior(weights, exogenous, prior, knowledge, odds=None):
         required[b] |= 1 << a
     for a, b in knowledge.get("forbidden_edges", []):
         allowed[b] &= ~(1 << a)
-    if odds is not None:
-        weights = reference.with_edge_odds(weights, odds)
     # Each network counts once, or once for each order of the columns that are modelled.
     group = sum(1 << x for x in range(m) if x not in exogenous)
-    ones = reference.all_ones(weights)
-    if odds is not None:
-        ones = reference.with_edge_odds(ones, odds)
+    given = prior, required, allowed, [group]
+    odds = 1.0 if odds is None else odds
     found, flat = (
-        reference.posterior_by_enumeration(each, prior, required, allowed, [group])
-        for each in (weights, ones)
+        reference.posterior_by_enumeration(reference.with_edge_odds(each, odds), *given)
+        for each in (weights, reference.all_ones(weights))
     )
     return found, found.log_evidence - flat.log_evidence
 
@@ -85,17 +83,13 @@ def check(m, targets, exogenous, prior, knowledge, criterion="bge", odds=None):
     np.testing.assert_allclose(posterior.edge_probabilities_, expected.edges, atol=1e-9)
     assert posterior.log_evidence_ == pytest.approx(evidence, abs=1e-8)
     if prior == "uniform":
-        known = ~np.isnan(posterior.path_probabilities_)
+        paths = posterior.path_probabilities_
+        known = ~np.isnan(paths)
         assert known[[x for x in range(m) if x not in exogenous]].all()
-        np.testing.assert_allclose(
-            posterior.path_probabilities_[known], expected.paths[known], atol=1e-9
-        )
+        np.testing.assert_allclose(paths[known], expected.paths[known], atol=1e-9)
     some = np.random.default_rng(0).choice(len(expected.networks), 20)
     for k in [*some, expected.probabilities.argmax()]:
-        dag = nx.DiGraph()
-        dag.add_nodes_from(range(m))
-        masks = expected.networks[k].tolist()
-        dag.add_edges_from((p, x) for x in range(m) for p in reference.members_of(masks[x]))
+        dag = dag_of(range(m), expected.networks[k].tolist())
         found = posterior.log_probability(dag)
         if expected.probabilities[k] == 0:
             assert found == -np.inf or found < -600
@@ -233,9 +227,9 @@ def test_predictions_after_experiments():
     assert score == pytest.approx((sums[1] - sums[0]) / 5, abs=0.02)
     weight = np.array([2.0, 0.0, 1.0, 1.0, 1.0])
     twice = [70, 70, 72, 73, 74]
-    assert posterior.score(
-        rows[new], sample_weight=weight, interventions=is_set[new]
-    ) == pytest.approx(posterior.score(rows[twice], interventions=is_set[twice]))
+    weighted = posterior.score(rows[new], sample_weight=weight, interventions=is_set[new])
+    repeated = posterior.score(rows[twice], interventions=is_set[twice])
+    assert weighted == pytest.approx(repeated)
 
 
 def test_what_is_not_known_is_refused():
@@ -260,9 +254,7 @@ def test_what_is_not_known_is_refused():
 @pytest.mark.parametrize("max_parents", [None, 1])
 def test_edges_and_evidence_are_those_of_all_networks(max_parents):
     blocks = mixed_blocks(4, 25, np.random.default_rng(6))
-    local = {
-        family: reference.block_score(blocks, *family, "bge") for family in reference.families(4)
-    }
+    local = {each: reference.block_score(blocks, *each, "bge") for each in reference.families(4)}
     most = 3 if max_parents is None else max_parents
     dags = [dag for dag in reference.all_dags(4) if max(map(len, dag)) <= most]
     odds = 0.4  # the prior counts edges between nodes

@@ -182,9 +182,8 @@ def test_scores_of_all_families_are_not_needed():
     knowledge = {"max_parents": 1, "tiers": [list(range(s, s + 8)) for s in range(0, 40, 8)]}
     found = GaussianBNPosterior(**knowledge).fit(scores)
     of_table = GaussianBNPosterior(**knowledge).fit(rows)
-    np.testing.assert_allclose(
-        found.edge_probabilities_, of_table.edge_probabilities_, rtol=0, atol=1e-12
-    )
+    ours, theirs = (each.edge_probabilities_ for each in (found, of_table))
+    np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-12)
 
 
 def test_methods_of_a_posterior_of_many_columns():

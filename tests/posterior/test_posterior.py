@@ -108,10 +108,8 @@ def test_networks_and_orders_are_counted(m, n_networks):
             return np.zeros((3, m))
 
     scores = scores_of(m, NoData())
-    for prior, expected in (
-        ("uniform", n_networks),
-        ("order", math.factorial(m) * 2 ** (m * (m - 1) // 2)),
-    ):
+    n_in_orders = math.factorial(m) * 2 ** (m * (m - 1) // 2)
+    for prior, expected in (("uniform", n_networks), ("order", n_in_orders)):
         found = posterior_of(scores, prior)
         assert math.exp(found.log_sum) == pytest.approx(expected, rel=1e-12)
         assert math.exp(found.log_prior_sum) == pytest.approx(expected, rel=1e-12)
@@ -135,8 +133,8 @@ def test_number_of_threads_changes_no_bit(prior, monkeypatch):
 @pytest.mark.parametrize("prior", PRIORS)
 def test_constraints_that_no_network_meets(prior):
     scores = scores_of(4, TwoParentsOrNone())
-    with pytest.raises(ValueError, match=r"No acyclic network of .* has a finite score"):
-        posterior_of(scores, prior, required_edges=[(0, 1)], max_parents=1)
+    message, knowledge = r"No acyclic network of .* has a finite score", {"max_parents": 1}
+    raises(message, posterior_of, scores, prior, required_edges=[(0, 1)], **knowledge)
 
 
 def test_too_little_memory_says_what_would_fit():

@@ -24,33 +24,23 @@ from skbn._posterior.sampling import sample_networks, sample_networks_of_group
 from skbn.datasets import make_gaussian_network
 
 ROOTS = {"required_edges": [(1, 2)], "forbidden_edges": [(..., 0), (..., 3)]}
+OTHERS = {"tiers": [[3, 4], [0, 1, 2]]}
+EDGES_OF_OTHERS = {"required_edges": [(3, 0)], "forbidden_edges": [(4, 1), (3, 2)]}
+TWO, FOUR, FIVE = ({"m": m, "n": 25} for m in (2, 4, 5))
 # Tables, and what is known of their networks.
 CASES = {
     **{f"{m} columns": ({"m": m}, {}) for m in (2, 3, 4)},
     "flat scores": ({"m": 4, "n": 2, "noise": 30.0}, {}),
     "steep scores": ({"m": 4, "n": 100_000, "noise": 30.0}, {}),
     "odds": ({"m": 4}, {"log_odds": np.log(np.random.default_rng(0).uniform(0.2, 3, (4, 4)))}),
-    "edges": ({"m": 4, "n": 25}, {"required_edges": [(0, 1)], "forbidden_edges": [(1, 0), (2, 3)]}),
-    "roots": ({"m": 4, "n": 25}, ROOTS),
-    "an order": ({"m": 4, "n": 25}, {"required_edges": [(1, 0), (2, 1), (3, 2)]}),
-    "others": ({"m": 5, "n": 25}, {"tiers": [[3, 4], [0, 1, 2]]}),
-    "others within constraints": (
-        {"m": 5, "n": 25},
-        {
-            "tiers": [[3, 4], [0, 1, 2]],
-            "required_edges": [(3, 0)],
-            "forbidden_edges": [(4, 1), (3, 2)],
-        },
-    ),
-    "one column": ({"m": 2, "n": 25}, {"tiers": [[1], [0]]}),
-    "one column without parents": (
-        {"m": 2, "n": 25},
-        {"tiers": [[1], [0]], "forbidden_edges": [(1, 0)]},
-    ),
-    "one column after three": (
-        {"m": 4, "n": 25},
-        {"tiers": [[1, 2, 3], [0]], "forbidden_edges": [(2, 0)]},
-    ),
+    "edges": (FOUR, {"required_edges": [(0, 1)], "forbidden_edges": [(1, 0), (2, 3)]}),
+    "roots": (FOUR, ROOTS),
+    "an order": (FOUR, {"required_edges": [(1, 0), (2, 1), (3, 2)]}),
+    "others": (FIVE, OTHERS),
+    "others within constraints": (FIVE, {**OTHERS, **EDGES_OF_OTHERS}),
+    "one column": (TWO, {"tiers": [[1], [0]]}),
+    "one column without parents": (TWO, {"tiers": [[1], [0]], "forbidden_edges": [(1, 0)]}),
+    "one column after three": (FOUR, {"tiers": [[1, 2, 3], [0]], "forbidden_edges": [(2, 0)]}),
 }
 
 
@@ -87,9 +77,8 @@ def test_networks_have_their_frequencies(prior, case):
     drawn, knowledge = CASES[case]
     scores = scores_of(**drawn)
     samples = sampled(posterior_of(scores, prior, **knowledge), 20_000)
-    assert_drawn_from(
-        Counter(map(tuple, samples.tolist())), probabilities_of(scores, prior, **knowledge)
-    )
+    found = Counter(map(tuple, samples.tolist()))
+    assert_drawn_from(found, probabilities_of(scores, prior, **knowledge))
 
 
 @pytest.mark.parametrize("prior", PRIORS)
@@ -182,6 +171,10 @@ def table_of(m, n=60, seed=0):
     return make_gaussian_network(m, n_samples=n, random_state=seed)[0]
 
 
+def bge_scores(*drawn, **settings):
+    return LocalScoreTransformer("bge").fit_transform(table_of(*drawn, **settings))
+
+
 def set_candidates(monkeypatch, fixed, random):
     """So many candidates are fixed, and so many random."""
     for name in ("_N_FIXED", "_MOST_FIXED", "_MOST_FIXED_OF_ALL"):
@@ -233,7 +226,7 @@ def test_probabilities_of_few_columns(monkeypatch, knowledge, few_candidates):
     if few_candidates:
         set_candidates(monkeypatch, fixed=2, random=3)
         knowledge = {"max_parents": 3, **knowledge}
-    scores = LocalScoreTransformer("bge").fit_transform(table_of(m))
+    scores = bge_scores(m)
     log_odds = np.log(np.random.default_rng(1).uniform(0.3, 2.0, size=(m, m)))
     asked = problem(scores, **knowledge)
     exact = network_posterior(asked, resources(PLENTY), prior="uniform", log_odds=log_odds)
@@ -272,7 +265,7 @@ def test_criteria_nodes_and_interventions(drawn, n_samples, options):
 def test_jobs_change_no_bit(monkeypatch, m):
     """With random candidates; chains of 24 columns begin with order searches."""
     set_candidates(monkeypatch, fixed=3, random=3)
-    scores = LocalScoreTransformer("bge").fit_transform(table_of(m, n=100))
+    scores = bge_scores(m, n=100)
     one, two = (
         sampled_posterior(problem(scores), resources(1 << 28, n_jobs=n), settings(20))
         for n in (1, 2)
@@ -285,18 +278,16 @@ def test_jobs_change_no_bit(monkeypatch, m):
 
 def test_time_limit_and_progress():
     notes = []
-    given = resources(
-        PLENTY, listeners=(lambda percent, left, note: notes.append((percent, note)),)
-    )
-    scores = LocalScoreTransformer("bge").fit_transform(table_of(8))
-    found = sampled_posterior(problem(scores), replace(given, time_limit=0.5), settings())
+    listeners = [lambda percent, left, note: notes.append((percent, note))]
+    given = resources(PLENTY, listeners=listeners, time_limit=0.5)
+    found = sampled_posterior(problem(bge_scores(8)), given, settings())
     assert found.agreement.n > 4 * 20
     assert notes[-1][0] == 100
     assert sum("chains differ by up to 0." in note for _, note in notes) == 20
 
 
 def test_ctrl_c_keeps_what_is_there():
-    scores = LocalScoreTransformer("bge").fit_transform(table_of(8))
+    scores = bge_scores(8)
 
     def interrupt(percent, left, note):
         if percent > 70 and not sent:
@@ -312,7 +303,7 @@ def test_ctrl_c_keeps_what_is_there():
 
 
 def test_ctrl_c_during_the_burn_in():
-    scores = LocalScoreTransformer("bge").fit_transform(table_of(8))
+    scores = bge_scores(8)
 
     def interrupt(percent, left, note):
         if percent > 10:
@@ -324,9 +315,8 @@ def test_ctrl_c_during_the_burn_in():
 
 
 def test_memory():
-    scores = LocalScoreTransformer("bge").fit_transform(table_of(30))
-    with pytest.raises(ValueError, match="The tables of 4 Markov chains"):
-        sampled_posterior(problem(scores), Resources(1 << 20), settings())
+    asked = problem(bge_scores(30)), Resources(1 << 20), settings()
+    raises("The tables of 4 Markov chains", sampled_posterior, *asked)
 
 
 def test_chains_that_disagree():
@@ -375,5 +365,4 @@ def test_columns_with_many_parents():
 def test_larger_tables(monkeypatch, has_random):
     if has_random:
         set_candidates(monkeypatch, fixed=6, random=4)
-    rows = table_of(18, n=200, seed=5)
-    assert_near_exact(LocalScoreTransformer("bge").fit_transform(rows), settings(8000))
+    assert_near_exact(bge_scores(18, n=200, seed=5), settings(8000))

@@ -400,12 +400,8 @@ def sums_over_subsets(values, m):
 
 
 def _sums_over_supersets(values, m):
-    sums = list(values)
-    for bit in (1 << x for x in range(m)):
-        for s in range(1 << m):
-            if not s & bit:
-                sums[s] += sums[s | bit]
-    return sums
+    """Supersets of a set are the subsets of its complement, whose mask counts from the end."""
+    return sums_over_subsets(values[::-1], m)[::-1]
 
 
 def _without(x, m, value):

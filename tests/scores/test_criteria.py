@@ -15,25 +15,15 @@ from scipy.stats import norm
 from sklearn.base import clone
 from sklearn.datasets import load_wine
 
-from skbn import (
-    AIC,
-    BIC,
-    EBIC,
-    BGe,
-    Criterion,
-    GaussianBNLearner,
-    GaussianBNLearnerCV,
-    InformationCriterion,
-    LocalScoreTransformer,
-    LogLikelihood,
-)
+import skbn
+from skbn import AIC, BIC, EBIC, BGe, Criterion, GaussianBNLearner, LocalScoreTransformer
 from skbn._data.statistics import Prior
 from skbn._scores.criteria import same_criterion
 from skbn.datasets import make_gaussian_network
 
 M = 5
 OBJECTS = [
-    LogLikelihood(),
+    skbn.LogLikelihood(),
     AIC(),
     BIC(),
     EBIC(),
@@ -91,7 +81,7 @@ def test_information_criteria(rows, criterion, extension, penalty):
 @pytest.mark.parametrize(
     ("criterion", "cost"),
     [
-        (LogLikelihood, lambda n, k: 0.0),
+        (skbn.LogLikelihood, lambda n, k: 0.0),
         (AIC, lambda n, k: k + 2),
         (BIC, lambda n, k: (k + 2) * np.log(n) / 2),
     ],
@@ -358,7 +348,7 @@ def test_a_criterion_that_is_not_score_equivalent():
         assert_is_best(fit(rows, Lopsided()), local, 4)
 
 
-class HannanQuinn(InformationCriterion):
+class HannanQuinn(skbn.InformationCriterion):
     def __init__(self, price=2.0):
         self.price = price
 
@@ -400,7 +390,7 @@ def test_bge_has_no_penalty(rows):
 
 def test_a_criterion_without_tables_cannot_be_made():
     raises(r"abstract class Criterion .*tables", Criterion, kind=TypeError)
-    raises(r"class InformationCriterion .*complexity", InformationCriterion, kind=TypeError)
+    raises(r"class InformationCriterion .*complexity", skbn.InformationCriterion, kind=TypeError)
 
 
 # What a search must not take for a tie, nor for a network
@@ -522,7 +512,7 @@ def test_the_largest_penalty_leaves_no_edge(wine, criterion):
         assert not fit(wine, criterion, penalty=penalty).dag_.edges
     smallest = fit(wine, criterion, penalty=0.0).dag_
     assert smallest.number_of_edges() > 40
-    chosen = GaussianBNLearnerCV([0.0, 9.9e99, 1e100], cv=2, criterion=criterion).fit(wine)
+    chosen = skbn.GaussianBNLearnerCV([0.0, 9.9e99, 1e100], cv=2, criterion=criterion).fit(wine)
     np.testing.assert_array_equal(chosen.cv_results_["mean_n_edges"][1:], 0)
 
 
@@ -562,7 +552,10 @@ def test_numbers_of_other_types_mean_the_same(wine):
     for number in (np.float16, np.float32, np.longdouble):
         learners = [fit(rows, EBIC(each(0.5)), penalty=each(2.0)) for each in (float, number)]
         assert learners[0].network_score_ == learners[1].network_score_
-        assert GaussianBNLearnerCV([number(2.0)], cv=2, criterion=EBIC(0.5)).fit(rows).penalty_ == 2
+        assert (
+            skbn.GaussianBNLearnerCV([number(2.0)], cv=2, criterion=EBIC(0.5)).fit(rows).penalty_
+            == 2
+        )
         learners = [fit(rows, BGe(each(0.375), each(8.5))) for each in (float, number)]
         assert learners[0].network_score_ == learners[1].network_score_
 

@@ -13,17 +13,8 @@ from experiment_tables import TARGETS, experiment
 from numpy.testing import assert_allclose
 from reference.networks import all_dags, graph_of
 
-from skbn import (
-    AIC,
-    BIC,
-    EBIC,
-    BGe,
-    Criterion,
-    GaussianBNLearner,
-    GaussianBNPosterior,
-    LocalScoreTransformer,
-    LogLikelihood,
-)
+import skbn
+from skbn import BIC, EBIC, BGe, GaussianBNLearner, GaussianBNPosterior, LocalScoreTransformer
 from skbn._scores.local_scores import LocalScores
 from skbn.exceptions import ApproximateEvidenceWarning
 
@@ -151,7 +142,7 @@ def test_scores_are_pickled_and_kept_without_rows():
 # Scores of nodes that have several columns each
 
 
-CRITERIA = {"bic": BIC, "aic": AIC, "loglik": LogLikelihood, "bge": BGe}
+CRITERIA = {"bic": BIC, "aic": skbn.AIC, "loglik": skbn.LogLikelihood, "bge": BGe}
 
 
 def block_scores(blocks, criterion=None, **settings):
@@ -210,7 +201,7 @@ def test_a_level_without_rows_leaves_its_indicator_out():
         assert_allclose(scores.local_score("v1", ["v0"]), expected, rtol=1e-12)
 
 
-class NoSetFunction(Criterion):
+class NoSetFunction(skbn.Criterion):
     def tables(self, n_samples, m):
         return np.array([-3.0 * np.arange(m), np.full(m, n_samples), np.full(m, -n_samples / 2)])
 
@@ -241,7 +232,7 @@ def test_refusals_name_the_node_or_the_criterion():
 NAMES = ["a", "b", "c", "d"]
 
 
-class Unequal(Criterion):
+class Unequal(skbn.Criterion):
     """Gives equivalent networks different scores."""
 
     def tables(self, n_samples, m):

@@ -419,10 +419,8 @@ ALONE = [[-1]], [0.0]
 @pytest.mark.parametrize(
     "listed",
     [
-        *(
-            (rows, [1.0])
-            for rows in ([[0]], [[2, 1]], [[-1, 1]], [[3]], [["1"]], [[True]], [[1.0]])
-        ),
+        *((rows, [1.0]) for rows in ([[0]], [[2, 1]], [[-1, 1]], [[3]])),
+        *((rows, [1.0]) for rows in ([["1"]], [[True]], [[1.0]])),
         *(([[1]], values) for values in ([np.nan], [1.0, 2.0], [1.1e300], ["1.0"])),
         *((rows, [1.0, 2.0]) for rows in ([[1], [1]], [[1], [1, 2]])),
         *((rows, [1.0]) for rows in (np.array([[65537]]), [[-65535]])),

@@ -3,17 +3,12 @@
 import itertools
 from dataclasses import replace
 
+import branch_and_cut_alone
 import networkx as nx
 import numpy as np
 import pytest
 from agreement import raises
-from branch_and_cut_alone import (
-    best_by_subsets,
-    random_lists,
-    result,
-    unfinished,
-    without_dynamic_programs,
-)
+from branch_and_cut_alone import random_lists, result, unfinished, without_dynamic_programs
 from problems import problem, resources
 from random_constraints import random_constraints
 from random_learners import random_learner
@@ -71,7 +66,9 @@ def test_it_starts_from_the_network_of_the_order_search(monkeypatch, calls):
     solved(scores)
     ((families, incumbent, _),) = calls
     best = sum(
-        best_by_subsets([y for y in range(8) if y != x], 3, lambda s, x=x: scores.local_score(x, s))
+        branch_and_cut_alone.best_by_subsets(
+            [y for y in range(8) if y != x], 3, lambda s, x=x: scores.local_score(x, s)
+        )
         for x in range(8)
     )
     above_best = (families.cost[incumbent] - families.cost[families.start[:-1]]).sum()

@@ -5,13 +5,8 @@ import numpy as np
 import pytest
 from agreement import raises
 
-from skbn import (
-    BGe,
-    GaussianBNLearner,
-    InformationCriterion,
-    LocalScoreTransformer,
-    ParentSetScores,
-)
+import skbn
+from skbn import BGe, GaussianBNLearner, LocalScoreTransformer, ParentSetScores
 from skbn._core.graphs import dag_of
 from skbn._core.subsets import mask_of, members_of
 from skbn._exact.dense_families import DenseFamilies, draw_states
@@ -135,7 +130,7 @@ def test_a_faulty_edge_among_many_columns_is_noticed(parents, edge):
     raises(message, certify, scores, masks, kind=RuntimeError)
 
 
-class Cost(InformationCriterion):
+class Cost(skbn.InformationCriterion):
     """A cost for each number of parents."""
 
     def __init__(self, cost=(0.0,)):

@@ -7,15 +7,8 @@ from agreement import raises
 from experiment_tables import experiment
 from numpy.testing import assert_allclose, assert_array_equal
 
-from skbn import (
-    BootstrapBNLearner,
-    GaussianBNLearner,
-    GaussianBNLearnerCV,
-    GaussianBNPosterior,
-    LocalScoreTransformer,
-    ParentSetScores,
-    ResidualsDisplay,
-)
+import skbn
+from skbn import GaussianBNLearner, GaussianBNLearnerCV, GaussianBNPosterior, LocalScoreTransformer
 from skbn._solver.constraints import read_constraints
 
 NAMES = list("abcd")
@@ -89,7 +82,7 @@ def test_tiers_need_not_name_them(tiers):
 
 def test_listed_scores():
     families = [([[-1], [(i + 1) % 4]], [0.0, 1.0 + i]) for i in range(4)]
-    scores = ParentSetScores(NAMES, families)
+    scores = skbn.ParentSetScores(NAMES, families)
     fitted = learner(["b"]).fit(scores)
     assert fitted.network_score_ == 8  # a <- b, c <- d, d <- a
     assert {*fitted.dag_.edges} == {("b", "a"), ("d", "c"), ("a", "d")}
@@ -104,10 +97,10 @@ def test_they_have_no_score_and_no_residuals():
     residuals = fitted.network_.residuals(TABLE)
     assert (residuals[["a", "c"]] == 0).all(axis=None)
     assert (residuals[["b", "d"]].std() > 0).all()
-    display = ResidualsDisplay.from_estimator(fitted, TABLE)
+    display = skbn.ResidualsDisplay.from_estimator(fitted, TABLE)
     assert display.columns == ["b", "d"]
     with pytest.raises(ValueError, match="Node 'a' is exogenous, so it has no residuals"):
-        ResidualsDisplay.from_estimator(fitted, TABLE, columns=["b", "a"])
+        skbn.ResidualsDisplay.from_estimator(fitted, TABLE, columns=["b", "a"])
     # A summary of the rows is enough to score them.
     kept = LocalScoreTransformer().fit(TABLE).local_scores_
     assert fitted.score(kept) == pytest.approx(fitted.score(TABLE))
@@ -208,7 +201,7 @@ def test_an_exogenous_category(is_experiment):
     assert posterior.sample_networks(1, random_state=0)[0].exogenous == ["batch"]
     own = learner(["batch"], nodes="auto")
     for estimator in (
-        BootstrapBNLearner(own, n_resamples=4, random_state=0),
+        skbn.BootstrapBNLearner(own, n_resamples=4, random_state=0),
         GaussianBNLearnerCV([1.0, 4.0], nodes="auto", exogenous=["batch"]),
     ):
         fitted = estimator.fit(table, interventions=interventions)
@@ -232,7 +225,7 @@ def test_resamples_and_folds_of_exogenous_columns_that_were_set(n_set, also):
     own = is_set[also]
     settings = {"n_resamples": 4, "random_state": 0}
     found, expected = (
-        BootstrapBNLearner(learner(["c"]), **settings).fit(TABLE, interventions=each)
+        skbn.BootstrapBNLearner(learner(["c"]), **settings).fit(TABLE, interventions=each)
         for each in (is_set, own)
     )
     assert_array_equal(found.edge_support_, expected.edge_support_)
@@ -247,7 +240,9 @@ def test_resamples_and_folds_of_exogenous_columns_that_were_set(n_set, also):
 
 
 def test_resamples_and_folds():
-    bootstrap = BootstrapBNLearner(learner(["a", "c"]), n_resamples=8, random_state=0).fit(TABLE)
+    bootstrap = skbn.BootstrapBNLearner(learner(["a", "c"]), n_resamples=8, random_state=0).fit(
+        TABLE
+    )
     assert bootstrap.network_.exogenous == ["a", "c"]
     assert (bootstrap.edge_support_[:, [0, 2]] == 0).all()
     folds = [(np.arange(30), np.arange(30, 60)), (np.arange(30, 60), np.arange(30))]

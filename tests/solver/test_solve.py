@@ -4,17 +4,13 @@ import itertools
 import re
 from fractions import Fraction
 
+import branch_and_cut_alone
 import numpy as np
 import pytest
 import reference
 from agreement import raises
 from block_tables import block_sample, mixed_blocks
-from branch_and_cut_alone import (
-    own_sets,
-    plan_single_columns,
-    random_lists,
-    without_dynamic_programs,
-)
+from branch_and_cut_alone import plan_single_columns, random_lists, without_dynamic_programs
 from experiment_tables import experiment
 from hypothesis import given
 from hypothesis import strategies as st
@@ -199,7 +195,9 @@ def highest_score(scores):
     local = [[Fraction(score) for score in own] for _, own in scores._families]
     unit = max(score.denominator for own in local for score in own)  # a power of two, as are all
     sums = map(sum, itertools.product(*([int(unit * score) for score in own] for own in local)))
-    networks = itertools.product(*(own_sets(rows) for rows, _ in scores._families))
+    networks = itertools.product(
+        *(branch_and_cut_alone.own_sets(rows) for rows, _ in scores._families)
+    )
     best = None
     for of_network, network in zip(sums, networks, strict=True):
         if (best is None or of_network > best) and is_acyclic(network):
