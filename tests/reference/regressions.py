@@ -112,13 +112,7 @@ def em_step(rows, parents, mean, covariance, weight=None, prior=None):
     filled, hidden_scatter = rows.copy(), np.zeros((m, m))
     for i, row in enumerate(rows):
         seen, hidden = np.flatnonzero(~np.isnan(row)), np.flatnonzero(np.isnan(row))
-        slopes = np.zeros((len(hidden), len(seen)))
-        if len(seen):
-            slopes = covariance[np.ix_(hidden, seen)] @ np.linalg.inv(
-                covariance[np.ix_(seen, seen)]
-            )
-        filled[i, hidden] = mean[hidden] + slopes @ (row[seen] - mean[seen])
-        left = covariance[np.ix_(hidden, hidden)] - slopes @ covariance[np.ix_(seen, hidden)]
+        filled[i, hidden], left = conditional(mean, covariance, seen, row[seen])
         hidden_scatter[np.ix_(hidden, hidden)] += weight[i] * left
     mean = np.average(filled, axis=0, weights=weight)
     scatter = (filled - mean).T @ ((filled - mean) * weight[:, np.newaxis]) + hidden_scatter
@@ -156,12 +150,9 @@ def em_step_given(rows, is_given, parents, coef, intercept, noise, weight=None):
     filled, hidden_covariance = rows.copy(), np.zeros((n, m, m))
     for i, row in enumerate(rows):
         free, mean, covariance = distribution_given(row, is_given[i], coef, intercept, noise)
-        is_seen = ~np.isnan(row[free])
-        seen, hidden = np.flatnonzero(is_seen), np.flatnonzero(~is_seen)
-        slopes = covariance[np.ix_(hidden, seen)] @ np.linalg.inv(covariance[np.ix_(seen, seen)])
-        filled[i, free[hidden]] = mean[hidden] + slopes @ (row[free[seen]] - mean[seen])
-        left = covariance[np.ix_(hidden, hidden)] - slopes @ covariance[np.ix_(seen, hidden)]
-        hidden_covariance[np.ix_([i], free[hidden], free[hidden])] = left
+        seen, hidden = np.flatnonzero(~np.isnan(row[free])), free[np.isnan(row[free])]
+        filled[i, hidden], left = conditional(mean, covariance, seen, row[free[seen]])
+        hidden_covariance[np.ix_([i], hidden, hidden)] = left
     coef, intercept, noise = np.zeros((m, m)), intercept.copy(), noise.copy()
     for x in range(m):
         counts = ~is_given[:, x] & (weight > 0)
