@@ -127,7 +127,7 @@ def test_nearly_collinear_columns_are_right(noise, order):
 def local_score_in_rationals(rows, child, parents):
     """By the products of deviations: a residual is a ratio of determinants."""
     n, k = len(rows), len(parents)
-    products = exact_scatter(rows[:, [*parents, child]], np.ones(n))[0]
+    products = reference.exact_products(rows[:, [*parents, child]])[0]
     rss = reference.determinant(products) / reference.determinant(products[:k, :k])
     return -n / 2 * (np.log(2 * np.pi * float(rss) / n) + 1) - (k + 2) * np.log(n) / 2
 
@@ -202,15 +202,8 @@ def test_large_offset_of_independent_columns_is_no_collinearity():
 # Summaries of rows: exact scatter, weights as repeats, chunks as a whole
 
 
-def exact_scatter(rows, weight):
-    """Sums of products of deviations from the weighted mean, and it, in rational arithmetic."""
-    rows, weight = (np.vectorize(Fraction, otypes=[object])(each) for each in (rows, weight))
-    mean = weight @ rows / sum(weight)
-    return (rows - mean).T @ (weight[:, np.newaxis] * (rows - mean)), mean
-
-
 def assert_is_summary_of(summary, rows, weight, accuracy=1e-12):
-    scatter, mean = exact_scatter(rows, weight)
+    scatter, mean = reference.exact_products(rows, weight)
     spread = np.sqrt(scatter.diagonal().astype(float))
     spread[spread == 0] = 1
     factor = np.ldexp(summary.factor, summary.exponent) / spread
@@ -272,7 +265,7 @@ def test_large_means_leave_the_digits_of_small_spreads():
     rng = np.random.default_rng(0)
     rows = 2.0**30 + rng.integers(-64, 64, size=(60, 3)) * 2.0**-20
     merged = reduce(RowSummary.merge, map(summarise, np.split(rows, 6)))
-    expected = exact_scatter(rows, np.ones(60))[0].astype(float)
+    expected = reference.exact_products(rows)[0].astype(float)
     for summary in (merged, summarise(rows)):
         factor = np.ldexp(summary.factor, summary.exponent)
         assert_allclose(factor.T @ factor, expected, rtol=1e-12, atol=1e-21)

@@ -1,7 +1,6 @@
 """Least squares, exact or with holes, and EM."""
 
 import math
-import operator
 from fractions import Fraction
 
 import numpy as np
@@ -27,6 +26,14 @@ def standard_errors(rows, child, parents):
     return np.sqrt(variance * np.diag(np.linalg.inv(centred.T @ centred)))
 
 
+def exact_products(rows, weight=None):
+    """Sums of products of deviations from the weighted mean, and it, in rational arithmetic."""
+    exactly = np.vectorize(lambda value: Fraction(float(value)), otypes=[object])
+    rows, weight = exactly(rows), exactly(np.ones(len(rows)) if weight is None else weight)
+    mean = weight @ rows / sum(weight)
+    return (rows - mean).T @ (weight[:, np.newaxis] * (rows - mean)), mean
+
+
 def exact_log_rss(rows):
     """Log residual sums of squares of all families, by rational arithmetic.
 
@@ -34,32 +41,22 @@ def exact_log_rss(rows):
     are eliminated one by one from the centred columns' products; what remains on the diagonal
     are the other columns' residual sums of squares.
     """
-    columns = [[Fraction(float(value)) for value in column] for column in np.asarray(rows).T]
-    # In whole numbers: of the units here, each value is a multiple.
-    unit = [max(value.denominator for value in column) for column in columns]
-    whole = [[int(value * u) for value in column] for column, u in zip(columns, unit, strict=True)]
-    centred = [[len(rows) * value - sum(column) for value in column] for column in whole]
-    unit = [len(rows) * u for u in unit]
-    products = [
-        [Fraction(sum(map(operator.mul, a, b)), u * v) for b, v in zip(centred, unit, strict=True)]
-        for a, u in zip(centred, unit, strict=True)
-    ]
+    columns = range(rows.shape[1])
     logs = {}
 
     def eliminate(products, mask, first):
-        others = [x for x in range(len(columns)) if not mask >> x & 1]
+        others = [x for x in columns if not mask >> x & 1]
         for x in others:
-            rss = products[x][x]
+            rss = products[x, x]
             logs[mask, x] = math.log(rss.numerator) - math.log(rss.denominator)
-        for parent in range(first, len(columns)):
-            rest = [list(row) for row in products]
+        for parent in columns[first:]:
+            rest = products.copy()
             for a in others:
-                share = products[a][parent] / products[parent][parent]
-                for b in others:
-                    rest[a][b] -= share * products[parent][b]
+                share = products[a, parent] / products[parent, parent]
+                rest[a, others] -= share * products[parent, others]
             eliminate(rest, mask | 1 << parent, parent + 1)
 
-    eliminate(products, 0, 0)
+    eliminate(exact_products(rows)[0], 0, 0)
     return logs
 
 
