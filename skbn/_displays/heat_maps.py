@@ -35,8 +35,8 @@ class EdgeHeatMapDisplay(Display):
     most probable edges, and all weights of a network, are above the diagonal. Two filled cells
     opposite each other show a direction that the data leave open.
 
-    Use `from_estimator` to make one of what was fitted. Needs matplotlib (``pip install
-    -e ".[plot]"``).
+    Use `from_estimator` to make one of what was fitted. Needs matplotlib (``pip install -e
+    ".[plot]"``).
 
     Parameters
     ----------
@@ -47,9 +47,8 @@ class EdgeHeatMapDisplay(Display):
     names : sequence of m names, optional
         By default the names in the data frame, or the numbers from 0.
     order : {"parents-first", "given"} or list of names, default="parents-first"
-        The order of rows and columns. A list may leave columns out. "parents-first" begins with the
-        column whose expected number of parents is smallest. Then it takes the column with the
-        fewest expected parents among the columns left, and so on.
+        The order of rows and columns. A list may leave columns out. "parents-first" takes the
+        column with the fewest expected parents among the columns left, again and again.
     measure : {"probability", "support", "weight"}, default="probability"
         What the numbers are: posterior probabilities, shares of resamples as in a bootstrap, or
         standardised weights.

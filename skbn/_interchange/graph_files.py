@@ -42,15 +42,15 @@ def to_graphml(
     text : str, or None with a path
         Edges have the columns of `GaussianBayesianNetwork.to_frame` as attributes, such as
         `weight`, `score_loss`, `reversible`, `probability` and `p_value`, but for those that are
-        not finite, or of which an edge has several. Nodes have `label`; `x` and `y`, where y
-        grows upwards, if `positions`; and, if the network has parameters of single columns, none of
-        them exogenous, `intercept`, `noise_variance`, `mean` and `std`.
+        not finite, or of which an edge has several. Nodes have `label`; `x` and `y`, where y grows
+        upwards, if `positions`; and, if the network has parameters of single columns, none of them
+        exogenous, `intercept`, `noise_variance`, `mean` and `std`.
 
     Raises
     ------
     TypeError, ValueError, OSError
-        If it is not a network, or its graph has a cycle; if two nodes have the same text, or one
-        has a character that XML does not allow; if the file cannot be written.
+        If it is not a network; if two nodes have the same text, or one has a character that XML
+        does not allow; if the file cannot be written.
 
     Examples
     --------
@@ -78,17 +78,14 @@ def to_gml(
 
     Parameters
     ----------
-    network : GaussianBayesianNetwork
-    path : str or path, optional
-    positions : bool or None, default=None
-        As for `to_graphml`.
+    network, path, positions : as for `to_graphml`
 
     Returns
     -------
     text : str, or None with a path
-        With the same attributes, but that places are `graphics`, where y grows downwards as in
-        yEd and Cytoscape, bools are 0 and 1, and names have no underscores, which GML does not
-        allow: `std_err` is `stdErr`.
+        With the attributes of `to_graphml`, but that places are `graphics`, where y grows downwards
+        as in yEd and Cytoscape, bools are 0 and 1, and names have no underscores, which GML does
+        not allow: `std_err` is `stdErr`.
 
     Raises
     ------
@@ -190,8 +187,8 @@ def to_dagitty(
     Raises
     ------
     TypeError, ValueError
-        If it is not a network, or its graph has a cycle; if two nodes have the same text, or one
-        cannot be written; if `exposure`, `outcome` or `pos` have other nodes, or `pos` lacks some.
+        If it is not a network; if two nodes have the same text, or one cannot be written; if
+        `exposure`, `outcome` or `pos` have other nodes, or `pos` lacks some.
 
     Examples
     --------

@@ -31,7 +31,7 @@ def to_dot(network: Any, *, cpdag: bool = False) -> str:
     Raises
     ------
     TypeError, ValueError
-        If it is not a network; if two nodes have the same text.
+        If it is not a network, or two nodes have the same text.
 
     Examples
     --------
@@ -88,11 +88,6 @@ def to_mermaid(network: Any, *, cpdag: bool = False) -> str:
     -------
     text : str
         Edges between nodes of several columns have no labels.
-
-    Raises
-    ------
-    TypeError
-        If it is not a network.
 
     Examples
     --------

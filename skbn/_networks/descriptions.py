@@ -135,10 +135,8 @@ def edge_columns(
     """Return the columns of a table with a row for each coefficient, and the edge of each row.
 
     `model`: the parameters of the columns. Without them, there is a row for each edge.
-    `losses`: (m, m), how much the score loses without each edge, if that is known, as
-        `score_losses` returns it
-    `groups`: the statistics from which the model was estimated; with them, there are standard
-        errors
+    `losses`: as `score_losses` returns them, if they are known
+    `groups`: the statistics from which the model was estimated, if there are to be errors
     `clusters`: if rows come in groups, the standard errors by these instead
     `confidence`: the level of the intervals; None leaves them and the standard errors out
     """
@@ -211,19 +209,15 @@ def standardised_weights(model: LinearGaussianModel, blocks: Nodes) -> Floats:
 def score_losses(
     dag: Dag, scores: Any, criterion: str | Criterion | None = None, blocks: Nodes | None = None
 ) -> Floats:
-    """Return by how much a network's score is lower without each of its edges, in nats.
+    """Return by how much a network's score is lower without each of its edges, in nats, (m, m).
 
-    `scores`: LocalScores, ParentSetScores, or array-like or data frame of shape (n, m); if
-        ParentSetScores do not list the child's other parents, the child keeps the best listed
-        subset of them; the loss is infinite if there is none
+    Entry [i, j] is for the edge i -> j, NaN without one. If ParentSetScores do not list the child's
+    other parents, the child keeps the best listed subset of them; the loss is infinite if there is
+    none.
+
+    `scores`: LocalScores, ParentSetScores, or a table
     `criterion`: for a table; by default the BIC
     `blocks`: which columns of a table stand for each node; by default one
-
-    Returns `losses`: (m, m), ``losses[i, j]`` for the edge from the i-th node to the j-th; NaN
-    without an edge.
-
-    Raises ValueError or TypeError if the columns are not the nodes; if a regression on a table
-    leaves no residual; if a criterion is given for scores, which have one.
     """
     if isinstance(scores, BaseScores):
         if criterion is not None:
@@ -275,19 +269,16 @@ def _scores_of_table(
 def standard_errors(groups: Groups, parents: list[int]) -> tuple[Floats, Floats]:
     """Return the standard errors of a network's coefficients by ordinary least squares.
 
+    With the triangular factor R of the parents, a coefficient's variance is the noise's, times the
+    squared norm of a row of the inverse of R. If the network is right, the error over its standard
+    error has Student's distribution. The errors ignore the search: edges that were chosen by the
+    same rows look surer than they are.
+
     `groups`: each column is a child in one of them. Without the rows of a prior.
 
-    Returns `std_err`: (m, m), ``std_err[i, j]`` is the standard error of the edge i -> j; NaN
-    without an edge; `degrees_of_freedom`: (m,), for each child's regression, the number of rows, or
-    the sum of their weights, less the number of coefficients, the intercept included.
-
-    If the network is right, a coefficient less its true value, divided by its standard error, has
-    Student's distribution with n - k - 1 degrees of freedom, for n rows and k parents. The errors
-    ignore the search: edges that were chosen by the same rows look surer than they are.
-
-    With the triangular factor R of the parents, the inverse of their scatter is the product of the
-    inverse of R and its transpose: a coefficient's variance is the noise's, times the squared norm
-    of a row of that inverse.
+    Returns `std_err`: (m, m), entry [i, j] for the edge i -> j; NaN without one;
+    `degrees_of_freedom`: (m,), the number of rows, or the sum of their weights, less the number of
+    coefficients, with the intercept.
     """
     m = len(parents)
     std_err, degrees_of_freedom = np.full((m, m), np.nan), np.empty(m)

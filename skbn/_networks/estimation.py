@@ -69,11 +69,7 @@ def by_least_squares(
 
 
 def by_em(sample: Sample, is_set: Booleans | None, graph: GraphOfColumns) -> LinearGaussianModel:
-    """Return the parameters that make the observed values most probable, by EM.
-
-    Raises ValueError if the likelihood is unbounded, or columns of a family are observed together
-    too rarely.
-    """
+    """Return the parameters that make the observed values most probable, by EM."""
     rows = rows_with_holes(sample, graph, is_set)
     return model_of(em_of_network(rows, graph, saturated_em(rows)), rows, graph)
 
@@ -200,10 +196,8 @@ def errors_by_em(
     expects (Fisher's identity); differences of it are taken as by Jamshidian & Jennrich (2000),
     "Standard errors for EM estimation". Without holes they are those of least squares. A child has
     as many degrees of freedom as rows in which it and any of its parents are both observed, less
-    its coefficients.
-
-    Returns `std_err`: (m, m), NaN without an edge, and if the parameters are not identified;
-    `freedom`: (m,).
+    its coefficients. Returns `std_err`: (m, m), NaN without an edge, and if the parameters are not
+    identified; `freedom`: (m,).
     """
     masks = joined_outside(graph.parents, graph.exogenous)
     rows = rows_with_holes(sample, graph, is_set)

@@ -41,9 +41,8 @@ def estimate_model(
 
     `groups`: the statistics of the rows that count for each node; together they have all nodes
     `fixed`: the masks of the parents whose edges are known to have this direction; by default none
-    `divisors`: (m,), for each group: the variance of the noise of a child with l parents is its
-        residual sum of squares divided by ``divisors[l]``. The default is n, which maximises the
-        likelihood.
+    `divisors`: (m,), for each group: of the residual sum of squares of a child with l parents; by
+        default n, which maximises the likelihood
     """
     m = len(parents)
     coef, intercept, noise_variance = np.zeros((m, m)), np.empty(m), np.empty(m)
@@ -117,12 +116,10 @@ class LinearGaussianModel(LinearModel):
 
     @one_blas_thread()  # more would change bits, here and below
     def draw(self, noise: Floats, exogenous: Floats | None = None) -> Floats:
-        """Return rows of the network, (n, m), from rows of standard noise.
+        """Return rows of the network, (n, m), from rows of standard noise, or raise a ValueError.
 
-        `exogenous`: (n, k), the values of the exogenous nodes, if there are any
         `noise`: (n, m)
-
-        Raises ValueError if they are lacking.
+        `exogenous`: (n, k), the values of the exogenous nodes, if there are any
         """
         if exogenous is None:
             self.require_distribution()
@@ -223,11 +220,11 @@ class LinearGaussianModel(LinearModel):
     def log_density(self, rows: Floats, is_set: Booleans | None = None) -> Floats:
         """Return the log density of each row, shape (n,), in nats.
 
-        If values are NaN, it is the density of what is observed, which is 0 for a row without any.
-        If nodes are exogenous, it is the density of the others, given these.
+        If values are NaN, it is the density of what is observed, which is 0 for a row without any;
+        if nodes are exogenous, that of the others, given these.
 
-        `is_set`: (n, m), where an experimenter set values: the density is then of the others
         `rows`: (n, m)
+        `is_set`: (n, m), where an experimenter set values: the density is then of the others
         """
         outside = list(self.exogenous)
         is_missing = np.isnan(rows[:, outside])
@@ -326,8 +323,6 @@ class LinearGaussianModel(LinearModel):
         Rows whose density is of no value do not count. A summary of the rows is enough: the mean of
         a square is the square of the mean, plus the mean squared deviation from it. `rows` are
         those of the sample by default.
-
-        Raises ValueError if a node has no noise, or no row counts.
         """
         if sample.has_rows:
             rows = sample.rows if rows is None else rows
