@@ -1,6 +1,7 @@
-"""Interventions and exogenous columns, against an enumeration of all networks."""
+"""Constraints, interventions and exogenous columns, against an enumeration of all networks."""
 
 import warnings
+from itertools import product
 from math import inf
 
 import hypothesis.strategies as st
@@ -35,31 +36,39 @@ CASES = {
     "a target is exogenous": ([{0}, {1}], [1], {}),
     "both and max_parents": ([{0}, {1, 2}], [1], {"max_parents": 1}),
 }
+CONSTRAINTS = {
+    "aic": {"criterion": "aic", "required_edges": [(3, 0), (1, 2)]},
+    "one parent": {"max_parents": 1},
+    "two parents": {"max_parents": 2},
+    "forbidden edges": {"forbidden_edges": [(0, 1), (1, 0), (2, 3), (3, 1)]},
+    "two tiers": {"tiers": [[2, 0], [1, 3]]},
+    "a tier of one column": {"tiers": [[0, 1, 3], [2]]},
+    "two groups before a third": {"forbidden_edges": [(0, 1), (1, 0), *product((2, 3), (0, 1))]},
+    "tiers and max_parents": {"tiers": [[3], [0, 1, 2]], "max_parents": 2},
+    "required and max_parents": {"required_edges": [(3, 0)], "max_parents": 1},
+}
 
 
 def scores_of(rows, is_set, exogenous, criterion="bic"):
     """The score of each family; that of exogenous columns is 0."""
     scores = {}
     for x, p in reference.families(rows.shape[1]):
-        outside = x in exogenous
-        scores[x, p] = (
-            (0.0 if not p else -inf)
-            if outside
-            else reference.experimental_score(rows, is_set, x, p, criterion)
-        )
+        scores[x, p] = -inf if p else 0.0
+        if x not in exogenous:
+            scores[x, p] = reference.experimental_score(rows, is_set, x, p, criterion)
     return scores
 
 
-def check(m, targets, exogenous, settings, criterion):
+def check(m, targets, exogenous, settings):
     rows, is_set = experiment(m, targets, seed=m)
-    scores = scores_of(rows, is_set, exogenous, criterion)
+    scores = scores_of(rows, is_set, exogenous, settings.get("criterion", "bic"))
     knowledge = dict(settings)
     if "tiers" in knowledge:
         knowledge["tiers"] = [each if each is ... else [*each] for each in knowledge["tiers"]]
         if exogenous:
             knowledge["tiers"] = [[*exogenous], *knowledge["tiers"]]
     expected = ranking(scores, m, **knowledge)
-    learner = GaussianBNLearner(criterion, exogenous=exogenous or None, **settings)
+    learner = GaussianBNLearner(exogenous=exogenous or None, **settings)
     learner.fit(rows, interventions=is_set)
     best, _ = expected[0]
     assert learner.network_score_ == pytest.approx(best, abs=1e-8)
@@ -79,15 +88,18 @@ def check(m, targets, exogenous, settings, criterion):
 FAST = ["exogenous and tiers", "both"]
 
 
-@pytest.mark.parametrize(
-    "case",
-    [
-        pytest.param(case, id=name, marks=[] if name in FAST else pytest.mark.slow)
-        for name, case in CASES.items()
-    ],
-)
+def mark(name):
+    return pytest.param(CASES[name], id=name, marks=[] if name in FAST else pytest.mark.slow)
+
+
+@pytest.mark.parametrize("case", [*map(mark, CASES)])
 def test_all_networks_of_four_columns(case):
-    check(4, *case, "bic")
+    check(4, *case)
+
+
+@pytest.mark.parametrize("constraints", CONSTRAINTS.values(), ids=CONSTRAINTS)
+def test_all_networks_within_constraints(constraints):
+    check(4, [], [], constraints)
 
 
 def test_an_exogenous_column_may_be_set_in_all_rows():

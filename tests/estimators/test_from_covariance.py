@@ -6,18 +6,8 @@ import pytest
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 
-from skbn import (
-    BGe,
-    BootstrapBNLearner,
-    GaussianBNImputer,
-    GaussianBNLearner,
-    GaussianBNLearnerCV,
-    GaussianBNPosterior,
-    LocalScoreTransformer,
-    MarkovBlanketSelector,
-    from_covariance,
-    lagged,
-)
+import skbn
+from skbn import BGe, BootstrapBNLearner, GaussianBNLearner, LocalScoreTransformer, from_covariance
 from skbn.datasets import make_gaussian_network
 
 N = 60
@@ -77,7 +67,7 @@ def test_branch_and_cut():
 @pytest.mark.parametrize("method", ["exact", "sampling"])
 def test_posteriors(method, rows, table):
     settings = {"method": method, "n_samples": 300, "n_chains": 2, "random_state": 0}
-    ours, theirs = (GaussianBNPosterior(**settings).fit(each) for each in (table, rows))
+    ours, theirs = (skbn.GaussianBNPosterior(**settings).fit(each) for each in (table, rows))
     np.testing.assert_allclose(ours.edge_probabilities_, theirs.edge_probabilities_, atol=1e-9)
 
 
@@ -107,11 +97,11 @@ def test_networks(rows, table):
 
 NEED_ROWS = {
     "resamples": lambda table, rows: BootstrapBNLearner(n_resamples=2).fit(table),
-    "cross-validation": lambda table, rows: GaussianBNLearnerCV().fit(table),
+    "cross-validation": lambda table, rows: skbn.GaussianBNLearnerCV().fit(table),
     "interventions": lambda table, rows: GaussianBNLearner().fit(table, interventions=[None] * N),
-    "imputation": lambda table, rows: GaussianBNImputer().fit(table).transform(table),
-    "blanket": lambda table, rows: MarkovBlanketSelector().fit(table, rows["a"]),
-    "lags": lambda table, rows: lagged(table),
+    "imputation": lambda table, rows: skbn.GaussianBNImputer().fit(table).transform(table),
+    "blanket": lambda table, rows: skbn.MarkovBlanketSelector().fit(table, rows["a"]),
+    "lags": lambda table, rows: skbn.lagged(table),
     "each row": lambda table, rows: GaussianBNLearner().fit(rows).score_samples(table),
     "folds": lambda table, rows: cross_val_score(GaussianBNLearner(), table),
     "numpy": lambda table, rows: np.asarray(table),

@@ -12,14 +12,8 @@ from reference.posterior import sums_over
 from scipy.stats import t
 from sklearn.datasets import load_wine
 
-from skbn import (
-    BGe,
-    GaussianBayesianNetwork,
-    GaussianBNLearner,
-    GaussianBNPosterior,
-    LocalScoreTransformer,
-    compare_groups,
-)
+import skbn
+from skbn import BGe, GaussianBNLearner, GaussianBNPosterior, LocalScoreTransformer, compare_groups
 from skbn.exceptions import ApproximateEvidenceWarning
 
 COLUMNS = ["alcohol", "color_intensity", "flavanoids", "hue"]
@@ -58,13 +52,9 @@ def test_answers_are_those_of_all_networks(wines):
 def test_scores_of_best_networks(wines):
     table, target = wines
     comparison = compare_groups(table, target, GaussianBNLearner("bic"))
-    groups = [table[target == label] for label in range(3)]
-    scores = [LocalScoreTransformer().fit_transform(each) for each in groups]
-    expected = (
-        GaussianBNLearner().fit(table).network_score_,
-        GaussianBNLearner().fit(sum(scores)).network_score_,
-        sum(GaussianBNLearner().fit(each).network_score_ for each in groups),
-    )
+    scores = [LocalScoreTransformer().fit_transform(table[target == k]) for k in range(3)]
+    best = [GaussianBNLearner().fit(X).network_score_ for X in (table, sum(scores), *scores)]
+    expected = best[0], best[1], sum(best[2:])
     np.testing.assert_allclose([*comparison.answers.values()], expected, atol=1e-8)
     assert "joined" not in comparison.to_frame()
 
@@ -89,11 +79,10 @@ def test_differences_are_those_of_regressions(wines):
         (a, va, fa), (b, vb, fb) = found
         assert row["weight"] == pytest.approx(a)
         assert row["difference"] == pytest.approx(a - b)
-        freedom = min(fa, fb)
-
-        margin = t.ppf(1 - 0.1 / (2 * comparison.n_tests), freedom) * np.sqrt(va + vb)
+        freedom, error = min(fa, fb), np.sqrt(va + vb)
+        margin = t.ppf(1 - 0.1 / (2 * comparison.n_tests), freedom) * error
         assert row["high"] - row["low"] == pytest.approx(2 * margin)
-        p_value = 2 * t.sf(abs(a - b) / np.sqrt(va + vb), freedom) * comparison.n_tests
+        p_value = 2 * t.sf(abs(a - b) / error, freedom) * comparison.n_tests
         assert row["p_value"] == pytest.approx(min(1, p_value))
         assert row["differs"] == (p_value < 0.1)
         if row["is_edge"]:
@@ -109,12 +98,10 @@ def test_joined_columns_have_the_probabilities_of_posteriors(wines):
     prior = BGe(nu=standardised.mean().tolist())
     for label, name in ((1, "joined_in_group"), (2, "joined_in_other")):
         own = GaussianBNPosterior(prior).fit(standardised[target[rows] == label])
-        edges = pd.DataFrame(own.edge_probabilities_, COLUMNS, COLUMNS)
+        joined = own.edge_probabilities_ + own.edge_probabilities_.T
         for _, row in frame.iterrows():
-            expected = (
-                edges.loc[row["parent"], row["child"]] + edges.loc[row["child"], row["parent"]]
-            )
-            assert row[name] == pytest.approx(expected, abs=1e-9)
+            i, j = COLUMNS.index(row["parent"]), COLUMNS.index(row["child"])
+            assert row[name] == pytest.approx(joined[i, j], abs=1e-9)
 
 
 @pytest.mark.slow
@@ -179,7 +166,7 @@ def test_experiments_are_compared_by_the_rows_that_count(holes):
     assert differing[["parent", "child"]].values.tolist() == [[0, 1]]
     assert -1.5 < differing["difference"].item() < -0.5
     for label in (0, 1):
-        own = GaussianBayesianNetwork(found.structure.dag)
+        own = skbn.GaussianBayesianNetwork(found.structure.dag)
         own.fit(rows[groups == label], interventions=is_set[groups == label])
         np.testing.assert_allclose(found.networks[label].coef_, own.coef_)
 
@@ -203,9 +190,8 @@ def test_one_structure_with_holes_is_the_best_of_all():
 def test_holes_that_say_nothing_change_no_difference():
     rows, _, groups = experiment(2)
     alone = np.array([[0.5, np.nan, np.nan], [1.0, np.nan, np.nan]])  # of a column without parents
-    found = compare_groups(
-        np.vstack([rows, alone]), [*groups, 0, 1], GaussianBNLearner(missing="em")
-    )
+    learner = GaussianBNLearner(missing="em")
+    found = compare_groups(np.vstack([rows, alone]), [*groups, 0, 1], learner)
     expected = compare_groups(rows, groups, GaussianBNLearner())
     names = ["parent", "child", "difference", "low", "high", "p_value"]
     edges = expected.to_frame().query("is_edge")[names]

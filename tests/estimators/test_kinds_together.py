@@ -49,7 +49,7 @@ def learned(X, kinds, parameters, given, **more):
 
 
 @pytest.mark.parametrize("kinds", TOGETHER)
-def test_the_score_is_the_likelihood_less_its_cost(kinds):
+def test_the_score_is_the_likelihood_less_its_cost_in_orders_lists_and_folds_too(kinds):
     X, parameters, given = table(kinds)
     learner = learned(X, kinds, parameters, given)
     weight = given.get("sample_weight", np.ones(N))
@@ -62,20 +62,14 @@ def test_the_score_is_the_likelihood_less_its_cost(kinds):
     likelihood = learner.score(X, **given) * weight.sum()
     assert learner.network_score_ == pytest.approx(likelihood - cost, abs=1e-6)
     assert learner.is_optimal_ == ("missing" not in kinds)
-
-
-@pytest.mark.parametrize("kinds", TOGETHER)
-def test_orders_lists_and_penalties_agree_with_the_fit(kinds):
-    X, parameters, given = table(kinds)
-    learner = learned(X, kinds, parameters, given)
     near = learner.near_optimal(3)
     assert near.scores[0] == pytest.approx(learner.network_score_, abs=1e-6)
     assert near[0].dag.edges == learner.dag_.edges
     order = learned(X, kinds, parameters, given, search="order", random_state=0)
     assert order.network_score_ == pytest.approx(learner.network_score_, abs=1.0)
-    missing = learner.missing
-    halves = [(np.arange(0, N, 2), np.arange(1, N, 2)), (np.arange(1, N, 2), np.arange(0, N, 2))]
-    chosen = GaussianBNLearnerCV([1.0], cv=halves, missing=missing, **parameters).fit(X, **given)
+    even, odd = np.arange(0, N, 2), np.arange(1, N, 2)
+    chosen = GaussianBNLearnerCV([1.0], cv=[(even, odd), (odd, even)], missing=learner.missing)
+    chosen.set_params(**parameters).fit(X, **given)
     assert chosen.network_score_ == learner.network_score_
 
 

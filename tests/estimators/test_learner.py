@@ -78,7 +78,7 @@ def test_a_reversible_edge_points_to_the_later_column():
 )
 def test_number_of_jobs_changes_no_bit(m, n_jobs):
     rows = make_gaussian_network(m, n_samples=200, random_state=m)[0]
-    one, two = (GaussianBNLearner(n_jobs=jobs).fit(rows) for jobs in (1, n_jobs))
+    one, two = (GaussianBNLearner(n_jobs=n).fit(rows) for n in (1, n_jobs))
     assert_same_bits(one, two)
     np.testing.assert_array_equal(one.score_samples(rows), two.score_samples(rows))
 
@@ -106,24 +106,21 @@ def read_only(rows):
     return rows
 
 
-@pytest.mark.parametrize(
-    "convert",
-    [
-        lambda x: x.astype(np.int64),
-        lambda x: x.astype(np.int8),
-        lambda x: x.astype(np.float32),
-        np.asfortranarray,
-        lambda x: np.repeat(x, 2, axis=1)[:, ::2],
-        lambda x: x[::-1].copy()[::-1],
-        lambda x: x.tolist(),
-        read_only,
-        lambda x: np.ma.masked_array(x, np.zeros(x.shape, bool)),
-        pd.DataFrame,
-        lambda x: pd.DataFrame(x).astype("Int64"),
-        lambda x: x.astype(object),
-        lambda x: pl.DataFrame(x, schema=[f"x{j}" for j in range(x.shape[1])]),
-    ],
-)
+CONVERSIONS = [
+    *(lambda x, kind=kind: x.astype(kind) for kind in (np.int64, np.int8, np.float32, object)),
+    np.asfortranarray,
+    lambda x: np.repeat(x, 2, axis=1)[:, ::2],
+    lambda x: x[::-1].copy()[::-1],
+    lambda x: x.tolist(),
+    read_only,
+    lambda x: np.ma.masked_array(x, np.zeros(x.shape, bool)),
+    pd.DataFrame,
+    lambda x: pd.DataFrame(x).astype("Int64"),
+    lambda x: pl.DataFrame(x, schema=[*"abcde"]),
+]
+
+
+@pytest.mark.parametrize("convert", CONVERSIONS)
 def test_kinds_of_tables(convert):
     rows = make_gaussian_network(5, n_samples=60, random_state=0)[0]
     rows = np.round(10 * rows / rows.std(axis=0))
@@ -180,8 +177,7 @@ def test_best_network_is_that_of_the_learner(rows, knowledge):
 
 
 def test_listed_scores_have_a_network_without_parameters():
-    empty = np.empty((1, 0), dtype=np.int16)
-    scores = ParentSetScores(["a", "b"], [(empty, [-3.0]), ([[-1], [0]], [-4.0, -2.5])])
+    scores = ParentSetScores(["a", "b"], [([[-1]], [-3.0]), ([[-1], [0]], [-4.0, -2.5])])
     found = best_network(scores)
     assert found.score == -5.5
     assert [*found.network.dag.edges] == [("a", "b")]

@@ -69,7 +69,6 @@ def observed_score(network, rows, penalty=1.0, cost=bic_cost):
         ),
     ],
 )
-@pytest.mark.filterwarnings("ignore::skbn.exceptions.MaxParentsWarning")
 def test_the_score_is_that_of_the_observed_values(seed, parameters, cost):
     rows = table(seed, at_random=seed % 2 == 0)
     learner = learned(rows, **parameters)
@@ -158,7 +157,6 @@ def test_candidates_are_in_order():
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::skbn.exceptions.MaxParentsWarning")
 def test_many_columns_with_few_parents():
     rng = np.random.default_rng(0)
     rows = with_holes(correlated_rows(32, 400, rng, 0.03), 0.1, rng)

@@ -1,5 +1,6 @@
 """Lists of near-optimal networks, against an enumeration of all networks."""
 
+import re
 from math import inf, log
 
 import networkx as nx
@@ -11,13 +12,7 @@ from enumerated_networks import check_lists, ranking
 from numpy.testing import assert_allclose
 from sklearn.datasets import load_diabetes, load_iris, load_wine
 
-from skbn import (
-    GaussianBNLearner,
-    GaussianBNLearnerCV,
-    GaussianBNPosterior,
-    LocalScoreTransformer,
-    ParentSetScores,
-)
+import skbn
 from skbn._core.subsets import mask_of, members_of
 
 ROWS = np.random.default_rng(0).normal(size=(60, 5)) @ np.triu(np.ones((5, 5)))
@@ -27,43 +22,16 @@ ROWS = np.random.default_rng(0).normal(size=(60, 5)) @ np.triu(np.ones((5, 5)))
     ("m", "criterion"), [(2, "bic"), (3, "bge"), pytest.param(4, "bge", marks=pytest.mark.slow)]
 )
 def test_all_networks_and_all_classes_are_listed_in_order(m, criterion):
-    rows = ROWS[:, :m]
-    scores = (
-        reference.all_bge_local_scores(rows)
-        if criterion == "bge"
-        else reference.all_local_scores(rows)
-    )
-    expected = ranking(scores, m)
-    n = {2: 3, 3: 25, 4: 543, 5: 29281}[m]
+    rows, is_bge = ROWS[:, :m], criterion == "bge"
+    scores_of = reference.all_bge_local_scores if is_bge else reference.all_local_scores
+    expected = ranking(scores_of(rows), m)
+    n = {2: 3, 3: 25, 4: 543}[m]
     assert len(expected) == n
-    learner = GaussianBNLearner(criterion).fit(rows)
+    learner = skbn.GaussianBNLearner(criterion).fit(rows)
     assert not learner.near_optimal(n - 1, equivalence_classes=False).is_complete
     assert learner.near_optimal(n, equivalence_classes=False).is_complete
-    assert len(learner.near_optimal(within=inf)) == {2: 2, 3: 11, 4: 185, 5: 8782}[m]
+    assert len(learner.near_optimal(within=inf)) == {2: 2, 3: 11, 4: 185}[m]
     check_lists(learner, expected)
-
-
-CONSTRAINTS = {
-    "max_parents": {"max_parents": 1},
-    "more parents": {"max_parents": 2},
-    "forbidden": {"forbidden_edges": [(0, 1), (1, 0), (2, 3), (3, 1)]},
-    "required": {"required_edges": [(3, 0), (1, 2)]},
-    "tiers": {"tiers": [[2, 0], [1, 3]]},
-    "a tier of one column": {"tiers": [[0, 1, 3], [2]]},
-    "two groups before a third": {
-        "forbidden_edges": [(0, 1), (1, 0), (2, 0), (3, 0), (2, 1), (3, 1)]
-    },
-    "tiers and max_parents": {"tiers": [[3], [0, 1, 2]], "max_parents": 2},
-    "required and max_parents": {"required_edges": [(3, 0)], "max_parents": 1},
-}
-
-
-@pytest.mark.parametrize("constraints", CONSTRAINTS.values(), ids=CONSTRAINTS)
-@pytest.mark.parametrize("criterion", ["bic", pytest.param("aic", marks=pytest.mark.slow)])
-def test_constraints_hold_for_all_networks(constraints, criterion):
-    rows = ROWS[:, [4, 0, 3, 1]]
-    learner = GaussianBNLearner(criterion, **constraints).fit(rows)
-    check_lists(learner, ranking(reference.all_local_scores(rows, criterion), 4, **constraints))
 
 
 def listed_scores(rng, m):
@@ -76,17 +44,17 @@ def listed_scores(rng, m):
             scores[x, p] = float(rng.integers(-8, 0))  # with ties
         padded = [sorted(p) + [-1] * (m - 1 - len(p)) for p in listed]
         families.append((np.array(padded), np.array([scores[x, p] for p in listed])))
-    return scores, ParentSetScores([f"x{i}" for i in range(m)], families)
+    return scores, skbn.ParentSetScores([f"x{i}" for i in range(m)], families)
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_listed_families_with_ties(seed):
     scores, listed = listed_scores(np.random.default_rng(seed), 4)
-    learner = GaussianBNLearner().fit(listed)
+    learner = skbn.GaussianBNLearner().fit(listed)
     expected = ranking(scores, 4)
     near = learner.near_optimal(10**6, equivalence_classes=False)
     found = [nx.relabel_nodes(network.dag, lambda name: int(name[1:])) for network in near]
-    parents = [tuple(tuple(sorted(dag.predecessors(x))) for x in range(4)) for dag in found]
+    parents = map(reference.parents_of, found)
     assert sorted(parents) == sorted(parents for _, parents in expected)
     assert_allclose(near.scores, [score for score, _ in expected])
     classes, best = learner.near_optimal(10**6), {}
@@ -145,8 +113,8 @@ TABLES = {
 def test_all_within_a_bound_are_listed(name, factor):
     rows = TABLES[name]
     m = rows.shape[1]
-    learner = GaussianBNLearner().fit(rows)
-    scores = LocalScoreTransformer().fit_transform(rows)
+    learner = skbn.GaussianBNLearner().fit(rows)
+    scores = skbn.LocalScoreTransformer().fit_transform(rows)
     local = {(x, p): scores.local_score(x, p) for x, p in reference.families(m)}
     expected = set(networks_within(local, m, log(factor) + 1e-9))
     networks = learner.near_optimal(within=log(factor), equivalence_classes=False)
@@ -162,20 +130,20 @@ def test_all_within_a_bound_are_listed(name, factor):
 @pytest.mark.parametrize("constraints", [{}, {"tiers": [[2, 0], [1, 3]]}, {"max_parents": 1}])
 def test_frequencies_of_a_complete_list_are_the_posterior(classes, constraints):
     rows = ROWS[:, :4]
-    posterior = GaussianBNPosterior(structure_prior="uniform", **constraints).fit(rows)
-    learner = GaussianBNLearner("bge", **constraints).fit(rows)
+    posterior = skbn.GaussianBNPosterior(structure_prior="uniform", **constraints).fit(rows)
+    learner = skbn.GaussianBNLearner("bge", **constraints).fit(rows)
     near = learner.near_optimal(10**6, equivalence_classes=classes)
     assert_allclose(near.edge_frequencies(), posterior.edge_probabilities_, atol=1e-9)
 
 
 def test_unweighted_frequencies_are_shares_of_the_list():
-    near = GaussianBNLearner().fit(ROWS).near_optimal(7, equivalence_classes=False)
+    near = skbn.GaussianBNLearner().fit(ROWS).near_optimal(7, equivalence_classes=False)
     counts = sum((network.coef_ != 0).astype(float) for network in near)
     assert_allclose(near.edge_frequencies(weighted=False), counts / 7)
 
 
 def test_a_limited_list_begins_like_a_longer_one_and_says_so():
-    learner = GaussianBNLearner().fit(ROWS)
+    learner = skbn.GaussianBNLearner().fit(ROWS)
     short, long = learner.near_optimal(5), learner.near_optimal(within=4.0)
     assert not short.is_complete
     assert long.is_complete
@@ -187,7 +155,7 @@ def test_a_limited_list_begins_like_a_longer_one_and_says_so():
 
 
 def test_the_first_is_the_network_of_the_learner(wine):
-    for learner in (GaussianBNLearner("bge"), GaussianBNLearnerCV(cv=3)):
+    for learner in (skbn.GaussianBNLearner("bge"), skbn.GaussianBNLearnerCV(cv=3)):
         near = learner.fit(wine).near_optimal(2)
         assert near[0].dag.edges == learner.dag_.edges
         assert_allclose(near[0].coef_, learner.network_.coef_)
@@ -198,75 +166,66 @@ def test_the_first_is_the_network_of_the_learner(wine):
 
 def test_a_hundred_columns_in_a_known_order():
     rows = np.random.default_rng(0).normal(size=(50, 100))
-    learner = GaussianBNLearner(max_parents=1, tiers=[[x] for x in range(100)]).fit(rows)
+    learner = skbn.GaussianBNLearner(max_parents=1, tiers=[[x] for x in range(100)]).fit(rows)
     near = learner.near_optimal(3, equivalence_classes=False)
-    scores = LocalScoreTransformer(max_parents=1).fit_transform(rows)
+    scores = skbn.LocalScoreTransformer(max_parents=1).fit_transform(rows)
     table = scores.to_array()
     steps = []  # from a column's best parents to the next best
     for x in range(1, 100):
         listed = [[], *([v] for v in range(x))]
         local = sorted(table[scores.family_index(x, parents)] for parents in listed)
-        steps += [local[-1] - local[-2]]
+        steps.append(local[-1] - local[-2])
     assert_allclose(near.scores[0] - near.scores[1:], sorted(steps)[:2], atol=1e-8)
 
 
 def test_memory_that_runs_short_names_what_helps(monkeypatch):
-    learner = GaussianBNLearner().fit(ROWS)
+    def refuse(n_bytes, purpose, remedy):
+        raise ValueError(f"{purpose} needs {n_bytes}; {remedy}")
+
+    learner = skbn.GaussianBNLearner().fit(ROWS)
     monkeypatch.setattr("skbn._exact.k_best.require_memory", refuse)
-    with pytest.raises(ValueError, match="give a smaller n, or a smaller within"):
-        learner.near_optimal(within=inf, equivalence_classes=False)
-
-
-def refuse(n_bytes, purpose, remedy):
-    """Refuse memory, as if there were none."""
-    raise ValueError(f"{purpose} needs {n_bytes}; {remedy}")
+    settings = {"within": inf, "equivalence_classes": False}
+    raises("give a smaller n, or a smaller within", learner.near_optimal, **settings)
 
 
 def test_jobs_and_column_order_do_not_change_the_list(wine):
     rows = wine.to_numpy()[:, :9]
     order = np.random.default_rng(0).permutation(9)
-    one = GaussianBNLearner(n_jobs=1).fit(rows).near_optimal(200)
-    two = GaussianBNLearner(n_jobs=2).fit(rows).near_optimal(200)
+    one = skbn.GaussianBNLearner(n_jobs=1).fit(rows).near_optimal(200)
+    two = skbn.GaussianBNLearner(n_jobs=2).fit(rows).near_optimal(200)
     np.testing.assert_array_equal(one.scores, two.scores)
-    permuted = GaussianBNLearner().fit(rows[:, order]).near_optimal(200)
+    permuted = skbn.GaussianBNLearner().fit(rows[:, order]).near_optimal(200)
     assert_allclose(permuted.scores, one.scores, atol=1e-8)
 
 
 def test_the_frame_describes_each_network():
-    near = GaussianBNLearner().fit(ROWS).near_optimal(20)
+    learner = skbn.GaussianBNLearner().fit(ROWS)
+    near = learner.near_optimal(20)
     frame = near.to_frame()
     for i, network in enumerate(near):
         assert frame["n_edges"][i] == network.dag.number_of_edges()
-        distance = network.compare(near[0]).cpdag_distance
-        assert frame["n_differences"][i] == distance
+        assert frame["n_differences"][i] == network.compare(near[0]).cpdag_distance
         assert frame["difference"][i] == near.scores[0] - near.scores[i]
         assert frame["bayes_factor"][i] == pytest.approx(np.exp(frame["difference"][i]))
     assert near.cpdags[0].number_of_edges() == frame["n_edges"][0]
-    networks = GaussianBNLearner().fit(ROWS).near_optimal(20, equivalence_classes=False)
+    networks = learner.near_optimal(20, equivalence_classes=False)
     assert "n_members" not in networks.to_frame()
     distances = [network.compare(networks[0]).distance for network in networks]
     assert list(networks.to_frame()["n_differences"]) == distances
-
-
-def test_the_list_is_shown_with_its_length():
-    near = GaussianBNLearner().fit(ROWS).near_optimal(20)
-    assert repr(near).startswith("20 best equivalence classes, down to")
-    assert "; there are more" in repr(near)
+    assert re.match("20 best equivalence classes, down to.*; there are more", repr(near))
     assert "<table" in near._repr_html_()
     assert len(near[2:5]) == len(near.cpdags[2:5]) == 3
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "kind", "message"),
     [
-        ({"n": 0}, "n must be at least 1; got 0"),
-        ({"within": -1}, "within must not be negative; got -1"),
-        ({"within": np.nan}, "within must be a finite number"),
+        ({"n": 0}, ValueError, "n must be at least 1; got 0"),
+        ({"n": 2.5}, TypeError, "n must be an integer"),
+        ({"within": -1}, ValueError, "within must not be negative; got -1"),
+        ({"within": np.nan}, ValueError, "within must be a finite number"),
+        ({"equivalence_classes": "no"}, TypeError, "ence_classes must be True or False; got 'no'"),
     ],
 )
-def test_bounds_are_checked(arguments, message):
-    learner = GaussianBNLearner().fit(ROWS)
-    raises(message, learner.near_optimal, **arguments)
-    raises("n must be an integer", learner.near_optimal, 2.5, kind=TypeError)
-    with pytest.raises(TypeError, match="equivalence_classes must be True or False; got 'no'"):
-        learner.near_optimal(2, equivalence_classes="no")
+def test_bounds_are_checked(arguments, kind, message):
+    raises(message, skbn.GaussianBNLearner().fit(ROWS).near_optimal, kind=kind, **arguments)

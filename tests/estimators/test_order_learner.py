@@ -7,20 +7,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from agreement import raises
+from numpy.testing import assert_allclose, assert_array_equal
 from random_constraints import is_allowed
 from random_learners import random_learner
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import KFold
 
-from skbn import (
-    BootstrapBNLearner,
-    GaussianBNLearner,
-    GaussianBNLearnerCV,
-    LocalScoreTransformer,
-    ParentSetScores,
-)
+import skbn
 from skbn._core.graphs import parent_masks
-from skbn._solver import planner
 from skbn._solver.order_engine import OrderGroupSearch
 from skbn.datasets import make_gaussian_network
 
@@ -28,7 +22,7 @@ FOLDS = KFold(3, shuffle=True, random_state=0)
 
 
 def order_learner(**settings):
-    return GaussianBNLearner(**{"search": "order", "random_state": 0} | settings)
+    return skbn.GaussianBNLearner(**{"search": "order", "random_state": 0} | settings)
 
 
 @pytest.fixture
@@ -48,86 +42,64 @@ def searched(monkeypatch):
 
 
 def test_an_exact_search_and_one_without_a_choice_prove_their_network(rows):
-    learner = GaussianBNLearner(random_state=0).fit(rows)
-    assert learner.is_optimal_ is True
-    assert learner.score_bound_ == learner.network_score_
-    assert learner.optimality_gap_ == 0
-    assert learner.n_iter_ == 0
     every = [(a, b) for a in range(6) for b in range(6) if a != b]
-    no_choice = order_learner(forbidden_edges=every).fit(rows)
-    assert no_choice.is_optimal_ is True
-    assert no_choice.optimality_gap_ == no_choice.n_iter_ == 0
-    assert no_choice.score_bound_ == no_choice.network_score_
+    for learner in (skbn.GaussianBNLearner(random_state=0), order_learner(forbidden_edges=every)):
+        assert learner.fit(rows).is_optimal_ is True
+        assert learner.score_bound_ == learner.network_score_
+        assert learner.optimality_gap_ == learner.n_iter_ == 0
 
 
-def test_an_order_search_proves_nothing(rows):
+def test_an_order_search_proves_nothing_and_ranks_its_starts(rows):
     learner = order_learner().fit(rows)
     assert learner.is_optimal_ is False
     assert learner.score_bound_ == learner.optimality_gap_ == np.inf
     assert isinstance(learner.n_iter_, int)
     assert learner.n_iter_ >= 0
-    exact = GaussianBNLearner().fit(rows)
+    exact = skbn.GaussianBNLearner().fit(rows)
     assert learner.network_score_ <= exact.network_score_ + 1e-6
-    scores = LocalScoreTransformer().fit_transform(rows)
+    scores = skbn.LocalScoreTransformer().fit_transform(rows)
     assert learner.network_score_ == pytest.approx(scores.network_score(learner.dag_), abs=1e-6)
     assert nx.is_directed_acyclic_graph(learner.dag_)
-
-
-def test_starts_are_ranked_by_their_score(rows):
-    learner = order_learner().fit(rows)
+    assert exact.start_scores_ is None
     assert learner.start_scores_.shape == (12,)
     assert learner.start_scores_[0] == learner.network_score_
     assert (np.diff(learner.start_scores_) <= 0).all()
     # Of so few columns most starts find the optimum.
     assert learner.start_scores_[3] == pytest.approx(learner.network_score_, abs=1e-3)
-    assert GaussianBNLearner().fit(rows).start_scores_ is None
-    cv = GaussianBNLearnerCV([1], cv=FOLDS, search="order", random_state=0).fit(rows)
-    np.testing.assert_array_equal(cv.start_scores_, learner.start_scores_)
+    cv = skbn.GaussianBNLearnerCV([1], cv=FOLDS, search="order", random_state=0).fit(rows)
+    assert_array_equal(cv.start_scores_, learner.start_scores_)
+
+
+def with_losses(monkeypatch, *losses):
+    """Let the starts of one search after another end this far below the best."""
+    left, optimum = iter(losses), OrderGroupSearch.optimum
+
+    def planned(search, *given):
+        return optimum(search, *given)._replace(start_losses=next(left))
+
+    monkeypatch.setattr(OrderGroupSearch, "optimum", planned)
 
 
 def test_starts_of_tiers_are_added_up_by_rank(rows, monkeypatch):
-    losses, plan = iter([(0.0, 1.0), (0.0, 0.5, 4.0)]), planner.plan_order_search
-
-    def planned(*arguments):
-        search = plan(*arguments)
-        found = search.optimum
-
-        def optimum(*given):
-            return found(*given)._replace(start_losses=next(losses))
-
-        search.optimum = optimum
-        return search
-
-    monkeypatch.setattr(planner, "plan_order_search", planned)
-    tiers = [[0], range(1, 3), range(3, 6)]
-    learner = order_learner(tiers=tiers).fit(rows)
+    with_losses(monkeypatch, (0.0, 1.0), (0.0, 0.5, 4.0))
+    learner = order_learner(tiers=[[0], range(1, 3), range(3, 6)]).fit(rows)
     ranked = learner.network_score_ - np.array([0.0, 1.5, 5.0])
     np.testing.assert_allclose(learner.start_scores_, ranked)
 
 
-def far_apart(loss):
-    """Return a method in place of `optimum` whose second start is that far below the first."""
-
-    def optimum(search, *given, found=OrderGroupSearch.optimum):
-        return found(search, *given)._replace(start_losses=(0.0, loss, loss + 1))
-
-    return optimum
-
-
 def test_a_warning_says_if_one_start_alone_came_near_its_network(rows, monkeypatch):
-    for given in (rows, LocalScoreTransformer().fit_transform(rows)):
-        monkeypatch.setattr(OrderGroupSearch, "optimum", far_apart(2.9))
+    near, apart = (0.0, 2.9, 3.9), (0.0, 3.25, 4.25)
+    with_losses(monkeypatch, *2 * [near, apart], *7 * [apart])
+    for given in (rows, skbn.LocalScoreTransformer().fit_transform(rows)):
         order_learner().fit(given)
-        monkeypatch.setattr(OrderGroupSearch, "optimum", far_apart(3.25))
         message = r"Of 3 starts .* one alone .* 3\.25 nats below it.* fit with other values"
         with pytest.warns(ConvergenceWarning, match=message) as told:
             learner = order_learner().fit(given)
         assert told[0].filename == __file__
-        np.testing.assert_allclose(
-            learner.start_scores_, learner.network_score_ - np.array([0.0, 3.25, 4.25])
-        )
+        ranked = learner.network_score_ - np.array(apart)
+        np.testing.assert_allclose(learner.start_scores_, ranked)
     with pytest.warns(ConvergenceWarning, match="Of 3 starts") as told:
-        GaussianBNLearnerCV([1], cv=FOLDS, search="order", random_state=0).fit(rows)
+        skbn.GaussianBNLearnerCV([1], cv=FOLDS, search="order", random_state=0).fit(rows)
     assert [each.filename for each in told] == [__file__]
 
 
@@ -146,7 +118,7 @@ def test_without_a_seed_numpys_own_generator_draws_one(rows, searched):
 
 def test_an_exact_search_draws_nothing_unless_it_is_told_to(rows):
     np.random.seed(3)  # noqa: NPY002
-    GaussianBNLearner().fit(rows)
+    skbn.GaussianBNLearner().fit(rows)
     drawn = np.random.randint(2**31)  # noqa: NPY002
     assert drawn == np.random.RandomState(3).randint(2**31)
 
@@ -154,13 +126,13 @@ def test_an_exact_search_draws_nothing_unless_it_is_told_to(rows):
 def test_resamples_are_searched_with_the_seed_of_the_estimator(rows, searched):
     learner = order_learner(random_state=7, time_limit=600)
     one, two = (
-        BootstrapBNLearner(learner, n_resamples=2, random_state=1, n_jobs=n_jobs).fit(rows)
+        skbn.BootstrapBNLearner(learner, n_resamples=2, random_state=1, n_jobs=n_jobs).fit(rows)
         for n_jobs in (1, 2)
     )
     assert len(searched) == 2 * (1 + 2)
     assert len({seed for seed, _ in searched}) == 1
     for a, b in zip(one.networks_, two.networks_, strict=True):
-        np.testing.assert_array_equal(a.coef_, b.coef_)
+        assert_array_equal(a.coef_, b.coef_)
     assert one.estimator_.is_optimal_ is False
 
 
@@ -174,11 +146,11 @@ def test_resamples_are_searched_from_the_network_of_all_rows_on(rows, monkeypatc
     monkeypatch.setattr(OrderGroupSearch, "optimum", recording)
     for from_all_rows in (True, False):
         settings = {"n_resamples": 2, "random_state": 1, "from_all_rows": from_all_rows}
-        found.append(BootstrapBNLearner(order_learner(), **settings).fit(rows))
+        found.append(skbn.BootstrapBNLearner(order_learner(), **settings).fit(rows))
     own = parent_masks(found[0].estimator_.dag_)
     assert starts == [None, (*own,), (*own,), None, None, None]
     # Of so few columns both ways lead to the best network.
-    np.testing.assert_allclose(found[0].edge_support_, found[1].edge_support_)
+    assert_allclose(found[0].edge_support_, found[1].edge_support_)
 
 
 # Time limits
@@ -196,7 +168,7 @@ def test_groups_share_the_time(rows, searched):
 
 
 def test_each_search_of_a_fold_has_the_time(rows, searched):
-    learner = GaussianBNLearnerCV(
+    learner = skbn.GaussianBNLearnerCV(
         [1, 4], cv=FOLDS, search="order", time_limit=60, random_state=0
     ).fit(rows)
     assert len({deadline for _, deadline in searched}) == 2 * 3 + 1
@@ -212,15 +184,14 @@ def test_each_search_of_a_fold_has_the_time(rows, searched):
     [
         ({"search": "orders"}, r"'search' .* a str among \{'exact', 'order'\}\. Got 'orders'"),
         ({"search": None}, r"'search' parameter of .* among \{'exact', 'order'\}\. Got None"),
-        ({"time_limit": 0}, r"'time_limit' .* a float in the range \(0\.0, inf\) or None\. Got 0"),
-        ({"time_limit": -1.5}, r"'time_limit' .* in the range \(0\.0, inf\) or None\. Got -1\.5"),
-        ({"time_limit": np.inf}, r"'time_limit' .* in the range \(0\.0, inf\) or None\. Got inf"),
-        ({"time_limit": np.nan}, r"'time_limit' .* in the range \(0\.0, inf\) or None\. Got nan"),
-        ({"time_limit": "60"}, r"'time_limit' .* or None\. Got '60'"),
+        *(
+            ({"time_limit": x}, rf"'time_limit' .* range \(0\.0, inf\) or None\. Got {x!r}")
+            for x in (0, -1.5, np.inf, np.nan, "60")
+        ),
     ],
 )
 def test_parameters_that_are_wrong(rows, settings, message):
-    for estimator in (order_learner(), GaussianBNLearnerCV(search="order")):
+    for estimator in (order_learner(), skbn.GaussianBNLearnerCV(search="order")):
         estimator.set_params(**settings)
         for error in (ValueError, TypeError):
             raises(message, estimator.fit, rows, kind=error)
@@ -229,11 +200,11 @@ def test_parameters_that_are_wrong(rows, settings, message):
 def test_families_of_which_no_network_consists():
     both = [([[1]], [0.0]), ([[0]], [0.0])]  # each column needs the other
     message = r"There is no acyclic network of the columns \['a', 'b'\]"
-    raises(message, order_learner().fit, ParentSetScores(["a", "b"], both))
+    raises(message, order_learner().fit, skbn.ParentSetScores(["a", "b"], both))
 
 
 def test_a_list_of_networks_does_not_name_an_order_search(rows, monkeypatch):
-    learner = GaussianBNLearner(max_memory=1e9).fit(rows)
+    learner = skbn.GaussianBNLearner(max_memory=1e9).fit(rows)
     learner.set_params(max_memory=1000)
     with pytest.raises(ValueError, match=r"are allowed by max_memory\. Raise max_memory") as error:
         learner.near_optimal()
@@ -248,7 +219,7 @@ def test_near_optimal_networks_need_a_proof(rows):
     raises(r'does not prove which .* Fit with search="exact"', learner.near_optimal, 2)
     learner.fit(rows).set_params(search="order")
     assert len(learner.near_optimal(2)) == 2
-    cv = GaussianBNLearnerCV([1, 2], cv=2, search="order", random_state=0).fit(rows)
+    cv = skbn.GaussianBNLearnerCV([1, 2], cv=2, search="order", random_state=0).fit(rows)
     raises("does not prove which networks are near-optimal", cv.near_optimal)
 
 
@@ -267,11 +238,11 @@ def test_with_a_limit_on_parents_all_kinds_of_scores_lead_to_the_best_network(se
     names = ("criterion", "penalty", "nodes", "max_parents")
     if seed % 4 == 0:
         of_scores = {name: settings.pop(name) for name in names if name in settings}
-        table, given = LocalScoreTransformer(**of_scores).fit_transform(rows), {}
+        table, given = skbn.LocalScoreTransformer(**of_scores).fit_transform(rows), {}
         is_first = np.arange(len(rows)) % 2 == 0
         scores = table[is_first] + table[~is_first]
     best, found = (
-        GaussianBNLearner(search=search, random_state=0, **settings).fit(scores, **given)
+        skbn.GaussianBNLearner(search=search, random_state=0, **settings).fit(scores, **given)
         for search in ("exact", "order")
     )
     assert found.network_score_ == pytest.approx(best.network_score_, abs=1e-6)
@@ -298,9 +269,9 @@ def test_candidates_of_many_nodes(monkeypatch):
     rng = np.random.default_rng(4)
     rows = rng.normal(size=(80, 6)) @ np.triu(rng.normal(size=(6, 6)))
     given = {"interventions": [(2,) if i % 3 == 0 else None for i in range(80)]}
-    best = GaussianBNLearner().fit(rows, **given)
+    best = skbn.GaussianBNLearner().fit(rows, **given)
     monkeypatch.setattr("skbn._solver.candidate_families.ORDER_SETS", (8, 0))
-    found = GaussianBNLearner(search="order", random_state=0).fit(rows, **given)
+    found = skbn.GaussianBNLearner(search="order", random_state=0).fit(rows, **given)
     assert found.network_score_ <= best.network_score_ + 1e-6
     assert found.network_score_ > best.network_score_ - 10
 
@@ -310,6 +281,6 @@ def test_a_network_that_time_ran_out_for_is_not_certified_as_settled(rows, monke
     learner = order_learner(time_limit=1e-9).fit(rows)
     settled = order_learner().fit(rows)
     assert learner.network_score_ <= settled.network_score_
-    score = LocalScoreTransformer().fit_transform(rows).network_score(learner.network_)
+    score = skbn.LocalScoreTransformer().fit_transform(rows).network_score(learner.network_)
     assert score == pytest.approx(learner.network_score_, abs=1e-8)
     assert not learner.is_optimal_

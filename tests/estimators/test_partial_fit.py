@@ -44,23 +44,14 @@ def test_chunks_are_as_good_as_the_whole(seed, sizes, criterion):
     assert_same(fed(continued, *chunks[1:-1]), whole)
 
 
-def test_chunks_of_weighted_rows(wine):
-    weight = np.random.default_rng(0).integers(0, 4, len(wine))
+@pytest.mark.parametrize("size", [1, 50])  # of single rows, the first have weight 0
+def test_chunks_of_weighted_rows(wine, size):
+    weight, transformer = np.arange(len(wine)) % 3, LocalScoreTransformer()
     whole = GaussianBNLearner().fit(wine, sample_weight=weight)
-    transformer = LocalScoreTransformer()
-    for part in (slice(0, 50), slice(50, 178)):
-        transformer.partial_fit(wine[part], sample_weight=weight[part])
+    for i in range(0, len(wine), size):
+        fed(transformer, wine[i : i + size], sample_weight=weight[i : i + size])
     assert_same(transformer, whole)
     fed(transformer, wine[:20] * 1000, sample_weight=np.zeros(20))  # which changes nothing
-    assert_same(transformer, whole)
-
-
-def test_chunks_without_weight_may_come_first(wine):
-    weight = np.arange(len(wine)) % 3
-    whole = GaussianBNLearner().fit(wine, sample_weight=weight)
-    transformer = LocalScoreTransformer()
-    for i in range(len(wine)):
-        transformer.partial_fit(wine[i : i + 1], sample_weight=weight[i : i + 1])
     assert_same(transformer, whole)
     for criterion in ("bic", "bge"):
         nothing = fed(LocalScoreTransformer(criterion), wine, sample_weight=np.zeros(len(wine)))
@@ -95,19 +86,15 @@ def test_names_of_the_first_chunk_are_those_of_the_nodes(wine):
     raises("feature names should match", transformer.partial_fit, wine[wine.columns[::-1]])
 
 
-def test_a_result_is_of_all_rows_so_far(wine):
+def test_a_result_is_of_all_rows_so_far_and_fit_begins_anew(wine):
     transformer = fed(LocalScoreTransformer(), wine[:100])
     assert_same(transformer, GaussianBNLearner().fit(wine[:100]))
     assert_same(fed(transformer, wine[100:]), GaussianBNLearner().fit(wine))
     transformer.set_params(penalty=5.0).partial_fit(wine[:1])
     again = GaussianBNLearner(penalty=5.0).fit(pd.concat([wine, wine[:1]]))
     assert_same(transformer, again)
-
-
-def test_fit_begins_anew(wine):
-    transformer = fed(LocalScoreTransformer(), wine[:100] * 2).fit(wine)
-    assert len(transformer.local_scores_) == len(wine)
-    assert_same(transformer, GaussianBNLearner().fit(wine))
+    assert len(transformer.fit(wine).local_scores_) == len(wine)
+    assert_same(transformer, GaussianBNLearner(penalty=5.0).fit(wine))
 
 
 def test_too_few_rows_so_far_are_refused_by_the_learner():
@@ -132,6 +119,5 @@ def test_scores_of_rows_that_were_not_kept(wine):
     raises("cannot be", lambda: scores[:10], kind=TypeError)
     assert list(learner.predict(scores)) == list(wine.columns)
     assert "178 rows x 8 columns" in repr(scores)
-    assert scores.best_parents("ash") == (
-        LocalScoreTransformer().fit_transform(wine).best_parents("ash")
-    )
+    of_rows = LocalScoreTransformer().fit_transform(wine)
+    assert scores.best_parents("ash") == of_rows.best_parents("ash")

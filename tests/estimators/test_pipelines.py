@@ -23,17 +23,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-from skbn import (
-    EBIC,
-    BGe,
-    BootstrapBNLearner,
-    GaussianBayesianNetwork,
-    GaussianBNLearner,
-    GaussianBNLearnerCV,
-    GaussianBNPosterior,
-    LocalScoreTransformer,
-    ParentSetScores,
-)
+import skbn
+from skbn import BGe, BootstrapBNLearner, GaussianBNLearner, LocalScoreTransformer
 
 WINE = load_wine(as_frame=True).data
 TABLES = {
@@ -41,7 +32,11 @@ TABLES = {
     "breast cancer": load_breast_cancer(as_frame=True).data.iloc[:, :9],
     "diabetes": load_diabetes(as_frame=True).data,
 }
-CV = GaussianBNLearnerCV([0.5, 4], cv=KFold(2, shuffle=True, random_state=0))
+CV = skbn.GaussianBNLearnerCV([0.5, 4], cv=KFold(2, shuffle=True, random_state=0))
+
+
+FAMILIES = [([[-1], [1]], [-9.5, -7.0]), ([[-1], [0]], [-8.0, -5.0])]
+LISTED = skbn.ParentSetScores(["rain", "wet"], FAMILIES)
 
 
 def edges(learner):
@@ -90,14 +85,13 @@ def test_scoring_held_out_rows_needs_no_search(wine, monkeypatch):
 def test_names_reach_the_nodes_with_set_output(wine, learner, container):
     expected = list(range(13)) if container == "default" else list(wine.columns)
     for steps in ([StandardScaler()], [StandardScaler(), LocalScoreTransformer()]):
-        everywhere = make_pipeline(*map(clone, steps), clone(learner))
-        everywhere.set_output(transform=container)
+        everywhere = clone(make_pipeline(*steps, learner)).set_output(transform=container)
         assert list(everywhere.fit(wine).predict(wine)) == expected
         with config_context(transform_output=container):
-            by_configuration = make_pipeline(*map(clone, steps), clone(learner)).fit(wine)
+            by_configuration = clone(make_pipeline(*steps, learner)).fit(wine)
         assert list(by_configuration[-1].dag_) == expected
         scaler = StandardScaler().set_output(transform=container)
-        alone = make_pipeline(scaler, *map(clone, steps[1:]), clone(learner)).fit(wine)
+        alone = clone(make_pipeline(scaler, *steps[1:], learner)).fit(wine)
         assert list(alone[-1].dag_) == expected
         assert np.isfinite(alone.score(wine))
 
@@ -116,14 +110,14 @@ def test_refitting_on_an_array_forgets_the_names(wine):
 def test_a_second_fit_takes_scores_from_the_memory(wine, tmp_path, monkeypatch, criterion):
     steps = [StandardScaler(), LocalScoreTransformer(criterion), GaussianBNLearner()]
     pipeline = make_pipeline(*steps, memory=str(tmp_path))
-    plain = make_pipeline(*map(clone, steps)).fit(wine)
+    plain = clone(make_pipeline(*steps)).fit(wine)
     first = edges(pipeline.fit(wine)[-1])
     monkeypatch.setattr(LocalScoreTransformer, "fit_transform", None)
     again = clone(pipeline).fit(wine)
     assert edges(again[-1]) == first == edges(plain[-1])
     assert again.score(wine) == plain.score(wine)
-    with pytest.raises(TypeError, match="not callable"):  # other rows are not in the memory
-        clone(pipeline).fit(wine[:100])
+    # Other rows are not in the memory.
+    raises("not callable", clone(pipeline).fit, wine[:100], kind=TypeError)
 
 
 @cache
@@ -135,7 +129,7 @@ def fitted_estimators():
         GaussianBNLearner().fit(chunks.local_scores_),
         make_pipeline(StandardScaler(), LocalScoreTransformer(), GaussianBNLearner()).fit(WINE),
         BootstrapBNLearner(n_resamples=3, random_state=0).fit(WINE),
-        GaussianBNPosterior().fit(WINE.iloc[:, :5]),
+        skbn.GaussianBNPosterior().fit(WINE.iloc[:, :5]),
     )
 
 
@@ -167,7 +161,11 @@ COPIES = {
 }
 
 
-@pytest.mark.parametrize("copied", COPIES.values(), ids=COPIES)
+@pytest.fixture(params=COPIES.values(), ids=COPIES)
+def copied(request):
+    return request.param
+
+
 @pytest.mark.parametrize(
     "constraints",
     [
@@ -177,13 +175,13 @@ COPIES = {
     ],
 )
 def test_copies_have_constraints_on_all_other_columns(wine, copied, constraints):
-    learner = GaussianBNLearner(**constraints).fit(wine[["alcohol", "hue", "ash"]])
+    X = wine[["alcohol", "hue", "ash"]]
+    learner = GaussianBNLearner(**constraints).fit(X)
     other = copied(learner)
     assert {name: getattr(other, name) for name in constraints} == constraints
-    assert edges(other.fit(wine[["alcohol", "hue", "ash"]])) == edges(learner)
+    assert edges(other.fit(X)) == edges(learner)
 
 
-@pytest.mark.parametrize("copied", COPIES.values(), ids=COPIES)
 def test_copies_of_fitted_estimators_are_fitted(wine, copied):
     for estimator in [*fitted_estimators(), GaussianBNLearner().fit(wine).network_]:
         other, X = copied(estimator), wine[getattr(estimator, "feature_names_in_", [*wine])]
@@ -194,7 +192,6 @@ def test_copies_of_fitted_estimators_are_fitted(wine, copied):
         assert repr(other) == repr(estimator)
 
 
-@pytest.mark.parametrize("copied", COPIES.values(), ids=COPIES)
 def test_copies_of_scores_and_their_transformer(wine, copied):
     transformer = LocalScoreTransformer(BGe(), max_parents=3).fit(wine[:90])
     other = copied(transformer)
@@ -214,20 +211,17 @@ def test_copies_of_scores_and_their_transformer(wine, copied):
             assert_array_equal(again.to_array(), scores.to_array())
 
 
-@pytest.mark.parametrize("copied", COPIES.values(), ids=COPIES)
 def test_copies_of_listed_scores_and_of_criteria(copied):
-    families = [([[-1], [1]], [-9.5, -7.0]), ([[-1], [0]], [-8.0, -5.0])]
-    scores = copied(ParentSetScores(["rain", "wet"], families))
+    scores = copied(LISTED)
     assert scores.local_score("rain", ["wet"]) == -7
     assert GaussianBNLearner().fit(scores).network_score_ == -14.5
-    for criterion in (EBIC(gamma=0.25), BGe(nu=[1.0, 2.0])):
+    for criterion in (skbn.EBIC(gamma=0.25), BGe(nu=[1.0, 2.0])):
         assert repr(copied(criterion)) == repr(criterion)
 
 
-@pytest.mark.parametrize("copied", COPIES.values(), ids=COPIES)
 def test_copies_of_networks_have_all_that_is_known(wine, copied):
     by_kind = wine.assign(kind=pd.Categorical(["a", "b"] * (len(wine) // 2)))
-    fitted = GaussianBayesianNetwork(nx.DiGraph([("hue", "ash"), ("ash", "alcohol")]))
+    fitted = skbn.GaussianBayesianNetwork(nx.DiGraph([("hue", "ash"), ("ash", "alcohol")]))
     for network in (
         BootstrapBNLearner(n_resamples=3, random_state=0).fit(wine).network_,
         GaussianBNLearner(nodes="auto").fit(by_kind).network_,
@@ -241,10 +235,9 @@ def test_copies_of_networks_have_all_that_is_known(wine, copied):
         pd.testing.assert_frame_equal(other.to_frame(), network.to_frame())
 
 
-@pytest.mark.parametrize("copied", COPIES.values(), ids=COPIES)
 def test_copies_have_the_graphs_among_parameters(copied):
     dag = nx.DiGraph([("ash", "hue", {"support": 0.5}), (3, "ash"), (("a", 1), 3)])
-    network = copied(GaussianBayesianNetwork(dag))
+    network = copied(skbn.GaussianBayesianNetwork(dag))
     assert list(network.dag) == list(dag)
     assert list(network.dag.edges(data=True)) == list(dag.edges(data=True))
     learner = GaussianBNLearner(required_edges=nx.DiGraph([("ash", "hue")]))
@@ -272,12 +265,11 @@ def test_states_are_plain(wine):
     learner = GaussianBNLearner(required_edges=dag).fit(wine)
     scores = LocalScoreTransformer("ebic", max_parents=2).fit_transform(wine)
     scores.best_parents("hue")
-    network = GaussianBayesianNetwork(dag).fit(wine)
-    cv = GaussianBNLearnerCV([1, 2], cv=2).fit(wine)
+    network = skbn.GaussianBayesianNetwork(dag).fit(wine)
+    cv = skbn.GaussianBNLearnerCV([1, 2], cv=2).fit(wine)
     for each in (fitted_estimators()[2], learner, learner.network_, scores, network, cv):
         assert_plain(each)
-    families = [([[-1], [1]], [-9.5, -7.0]), ([[-1], [0]], [-8.0, -5.0])]
-    assert_plain(ParentSetScores(["rain", "wet"], families))
+    assert_plain(LISTED)
     assert_plain(LocalScoreTransformer(BGe()).fit(wine))
 
 
@@ -288,9 +280,9 @@ def test_states_are_plain(wine):
     ("estimator", "network"),
     [
         (GaussianBNLearner(), "network_"),
-        (GaussianBNPosterior(), "median_network_"),
+        (skbn.GaussianBNPosterior(), "median_network_"),
         (BootstrapBNLearner(n_resamples=3, random_state=0), "network_"),
-        (GaussianBNLearnerCV(), "network_"),
+        (skbn.GaussianBNLearnerCV(), "network_"),
     ],
 )
 def test_methods_of_the_network_are_found(wine, estimator, network):

@@ -1,14 +1,14 @@
 """Learners whose network branch and cut proves: parameters, attributes, warnings and refusals."""
 
+import itertools
 import pickle
 import signal
 import time
-import warnings
 
 import networkx as nx
 import numpy as np
 import pytest
-from agreement import raises
+from agreement import raises, warned_by
 from branch_and_cut_alone import result, unfinished, without_dynamic_programs
 from problems import problem, resources
 from recording_callbacks import interrupt
@@ -16,13 +16,8 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold
 
-from skbn import (
-    BootstrapBNLearner,
-    GaussianBNLearner,
-    GaussianBNLearnerCV,
-    GaussianBNPosterior,
-    LocalScoreTransformer,
-)
+import skbn
+from skbn import BootstrapBNLearner, GaussianBNLearner, GaussianBNLearnerCV, LocalScoreTransformer
 from skbn._estimators.learner_cv import searches_at_a_time
 from skbn._solver import branch_engine, order_engine, planner, pricing_engine
 from skbn._solver.branch_engine import branch_and_cut_bytes
@@ -35,12 +30,6 @@ PROOF = {"is_optimal_", "score_bound_", "optimality_gap_", "n_iter_", "n_nodes_"
 @pytest.fixture(scope="module")
 def wide():
     return make_gaussian_network(36, n_samples=200, random_state=0)[0]
-
-
-@pytest.fixture
-def alone(monkeypatch):
-    """Branch and cut takes all columns."""
-    without_dynamic_programs(monkeypatch)
 
 
 @pytest.fixture
@@ -63,10 +52,12 @@ def with_gap(monkeypatch, gap, **more):
 # Attributes
 
 
-def test_a_finished_search_proves_its_network(rows, monkeypatch):
+def test_a_finished_search_proves_its_network(rows, monkeypatch, capsys):
     expected = GaussianBNLearner(max_parents=3).fit(rows)
     without_dynamic_programs(monkeypatch)
-    learner = GaussianBNLearner(max_parents=3).fit(rows)
+    learner = GaussianBNLearner(max_parents=3, verbose=True).fit(rows)
+    plan = "[GaussianBNLearner] branch and cut over 6 columns: about "
+    assert capsys.readouterr().out.startswith(plan)
     assert learner.network_score_ == pytest.approx(expected.network_score_, abs=1e-6)
     assert learner.is_optimal_ is True
     assert 0 <= learner.optimality_gap_ <= learner.tol
@@ -96,9 +87,7 @@ def test_an_ended_search_tells_its_gap(rows, monkeypatch):
     assert learner._shown_note() == note
     assert note in learner._repr_mimebundle_()["text/html"]
     again = pickle.loads(pickle.dumps(learner))
-    assert {name: getattr(again, name) for name in PROOF} == {
-        name: getattr(learner, name) for name in PROOF
-    }
+    assert all(getattr(again, name) == getattr(learner, name) for name in PROOF)
     assert not any(hasattr(clone(learner), name) for name in PROOF)
 
 
@@ -112,17 +101,13 @@ def test_a_network_within_tol_is_called_optimal(rows, monkeypatch):
     assert gap == pytest.approx(1e-9, abs=1e-14)
 
 
-def test_a_time_limit_leaves_dynamic_programming_alone(rows):
+def test_time_limits_leave_dynamic_programming_alone_and_a_moment_is_enough(rows, monkeypatch):
     learner = GaussianBNLearner(time_limit=1e-9).fit(rows)
     assert learner.is_optimal_ is True
     assert learner.network_score_ == GaussianBNLearner().fit(rows).network_score_
-
-
-@pytest.mark.usefixtures("alone")
-def test_a_moment_is_enough_for_a_network(rows):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # it may be proven all the same
-        learner = GaussianBNLearner(max_parents=2, time_limit=1e-9).fit(rows)
+    without_dynamic_programs(monkeypatch)
+    learner.set_params(max_parents=2)
+    warned_by(learner.fit, rows)  # or it is proven all the same
     assert nx.is_directed_acyclic_graph(learner.dag_)
     assert learner.score_bound_ >= learner.network_score_
 
@@ -133,10 +118,10 @@ def test_a_moment_is_enough_for_a_network(rows):
 @pytest.mark.parametrize("seed", range(4))
 def test_small_groups_are_priced_as_dynamic_programming_finds_them(monkeypatch, seed):
     rng = np.random.default_rng(seed)
-    rows, order = make_gaussian_network(9, n_samples=60, random_state=seed)[0], rng.permutation(9)
-    tiers = np.array_split(order, rng.integers(2, 10))
-    tier_of = {int(x): i for i, own in enumerate(tiers) for x in own}
-    against = [(b, a) for a in tier_of for b in tier_of if tier_of[b] > tier_of[a]]
+    rows = make_gaussian_network(9, n_samples=60, random_state=seed)[0]
+    tiers = np.array_split(rng.permutation(9), rng.integers(2, 10))
+    pairs = itertools.combinations(tiers, 2)
+    against = [(b, a) for first, later in pairs for b in later.tolist() for a in first.tolist()]
     knowledge = [{"tiers": tiers}, {"forbidden_edges": against}][seed % 2]
     settings = {"criterion": ["bic", "aic"][seed // 2], "n_jobs": 1 + seed % 2, **knowledge}
     expected = GaussianBNLearner(**settings).fit(rows)
@@ -201,12 +186,11 @@ def test_no_seed_changes_the_score(rows, monkeypatch):
 
     without_dynamic_programs(monkeypatch)
     monkeypatch.setattr(branch_engine, "branch_and_cut", recording)
-    states = None, None, 3, 3, np.random.RandomState(4)
-    scores = {
-        round(GaussianBNLearner(max_parents=3, random_state=state).fit(rows).network_score_, 5)
-        for state in states
-    }
-    assert len(scores) == 1
+    learners = [
+        GaussianBNLearner(max_parents=3, random_state=state).fit(rows)
+        for state in (None, None, 3, 3, np.random.RandomState(4))
+    ]
+    assert len({round(learner.network_score_, 5) for learner in learners}) == 1
     assert seeds[0] == seeds[1]
     assert seeds[2] == seeds[3]
     assert len({*seeds}) == 3
@@ -244,13 +228,6 @@ def test_ctrl_c_in_the_order_search_ends_the_proof_too(rows, monkeypatch):
         learner.set_params(time_limit=None).fit(rows)
 
 
-@pytest.mark.usefixtures("alone")
-def test_it_tells_its_plan(rows, capsys):
-    GaussianBNLearner(max_parents=3, verbose=True).fit(rows)
-    first = capsys.readouterr().out.splitlines()[0]
-    assert first.startswith("[GaussianBNLearner] branch and cut over 6 columns: about ")
-
-
 # Cross-validation and resamples
 
 
@@ -271,29 +248,22 @@ def test_a_penalty_chosen_by_branch_and_cut(rows, monkeypatch):
 def test_it_tells_how_well_columns_explain_each_other(how, monkeypatch, capsys):
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(150, 6)) @ rng.normal(size=(6, 6))
-    settings, given, others = (
-        {"max_parents": 2},
-        {},
-        [[c for c in range(6) if c != x] for x in range(6)],
-    )
+    node_of = np.array([0, 0, 1, 1, 1, 2] if how == "nodes" else range(6))
     counts = np.ones(rows.shape, dtype=bool)
-    if how == "nodes":
-        settings["nodes"] = {"a": [0, 1], "b": [2, 3, 4], "c": [5]}
-        others = [
-            [c for c in range(6) if c not in own]
-            for own in ([0, 1],) * 2 + ([2, 3, 4],) * 3 + ([5],)
-        ]
-    elif how == "interventions":
+    if how == "interventions":
         counts[:40, 0] = counts[20:90, 3] = False
-        given["interventions"] = ~counts
+    given = {} if counts.all() else {"interventions": ~counts}
     shares = []
-    for x, parents in enumerate(others):
+    for x in range(6):
+        parents = np.flatnonzero(node_of != node_of[x])
         own = rows[counts[:, x]] - rows[counts[:, x]].mean(axis=0)
         left = own[:, x] - own[:, parents] @ np.linalg.lstsq(own[:, parents], own[:, x])[0]
         shares.append(1 - left @ left / (own[:, x] @ own[:, x]))
     with_gap(monkeypatch, 1.0, is_finished=False)
-    with pytest.warns(ConvergenceWarning) as record:
-        GaussianBNLearner(**settings, verbose=True).fit(rows, **given)
+    learner = GaussianBNLearner(max_parents=2, verbose=True)
+    if how == "nodes":
+        learner.set_params(nodes={"a": [0, 1], "b": [2, 3, 4], "c": [5]})
+    record = warned_by(learner.fit, rows, **given)
     expected = f"ll other columns explain a median of {100 * np.median(shares):.0f} % of a column's"
     assert any(expected in str(each.message) for each in record)
     assert expected in capsys.readouterr().out
@@ -303,9 +273,8 @@ def test_no_time_for_a_bound_is_told(monkeypatch):
     rows = make_gaussian_network(12, n_samples=100, random_state=0)[0]
     without_dynamic_programs(monkeypatch)
     monkeypatch.setattr(pricing_engine, "_SECONDS_OF_PRODUCTS", 1.0)
-    with pytest.warns(
-        ConvergenceWarning, match="how much higher another one may score is not known"
-    ):
+    message = "how much higher another one may score is not known"
+    with pytest.warns(ConvergenceWarning, match=message):
         learner = GaussianBNLearner(time_limit=5.0).fit(rows)
     ordered = GaussianBNLearner(search="order", random_state=0).fit(rows)
     assert learner.network_score_ == pytest.approx(ordered.network_score_)
@@ -329,11 +298,9 @@ def test_folds_that_are_not_proven_are_counted(rows):
 
 @pytest.mark.usefixtures("ended")
 def test_resamples_are_searched_in_the_same_way(rows):
-    with pytest.warns(ConvergenceWarning) as record:
-        bootstrap = BootstrapBNLearner(
-            GaussianBNLearner(max_parents=2), n_resamples=3, random_state=0
-        ).fit(rows)
-    assert len(record) == 1
+    learner = GaussianBNLearner(max_parents=2)
+    bootstrap = BootstrapBNLearner(learner, n_resamples=3, random_state=0)
+    assert len(warned_by(bootstrap.fit, rows)) == 1
     assert bootstrap.estimator_.is_optimal_ is False
     assert len(bootstrap.networks_) == 3
 
@@ -357,10 +324,9 @@ def test_lists_and_posteriors_are_refused(wide, monkeypatch):
     raises(r"36 columns needs .* time_limit, .* branch and cut then lists", learner.near_optimal)
     learner = GaussianBNLearner("bge", max_parents=2).fit(wide)
     raises(r"36 columns needs .*cannot list those .* as high\.$", learner.near_optimal)
-    with pytest.raises(
-        ValueError, match=r"The posterior of 36 columns .* needs .*\. Set method .*, or set tiers"
-    ):
-        GaussianBNPosterior(max_parents=2).fit(wide)
+    posterior = skbn.GaussianBNPosterior(max_parents=2)
+    message = r"The posterior of 36 columns .* needs .*\. Set method .*, or set tiers"
+    raises(message, posterior.fit, wide)
 
 
 def test_without_highspy_it_says_how_to_install_it(wide, rows, monkeypatch):

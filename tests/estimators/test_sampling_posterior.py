@@ -44,11 +44,8 @@ def test_attributes(rows, sampled, exact):
     assert sampled.structure_prior_ == "uniform"
     assert not hasattr(exact, "edge_standard_errors_")
     assert list(sampled.median_network_.dag.edges) == list(exact.median_network_.dag.edges)
-    table = sampled.to_frame()
-    assert set(table.columns) - set(exact.to_frame().columns) == {
-        "standard_error",
-        "reverse_standard_error",
-    }
+    table, errors = sampled.to_frame(), {"standard_error", "reverse_standard_error"}
+    assert {*table} - {*exact.to_frame()} == errors
     columns = list(rows.columns)
     for row in table.itertuples():
         i, j = columns.index(row.parent), columns.index(row.child)
@@ -70,14 +67,10 @@ def test_networks(rows, sampled, exact):
     expected = exact.probability(lambda dag: dag.number_of_edges(), random_state=0)
     assert found.value == pytest.approx(expected.value, abs=6 * found.standard_error + 0.2)
     of_sampled, of_exact = (
-        {tuple(each.parents): each.probability for each in of_child}
-        for of_child in (
-            sampled.parent_set_probabilities("g", k=3),
-            exact.parent_set_probabilities("g", k=3),
-        )
+        {tuple(parents): p for parents, p in each.parent_set_probabilities("g", k=3)}
+        for each in (sampled, exact)
     )
-    for parents, probability in of_exact.items():
-        assert of_sampled[parents] == pytest.approx(probability, abs=0.1)
+    assert of_sampled == pytest.approx(of_exact, abs=0.1)
 
 
 def test_effects(rows, sampled, exact):
@@ -87,9 +80,8 @@ def test_effects(rows, sampled, exact):
     cause, outcome = rows.columns[:2]
     one = sampled.effect(cause, outcome, n_samples=2000, random_state=0)
     assert one.mean == found[cause, outcome].mean
-    assert one.probability_zero == pytest.approx(
-        1 - exact.path_probabilities_[0, 1], abs=6 * one.probability_zero_error + 0.02
-    )
+    expected, atol = 1 - exact.path_probabilities_[0, 1], 6 * one.probability_zero_error + 0.02
+    assert one.probability_zero == pytest.approx(expected, abs=atol)
 
 
 def test_few_networks_are_taken_for_independent(sampled):
@@ -102,9 +94,8 @@ def test_few_networks_are_taken_for_independent(sampled):
 
 def test_knowledge_decides_paths(rows):
     tiers = [list(rows.columns[:3]), list(rows.columns[3:])]
-    posterior = GaussianBNPosterior(
-        method="sampling", n_samples=400, tiers=tiers, random_state=0
-    ).fit(rows)
+    settings = {"method": "sampling", "n_samples": 400, "random_state": 0}
+    posterior = GaussianBNPosterior(tiers=tiers, **settings).fit(rows)
     effects = posterior.effects(n_samples=100, random_state=0)
     assert not effects.path_probabilities[3:, :3].any()
     assert not effects.path_errors[3:, :3].any()
@@ -116,8 +107,7 @@ def test_what_needs_sums_is_refused(sampled):
     assert not hasattr(sampled, "log_evidence_")
     raises(reason, lambda: sampled.log_evidence_, kind=AttributeError)
     raises(reason, sampled.log_probability, sampled.dag_)
-    with pytest.raises(NotFittedError):
-        _ = GaussianBNPosterior().log_evidence_
+    raises("not fitted", lambda: GaussianBNPosterior().log_evidence_, kind=NotFittedError)
 
 
 @pytest.mark.parametrize(
@@ -140,9 +130,8 @@ def test_auto_sums_where_it_can(rows, exact):
 
 def test_auto_samples_where_sums_take_too_long(monkeypatch, rows):
     monkeypatch.setattr("skbn._posterior.plan.UNIFORM_LIMIT", 100)
-    posterior = GaussianBNPosterior(
-        method="auto", structure_prior="uniform", n_samples=400, random_state=0
-    )
+    settings = {"method": "auto", "n_samples": 400, "random_state": 0}
+    posterior = GaussianBNPosterior(structure_prior="uniform", **settings)
     with pytest.warns(SamplingWarning, match="took method='sampling'"):
         posterior.fit(rows)
     assert posterior.n_samples_ == 4 * 400
@@ -156,45 +145,27 @@ def test_chains_that_disagree_are_named():
         posterior.fit(rows)
 
 
-SEVEN = {"required_edges": [(i, 17) for i in range(7)]}
+SEVEN = [(i, 17) for i in range(7)]
+
+
+FEWER_CHAINS = r"Lower n_chains, to 2 for example, or leave out columns\.$"
+DOUBLING = r"They double with each of required_edges to 17: leave some out\.$"
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(
     ("n_required", "max_memory", "message", "remedy"),
     [
-        *(
-            pytest.param(*case, marks=pytest.mark.slow)
-            for case in (
-                (
-                    8,
-                    3e6,
-                    r"Lower n_chains, to 2 for example, or leave out columns\.$",
-                    {"n_chains": 2},
-                ),
-                (
-                    9,
-                    3e6,
-                    r"They double with each of required_edges to 17: leave some out\.$",
-                    SEVEN,
-                ),
-            )
-        ),
-        (0, 1e5, r"allowed by max_memory\. Leave out columns\.$", None),
+        pytest.param(8, 3e6, FEWER_CHAINS, {"n_chains": 2}, marks=pytest.mark.slow),
+        pytest.param(9, 3e6, DOUBLING, {"required_edges": SEVEN}, marks=pytest.mark.slow),
+        (0, 1e5, r"allowed by max_memory\. Leave out columns\.$", {}),
     ],
 )
 def test_what_makes_tables_of_chains_fit(n_required, max_memory, message, remedy):
     rows = np.random.default_rng(0).normal(size=(60, 18))
-    posterior = GaussianBNPosterior(
-        method="sampling",
-        n_samples=100,
-        max_memory=max_memory,
-        required_edges=[(i, 17) for i in range(n_required)],
-        random_state=0,
-    )
+    settings = {"method": "sampling", "n_samples": 100, "random_state": 0}
+    required = [(i, 17) for i in range(n_required)]
+    posterior = GaussianBNPosterior(max_memory=max_memory, required_edges=required, **settings)
     raises(message, posterior.fit, rows)
-    if remedy is None:
-        rows = rows[:, :4]
-        remedy = {}
-    found = posterior.set_params(**remedy).fit(rows)
+    found = posterior.set_params(**remedy).fit(rows if remedy else rows[:, :4])
     assert found.edge_probabilities_.max() <= 1.0
