@@ -38,7 +38,9 @@ def test_differences_are_those_that_the_distance_counts(expected, found):
         graphs = [x.cpdag() if cpdag else x.dag for x in (network, other)]
         display = skbn.NetworkComparisonDisplay(*graphs)
         differences = [*display.missing, *display.extra, *display.reversed]
-        comparison = network.compare(other)
+        comparison = other.compare(network)
+        assert cpdag or {*display.missing} == {*comparison.missing}
+        assert cpdag or {*display.extra} == {*comparison.extra}
         assert len(differences) == (comparison.cpdag_distance if cpdag else comparison.distance)
         own = [*display.common, *display.missing, *display.reversed]
         assert sorted(own) == sorted(graphs[0].edges)
