@@ -150,9 +150,8 @@ def test_what_hardly_any_state_has_has_an_error_unless_constraints_say_so():
     assert told.edge_errors[0, 0] == 0.0
     assert told.edge_errors[0, 1] == found.edge_errors[0, 1]
     rare = agreement_of(chains_of(1e-5 * states, 20))
-    assert rare.with_least_errors(~np.eye(2, dtype=bool)).edge_errors[0, 1] == pytest.approx(
-        1 / rare.sample_sizes[0, 1]
-    )
+    told = rare.with_least_errors(~np.eye(2, dtype=bool))
+    assert told.edge_errors[0, 1] == pytest.approx(1 / rare.sample_sizes[0, 1])
     constant = agreement_of(chains_of(np.ones((2, 100)), 10))
     told = constant.with_least_errors(~np.eye(2, dtype=bool))
     assert told.edge_errors[0, 1] == told.edge_errors[1, 0] == 1 / 200
@@ -266,22 +265,16 @@ def test_random_candidates_are_drawn_as_probable_as_they_are_said_to_be():
         counts[frozenset(own[n_fixed + 1 :])] += 1
     weight_of = dict(zip(outside.tolist(), weights, strict=True))
     further = [z for z in outside.tolist() if z != start[n_fixed]]
-    pairs = {
-        frozenset(pair): weight_of[pair[0]] * weight_of[pair[1]]
-        for pair in combinations(further, 2)
-    }
+    pairs = {frozenset((y, z)): weight_of[y] * weight_of[z] for y, z in combinations(further, 2)}
     assert_drawn_from(counts, pairs)
 
 
 def state_with_random(m, x, n_fixed, n_random):
     """A state whose columns have few candidates; which columns are outside x's, and weights."""
     n = n_fixed + n_random
-    state = state_of(random_scores(m, 5), [range(m)])._replace(
-        candidates=np.zeros((m, n), np.int64),
-        n_candidates=np.full(m, n),
-        scores=np.zeros((m, 1 << n)),
-        sums=np.zeros((m, 1 << n)),
-    )
+    of_sets = {"scores": np.zeros((m, 1 << n)), "sums": np.zeros((m, 1 << n))}
+    few = {"candidates": np.zeros((m, n), np.int64), "n_candidates": np.full(m, n)}
+    state = state_of(random_scores(m, 5), [range(m)])._replace(**few, **of_sets)
     for z in range(m):
         set_candidates(state, z, others(m)[z][:n])
     outside = np.array(others(m)[x][n_fixed:])
@@ -352,11 +345,8 @@ def test_chances_of_edges_given_all_others(seed):
         for x in range(m):
             for z in others(m)[x]:
                 rest = tuple(v for v in parents[x] if v != z)
-                of_edge = [rest, tuple(sorted((*rest, z)))]
-                weights = [
-                    values[x, own]
-                    if reference.is_acyclic((*parents[:x], own, *parents[x + 1 :]))
-                    else 0.0
-                    for own in of_edge
-                ]
+                weights = [0.0, 0.0]
+                for i, own in enumerate((rest, tuple(sorted((*rest, z))))):
+                    if reference.is_acyclic((*parents[:x], own, *parents[x + 1 :])):
+                        weights[i] = values[x, own]
                 assert chances[x, z] == pytest.approx(weights[1] / sum(weights), abs=1e-12)

@@ -46,6 +46,15 @@ def doubles(a, result, form, exponent):
     return np.array([wide_as_double(a[i], form, exponent) for i in range(a.size)])
 
 
+def applied(operation, *numbers, dtype=np.int64):
+    """What an operation gives for vectors, which must be what it gives for single numbers."""
+    *operands, form = numbers
+    result = np.empty(operands[0].size, dtype=dtype)
+    alone = operation(*operands, result, form)
+    np.testing.assert_array_equal(alone, result)
+    return result
+
+
 def exact(number, form):
     """Return the value of an extended float."""
     exponent, mantissa = divmod(int(number), 1 << form.bits)
@@ -65,9 +74,7 @@ def random_numbers(rng, form, n, exponents):
 def test_sums_are_rounded_to_the_nearest(form, spread):
     rng = np.random.default_rng(spread)
     a, b = (random_numbers(rng, form, 400, (-spread, spread)) for _ in range(2))
-    result = np.empty_like(a)
-    alone = sums(a, b, result, form)
-    np.testing.assert_array_equal(alone, result)
+    result = applied(sums, a, b, form)
     for x, y, total in zip(a, b, result, strict=True):
         true = exact(x, form) + exact(y, form)
         # Half a step of the mantissa for the shift, and half for the sum past a power of two.
@@ -78,9 +85,7 @@ def test_sums_are_rounded_to_the_nearest(form, spread):
 def test_products_are_rounded_to_the_nearest(form):
     rng = np.random.default_rng(form.bits)
     a, b = (random_numbers(rng, form, 400, (-900, 900)) for _ in range(2))
-    result = np.empty_like(a)
-    alone = products(a, b, result, form)
-    np.testing.assert_array_equal(alone, result)
+    result = applied(products, a, b, form)
     for x, y, product in zip(a, b, result, strict=True):
         error = abs(exact(product, form) / (exact(x, form) * exact(y, form)) - 1)
         assert error <= Fraction(1, 1 << form.bits + 1) + Fraction(1, 1 << 52)
@@ -91,9 +96,7 @@ def test_exponentials_agree_with_mpmath(form):
     largest = 0.6 * form.bias
     rng = np.random.default_rng(form.bits)
     x = np.concatenate([rng.uniform(-largest, largest, 396), [0.0, 1.0, -1.0, 1e-20]])
-    result = np.empty(x.size, dtype=np.int64)
-    alone = exponentials(x, result, form)
-    np.testing.assert_array_equal(alone, result)
+    result = applied(exponentials, x, form)
     with mpmath.workdps(60):
         for value, number in zip(x, result, strict=True):
             exponent, mantissa = divmod(int(number), 1 << form.bits)
@@ -105,15 +108,11 @@ def test_exponentials_agree_with_mpmath(form):
 @pytest.mark.parametrize("form", FORMATS)
 def test_what_is_too_small_becomes_nothing(form):
     x = np.array([-np.inf, -1e300, -2.0 * form.bias, -0.7 * form.bias])
-    result = np.empty(4, dtype=np.int64)
-    exponentials(x, result, form)
+    result = applied(exponentials, x, form)
     assert all(extended_floats.is_zero(number, form) for number in result[:3])
-    small = np.full(4, 3 << form.bits)
-    products(small, small, result, form)
-    assert (result == 0).all()
-    one = np.full(4, form.one)
-    sums(one, np.zeros(4, dtype=np.int64), result, form)
-    assert (result == form.one).all()
+    small, one = np.full(4, 3 << form.bits), np.full(4, form.one)
+    assert (applied(products, small, small, form) == 0).all()
+    assert (applied(sums, one, np.zeros_like(one), form) == form.one).all()
 
 
 @pytest.mark.parametrize("form", FORMATS)
