@@ -30,10 +30,9 @@ def random_families(rng, m, n, most_parents):
     families = []
     for x in range(m):
         others = [y for y in range(m) if y != x]
-        sets = {frozenset(), *(frozenset((y,)) for y in others)}
-        sets |= {frozenset(pair) for size in range(2, most_parents + 1)
-                 for pair in combinations(others, size)}  # fmt: skip
-        drawn = sorted(sets - {frozenset()}, key=sorted)
+        sizes = range(1, most_parents + 1)
+        sets = [frozenset(some) for size in sizes for some in combinations(others, size)]
+        drawn = sorted(sets, key=sorted)
         drawn = [drawn[i] for i in rng.permutation(len(drawn))[: n - 1]]
         # More parents fit better, so that the cheapest families close cycles.
         costs = [float(rng.exponential(3.0) / len(parents)) for parents in drawn]
