@@ -236,6 +236,8 @@ def missing_levels(
     probabilities, or drawn indicators; `covariances`: (n, k, k).
     """
     n, m = rows.shape
+    if not nodes.levels:
+        return [], np.zeros((n, 0)), np.zeros((n, 0, 0))
     is_seen, is_outside = ~np.isnan(rows[0]), np.isin(np.arange(m), own.exogenous)
     is_held = is_outside | (own.noise_variance == 0)
     categories = [

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Container, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -159,6 +160,11 @@ class LinearGaussianModel(LinearModel):
         require_finite(covariance, self.nodes)
         return np.asarray(covariance)
 
+    @cached_property
+    def _factor(self) -> Floats:
+        """The factor, which conditions on many patterns of holes have in common; not to change."""
+        return self.factor()
+
     def conditional_factor(
         self, given: list[int], values: Floats, others: list[int]
     ) -> tuple[Floats, Floats]:
@@ -172,7 +178,7 @@ class LinearGaussianModel(LinearModel):
         """
         self.require_distribution(given)
         g = len(given)
-        scaled, unit = equilibrated(self.factor()[:, [*given, *others]])
+        scaled, unit = equilibrated(self._factor[:, [*given, *others]])
         require_finite(unit, [self.nodes[v] for v in [*given, *others]])
         triangle = triangular_factor(scaled)
         own = np.abs(np.diag(triangle)[:g])
