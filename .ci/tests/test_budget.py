@@ -66,7 +66,7 @@ def route(estimator, X):
 
 @pytest.mark.parametrize(
     ("estimator", "n_files", "n_crossings"),
-    [(skbn.GaussianBNLearner(), 32, 190), (skbn.GaussianBNPosterior(), 38, 242)],
+    [(skbn.GaussianBNLearner(), 32, 190), (skbn.GaussianBNPosterior(), 37, 164)],
 )
 def test_a_fit_of_eight_columns(estimator, n_files, n_crossings):
     files, crossings = route(estimator, np.random.default_rng(0).normal(size=(100, 8)))
@@ -75,6 +75,6 @@ def test_a_fit_of_eight_columns(estimator, n_files, n_crossings):
 
 
 def test_lines_of_code():
-    assert sum(code_lines(path) for path in LIBRARY.rglob("*.py")) <= 38_648
+    assert sum(code_lines(path) for path in LIBRARY.rglob("*.py")) <= 39_026
     tests = [path for path in TESTS.rglob("*.py") if "benchmarks" not in path.parts]
-    assert sum(map(code_lines, tests)) <= 29_424
+    assert sum(map(code_lines, tests)) <= 29_511

@@ -5,6 +5,7 @@ alone, and not on the thread that runs it.
 """
 
 import numpy as np
+import numpy.typing as npt
 
 from skbn._core.compile import inner_kernel
 
@@ -23,6 +24,18 @@ def uniform(states, i):
     z = (z ^ (z >> np.uint64(27))) * _SECOND_FACTOR
     z ^= z >> np.uint64(31)
     return np.float64(z >> np.uint64(11)) * 2.0**-53
+
+
+def uniform_numbers(
+    states: npt.NDArray[np.uint64], some: npt.NDArray[np.int64]
+) -> npt.NDArray[np.float64]:
+    """Return the next random number of some different generators, as `uniform` does."""
+    states[some] += _STEP
+    z = states[some]
+    z = (z ^ (z >> np.uint64(30))) * _FIRST_FACTOR
+    z = (z ^ (z >> np.uint64(27))) * _SECOND_FACTOR
+    z ^= z >> np.uint64(31)
+    return (z >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
 @inner_kernel

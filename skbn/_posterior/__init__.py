@@ -9,6 +9,8 @@ over networks. Nothing here knows of estimators, and only `parameter_draws`, `ef
   one;
 - `network_sum_kernels` has the kernels of the sums over networks; those of the sums over orders
   share the search's;
+- `few_columns` has the same sums of up to 8 columns by numpy, without kernels that would have to be
+  compiled, and `few_draws` has samples from them;
 - `network_posterior` makes the weights of a group of columns, and puts the sums together, by group
   and for all;
 - `answers` has what users ask of a posterior: the probabilities of parent sets and of single

@@ -13,7 +13,7 @@ from numba import float64, int64
 from numba.extending import register_jitable
 
 from skbn._core.arrays import F1, F2, I1, Floats, Integers
-from skbn._core.compile import inner_kernel, kernel, pasted_kernel, tuple_type
+from skbn._core.compile import compile_kernels, inner_kernel, kernel, pasted_kernel, tuple_type
 from skbn._core.extended_floats import (
     WIDE,
     WideFormat,
@@ -324,12 +324,17 @@ class FamilyWeights:
         The sum over all networks is at least the weight of the one in which all columns have no
         parents but the required ones.
         """
-        best, least = score_range(self._families[child], child)
+        best, least = self._range(child)
         fewest = int(self._columns.required[child])
         of_fewest = self._sets[child].local_score(child, fewest)
         if self._log_odds is not None:
             of_fewest += float(self._log_odds[child, members_of(fewest)].sum())
         return best, of_fewest if math.isfinite(of_fewest) else least
+
+    def _range(self, child: int) -> tuple[float, float]:
+        """Return a child's highest and lowest finite score; see `score_range`."""
+        highest_and_lowest: tuple[float, float] = score_range(self._families[child], child)
+        return highest_and_lowest
 
     def fill(self, slab: Filling) -> Iterator[float]:
         """Fill the children's tables with weights; see `TableSource`."""
@@ -361,6 +366,7 @@ class FamilyWeights:
 
         Returns `weights`: (2**(m - 1),), by the mask of the parents, with the child's bit removed.
         """
+        compile_kernels(PARENT_SET_KERNELS)
         weights = allocate(self.n_parent_sets)
         families = weights.view(np.int64)
         with Threads(1) as threads:

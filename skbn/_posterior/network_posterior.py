@@ -22,7 +22,8 @@ from skbn._core.resources import Progress, Resources, Threads
 from skbn._core.subsets import bits_of, members_of
 from skbn._core.text import internal_error
 from skbn._exact.plan import SearchPlan
-from skbn._posterior.family_weights import PARENT_SET_KERNELS, WEIGHT_KERNELS, FamilyWeights
+from skbn._posterior.family_weights import WEIGHT_KERNELS, FamilyWeights
+from skbn._posterior.few_columns import MOST_COLUMNS, SumsOfFew, WeightsOfFew, sums_of_few
 from skbn._posterior.listed_weights import LISTED_KERNELS, FamilyList, ListedWeights, Weights
 from skbn._posterior.network_sums import NETWORK_KERNELS, NetworkSums, network_sums, network_work
 from skbn._posterior.order_sums import (
@@ -130,7 +131,8 @@ class GroupFamilies:
         if odds is not None:
             odds = np.pad(odds, ((0, 0), (0, max(2, len(columns)) - len(columns))))
         limits = self.constraints.of_group(self.plan.group)
-        return FamilyWeights(sets, layout, self.threads, *limits, odds)
+        kind = WeightsOfFew if is_of_few(self.plan) else FamilyWeights
+        return kind(sets, layout, self.threads, *limits, odds)
 
 
 # Probabilities must sum to 1 up to this many units of the last bit of an extended float. In tables
@@ -156,7 +158,7 @@ class _SingleColumn:
 
 # `total` is the weight of all networks, an extended float (1 for probabilities), `log_total` its
 # logarithm without the weights' `log_scale`, and `gamma` is what `FamilyWeights.edge_sums` takes.
-Sums = OrderSums | NetworkSums | _SingleColumn
+Sums = OrderSums | NetworkSums | SumsOfFew | _SingleColumn
 
 
 @dataclass(frozen=True)
@@ -180,7 +182,6 @@ class GroupPosterior:
         The child is a number within the group. `masks` says which sets they are: all, by their
         masks with the child's bit removed, or those of the listed families.
         """
-        compile_kernels(PARENT_SET_KERNELS)
         gamma = self.sums.gamma(child)
         exponent, mantissa = self.weights.wide.split(self.sums.total)
         weights = self.weights.parent_set_weights(child, gamma, exponent)
@@ -231,6 +232,13 @@ def _sums(families: GroupFamilies, weights: Weights, progress: Progress) -> Sums
     if plan.layout.n_columns == 1:
         single = _SingleColumn(weights, plan.prior)
         return None if is_zero(single.total, wide) else single
+    if isinstance(weights, WeightsOfFew):
+        over_few = sums_of_few(weights, plan.prior)
+        if over_few is not None:
+            for totals in over_few.log_totals:
+                _certify_equal(*totals, weights)
+        progress.advance(_work_of_sums(plan))
+        return over_few
     alpha = Alpha(weights, plan.layout, families.threads, progress)
     over_orders = order_sums(alpha)
     if is_zero(over_orders.total, wide):
@@ -252,16 +260,21 @@ def prior_sum(families: GroupFamilies, constant: Floats, progress: Progress) -> 
 
 def group_work(plan: GroupPlan, sum_only: bool, sum_prior: bool) -> int:
     """Return about how long a group takes, in units of one local score of a search."""
-    n = len(plan.group.columns)
-    of_sums = order_work(plan.layout) if n > 1 else 0
-    if n > 1 and plan.prior == "uniform":
-        of_sums += network_work(n)
+    of_sums = _work_of_sums(plan)
     of_scores = plan.n_walks * log_determinants_work(len(plan.columns))
     if plan.listing is not None:
         of_scores = plan.listing.work
     if sum_only:
         return of_sums + of_scores
     return of_sums + of_scores + _edge_work(plan) + of_sums * sum_prior
+
+
+def _work_of_sums(plan: GroupPlan) -> int:
+    """Return about how long the sums over all of a group's networks take."""
+    n = len(plan.group.columns)
+    if n == 1:
+        return 0
+    return order_work(plan.layout) + (network_work(n) if plan.prior == "uniform" else 0)
 
 
 def _edge_work(plan: GroupPlan) -> int:
@@ -409,15 +422,20 @@ def network_posterior(
     )
 
 
+def is_of_few(plan: GroupPlan) -> bool:
+    """Whether a group has so few columns, with their parents, that numpy sums their weights."""
+    return plan.listing is None and len(plan.columns) <= MOST_COLUMNS
+
+
 def _kernels(plan: PosteriorPlan) -> tuple[Any, ...]:
     """Return the kernels that sums call."""
-    kernels: tuple[Any, ...] = ORDER_KERNELS
-    if plan.prior == "uniform":
-        kernels += NETWORK_KERNELS
-    else:
-        kernels += GAMMA_KERNELS
+    kernels: tuple[Any, ...] = ()
     if any(each.listing is None for each in plan.groups):
-        kernels += (walk_seeds, *WEIGHT_KERNELS)
+        kernels += (walk_seeds,)
+    if all(map(is_of_few, plan.groups)):
+        return kernels
+    kernels += (*ORDER_KERNELS, *WEIGHT_KERNELS)
+    kernels += NETWORK_KERNELS if plan.prior == "uniform" else GAMMA_KERNELS
     if any(each.listing is not None for each in plan.groups):
         kernels += (*SmallFamilies.kernels, *LISTED_KERNELS)
     return kernels

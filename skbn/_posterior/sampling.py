@@ -30,6 +30,8 @@ from skbn._core.resources import Progress, Threads, allocate, require_memory
 from skbn._core.text import internal_error
 from skbn._exact.plan import SearchPlan
 from skbn._posterior.family_weights import PARENT_SET_KERNELS, WEIGHT_KERNELS, mask_type, sum_zeta
+from skbn._posterior.few_columns import SumsOfFew, WeightsOfFew
+from skbn._posterior.few_draws import MOST_SAMPLES, draw_candidates_of_few, draw_parents_of_few
 from skbn._posterior.listed_weights import LISTED_KERNELS, ListedWeights, Weights
 from skbn._posterior.network_posterior import GroupPosterior, NetworkPosterior
 from skbn._posterior.order_sums import ORDER_KERNELS, Alpha
@@ -69,9 +71,10 @@ def sample_networks(
 
     Raises ValueError if the tables do not fit in memory.
     """
-    is_listed = any(isinstance(each.weights, ListedWeights) for each in posterior.groups)
-    kernels = LISTED_KERNELS if is_listed else ()
-    compile_kernels((*WEIGHT_KERNELS, *ORDER_KERNELS, *SAMPLING_KERNELS[posterior.prior], *kernels))
+    if not all(_is_by_numpy(each.weights, n_samples) for each in posterior.groups):
+        is_listed = any(isinstance(each.weights, ListedWeights) for each in posterior.groups)
+        kernels = (*ORDER_KERNELS, *SAMPLING_KERNELS[posterior.prior])
+        compile_kernels((*WEIGHT_KERNELS, *kernels, *(LISTED_KERNELS if is_listed else ())))
     m = len(posterior.edges)
     # The networks themselves, and the parents and candidates of a group while it is drawn.
     require_memory(3 * BYTES * n_samples * m, f"A sample of {n_samples} networks", "draw fewer")
@@ -115,19 +118,29 @@ def sample_networks_of_group(
         states = rng.integers(2**64, size=len(left), dtype=np.uint64)
         shape = plan.n_columns, len(left)
         candidates, needed = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
-        if plan.n_columns > 1:
-            alpha = Alpha(weights, plan, threads, Progress())
-            if prior == "uniform":
-                _draw_layers(sums, alpha, states, candidates, needed)
-            else:
-                _draw_orders(sums, alpha, states, candidates)
-            del alpha  # the same memory is for the tables of parent sets
-        parents = _draw_parents(weights, threads, states, candidates, needed)
+        if isinstance(weights, WeightsOfFew) and _is_by_numpy(weights, n_samples):
+            if isinstance(group.sums, SumsOfFew):
+                draw_candidates_of_few(prior, group.sums, states, candidates, needed)
+            parents = draw_parents_of_few(weights, states, candidates, needed)
+        else:
+            if plan.n_columns > 1:
+                alpha = Alpha(weights, plan, threads, Progress())
+                if prior == "uniform":
+                    _draw_layers(sums, alpha, states, candidates, needed)
+                else:
+                    _draw_orders(sums, alpha, states, candidates)
+                del alpha  # the same memory is for the tables of parent sets
+            parents = _draw_parents(weights, threads, states, candidates, needed)
         networks[left] = parents.T
         left = left[(parents < 0).any(axis=0)]
         if len(left) == 0:
             return networks
     raise internal_error(f"{_MOST_ATTEMPTS} times drawing {len(left)} networks led to dead ends")
+
+
+def _is_by_numpy(weights: Weights, n_samples: int) -> bool:
+    """Whether numpy draws so few networks of so few columns."""
+    return isinstance(weights, WeightsOfFew) and n_samples <= MOST_SAMPLES
 
 
 def _n_bytes(prior: str, weights: Weights, plan: SearchPlan, n_threads: int, n_samples: int) -> int:

@@ -24,6 +24,8 @@ from skbn._solver.constraints import read_constraints
 from skbn._solver.problem import Shape
 from skbn.datasets import make_gaussian_network
 
+pytestmark = pytest.mark.usefixtures("kernels_for_few_columns")
+
 
 def posterior_of(scores, prior, is_listed=True, **settings):
     """The posterior with all groups' families listed, or with none."""

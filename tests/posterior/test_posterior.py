@@ -29,6 +29,8 @@ from skbn._posterior.network_sum_kernels import ROW_BITS
 from skbn._posterior.network_sums import NETWORK_KERNELS, network_sums
 from skbn.datasets import make_gaussian_network
 
+pytestmark = pytest.mark.usefixtures("kernels_for_few_columns")
+
 KNOWLEDGE = [
     {},
     {"max_parents": 1},

@@ -23,6 +23,8 @@ from skbn._posterior.sampled_posterior import ChainSettings, sampled_posterior
 from skbn._posterior.sampling import sample_networks, sample_networks_of_group
 from skbn.datasets import make_gaussian_network
 
+pytestmark = pytest.mark.usefixtures("kernels_for_few_columns")
+
 ROOTS = {"required_edges": [(1, 2)], "forbidden_edges": [(..., 0), (..., 3)]}
 OTHERS = {"tiers": [[3, 4], [0, 1, 2]]}
 EDGES_OF_OTHERS = {"required_edges": [(3, 0)], "forbidden_edges": [(4, 1), (3, 2)]}
