@@ -92,14 +92,16 @@ class BootstrapBNLearner(EnsembleMixin, OneNetworkEstimator):
     time_limit : float or None, default=None
         After how many seconds `fit` ends with the resamples that are done, with a warning. The
         search of a resample by the learners of this library ends then, too; other estimators, and
-        fits in processes, finish the resample that they are at.
+        fits in processes, finish the resample that they are at. If the fit to all rows takes
+        longer, `fit` fails.
     from_all_rows : bool, default=True
         Whether a `GaussianBNLearner` with ``search="order"`` searches each resample from the
         network of all rows on, which takes a fraction of the time, or anew from several starts.
     random_state : int, RandomState, Generator or None, default=None
         A seed or a generator of numpy.random. With a number, each fit draws the same resamples. An
         order search is seeded by its own `random_state`, the same for all resamples; give both a
-        number to find the same networks again.
+        number to find the same networks again. The estimator's own `time_limit` holds for each
+        resample, and may leave networks unproven without a warning.
     n_jobs : int or None, default=None
         How many resamples are fitted at the same time, by joblib's rules: in threads, or by the
         backend that ``joblib.parallel_config`` chooses, such as processes ("loky") or a dask

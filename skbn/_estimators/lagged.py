@@ -236,6 +236,9 @@ networks, GaussianBayesianNetwork, or a learner that has a `network_`
 
         Notes
         -----
+        Parameters are drawn from their posterior given a network, under a flat prior in place of
+        BGe's default one, which expects little noise.
+
         With all edges it is the forecast of a vector autoregression that is estimated by least
         squares, with the noise's variance by maximum likelihood (Lütkepohl 2005, "New introduction
         to multiple time series analysis", section 2.2).

@@ -324,16 +324,17 @@ sequence of length n_samples, optional
         Warns
         -----
         skbn.exceptions.DataWarning
-            If the table may not suit the model. Not for dask tables, whose rows are not kept, nor
-            for tables with missing values.
+            If the table may not suit the model: its subclasses say how. Not for dask tables, whose
+            rows are not kept, nor for tables with missing values.
         skbn.exceptions.MissingValuesWarning
             If two columns are observed together in fewer rows than five for each column, or rows
             have no value, which are ignored.
         skbn.exceptions.MaxParentsWarning
             If `max_parents` costs the network much of its score.
         sklearn.exceptions.ConvergenceWarning
-            If an exact search did not prove its network; if one start alone of an order search
-            came within 3 nats of its network.
+            If an exact search did not prove its network, because it ended early or rounding hides
+            more than `tol`; if one start alone of an order search came within 3 nats of its
+            network.
         """
         self._folder()  # refused before the table is read
         scores = fitting.read_scores(self, X, sample_weight, interventions)

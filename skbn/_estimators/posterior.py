@@ -89,8 +89,9 @@ class GaussianBNPosterior(EnsembleMixin, SearchParameters, NetworkEstimator):
     method : {"exact", "sampling", "auto"}, default="exact"
         "exact" sums over all networks, and raises an error if that does not fit in memory: with
         more than about 28 columns whose order is free. "sampling" draws networks by Markov chains,
-        for up to a hundred columns; the probabilities are estimates then, with standard errors.
-        "auto" samples, with a warning, where sums do not fit in memory, or would take hours.
+        for up to a hundred columns; the probabilities are estimates then, with standard errors, and
+        a warning says if the chains have not agreed. "auto" samples, with a warning, where sums do
+        not fit in memory, or would take hours.
     structure_prior : {"auto", "uniform", "order"}, default="auto"
         The prior over networks. "uniform" gives each network the same probability, "order" one
         proportional to the number of its topological orders, which favours networks with few
@@ -99,8 +100,8 @@ class GaussianBNPosterior(EnsembleMixin, SearchParameters, NetworkEstimator):
         the uniform prior alone.
     edge_prior : float, array-like of shape (m, m), pandas.DataFrame or None, default=None
         Prior odds of edges, by which each network's prior is multiplied: one number for all
-        edges, or at [i, j] that of the edge i -> j; 0 forbids one. The rows and columns of a data
-        frame are the names of the table's columns, in any order.
+        edges, or at [i, j] that of the edge i -> j. Below 1 they penalise edges; 0 forbids them.
+        The rows and columns of a data frame are the names of the table's columns, in any order.
     targets : {"soft", "hard"} or None, default=None
         For rows from several environments, of which it is not known what each changed, as for
         `GaussianBNLearner`: the sums are over networks and targets together.
