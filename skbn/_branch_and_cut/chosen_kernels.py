@@ -90,10 +90,11 @@ def begin(child, discounts, chosen):
     """Choose the required nodes only."""
     for a in range(-1, child.n_required):
         choose(child, discounts, chosen, a, a)
+    fill_discount(child, discounts, chosen, child.n_required)
 
 
 @pasted_kernel
-def begin_regressions(child, discounts, chosen):
+def _begin_regressions(child, discounts, chosen):
     """Fill products and variances before any column is chosen."""
     last = child.products.shape[0] - 1
     for i in range(-1, discounts.weights.size):
@@ -108,25 +109,24 @@ def begin_regressions(child, discounts, chosen):
 
 @inner_kernel
 def choose(child, discounts, chosen, q, a):
-    """Choose a node after the first q, or begin without any if q is -1."""
+    """Choose a node after the first q, or begin without any if q is -1; no discount is filled."""
     if q < 0:
-        begin_regressions(child, discounts, chosen)
+        _begin_regressions(child, discounts, chosen)
         for i in range(discounts.starts.size):
             chosen.entries[0, i] = 0
     else:
         n = chosen.n_columns[q]
         for column in range(child.starts[a], child.starts[a + 1]):
-            regress_all_on(child, discounts, chosen, n, column)
+            _regress_all_on(child, discounts, chosen, n, column)
             n += 1
         chosen.nodes[q] = a
         chosen.n_columns[q + 1] = n
         for i in range(discounts.starts.size):
             chosen.entries[q + 1, i] = chosen.entries[q, i] | discounts.bits[i, a]
-    fill_discount(child, discounts, chosen, q + 1)
 
 
 @pasted_kernel
-def regress_all_on(child, discounts, chosen, q, a):
+def _regress_all_on(child, discounts, chosen, q, a):
     """Choose a column after the first q columns, and leave the discount as it is."""
     regress_on(child, chosen, q, a)
     for i in range(discounts.weights.size):
@@ -160,7 +160,7 @@ def _regress(products, rows, covariances, variances, q, a):
         variances[q + 1, b] = max(variances[q, b] - row[b] * row[b], 1e-300)
 
 
-@pasted_kernel
+@inner_kernel
 def fill_discount(child, discounts, chosen, q):
     """Fill the discount of the first q chosen nodes, and what one more loses of it.
 

@@ -10,11 +10,10 @@ from skbn._branch_and_cut.chosen_kernels import (
     CHOSEN,
     FOUND,
     add_losses,
-    begin_regressions,
+    choose,
     cost_of,
     discount_of,
     fill_discount,
-    regress_all_on,
 )
 from skbn._branch_and_cut.pricing_problem import CHILD_COSTS, DISCOUNTS
 from skbn._core.arrays import B1, F1, F2, F3, I1, I2
@@ -27,7 +26,7 @@ _LEAST_GAIN = 1e-9
 class DescentMemory(NamedTuple):
     """Memory of a descent, for the family that it is at."""
 
-    family: I1  # (width,): the parents, in no order
+    family: I1  # (width,), or (1,): the parents, in no order
     is_in: B1  # (k,): which candidates are its parents
     inverse: F2  # (width, width): the inverse of the parents' Cholesky factor
     coefficients: F2  # (width, k + 1): those of all columns' regressions on the parents
@@ -48,7 +47,7 @@ _MEMORY = tuple_type(DescentMemory)
 def new_memory(n: int, n_cuts: int, n_matrices: int, width: int) -> DescentMemory:
     """Return memory for families of up to `width` of n columns without the child."""
     return DescentMemory(
-        np.empty(width, dtype=np.int64),
+        np.empty(max(width, 1), dtype=np.int64),
         np.empty(n - 1, dtype=np.bool_),
         np.empty((width, width)),
         np.empty((width, n)),
@@ -61,7 +60,7 @@ def new_memory(n: int, n_cuts: int, n_matrices: int, width: int) -> DescentMemor
     )
 
 
-@kernel(CHILD_COSTS, DISCOUNTS, CHOSEN, int64[:, ::1], int64[::1], FOUND, _MEMORY, seconds=3.0)
+@kernel(CHILD_COSTS, DISCOUNTS, CHOSEN, int64[:, ::1], int64[::1], FOUND, _MEMORY, seconds=2.8)
 def descend(child, discounts, chosen, starts, sizes, found, work):
     """Lower the reduced costs of families by adding, leaving out and exchanging a parent.
 
@@ -119,6 +118,14 @@ def descend(child, discounts, chosen, starts, sizes, found, work):
 
 
 @pasted_kernel
+def _choose_all(child, discounts, chosen, family, q):
+    """Choose the first q columns of a family."""
+    for t in range(-1, q):
+        choose(child, discounts, chosen, t, family[t])
+    fill_discount(child, discounts, chosen, q)
+
+
+@pasted_kernel
 def _fill_memory(discounts, chosen, family, q, work):
     """Fill what the first q columns of a family, its parents, lead to."""
     for a in range(work.is_in.size):
@@ -159,21 +166,6 @@ def _best_step(child, discounts, chosen, family, q, may_grow, work, limit):
         if reduced < least:
             added, left_out, least = -1, i, reduced
     return added, left_out
-
-
-@inner_kernel
-def _choose_all(child, discounts, chosen, family, q):
-    """Choose the first q columns of a family."""
-    begin_regressions(child, discounts, chosen)
-    chosen.n_columns[q] = q
-    for i in range(q):
-        regress_all_on(child, discounts, chosen, i, family[i])
-    for i in range(discounts.starts.size):
-        entry = 0
-        for t in range(q):
-            entry |= discounts.bits[i, family[t]]
-        chosen.entries[q, i] = entry
-    fill_discount(child, discounts, chosen, q)
 
 
 @inner_kernel

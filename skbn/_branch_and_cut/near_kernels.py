@@ -66,7 +66,7 @@ def new_tree(choices: Choices, cost: float) -> Tree:
     )
 
 
-@kernel(_CHOICES, _TREE, float64, int32[:, ::1], int64, seconds=2.5)
+@kernel(_CHOICES, _TREE, float64, int32[:, ::1], int64, seconds=0.8)
 def list_networks(choices, tree, most, found, n_nodes):
     """List the networks that cost up to a number.
 

@@ -23,7 +23,14 @@ import numpy as np
 from numba import float64, int64
 
 from skbn._branch_and_cut.checker_kernels import EPSILON
-from skbn._branch_and_cut.chosen_kernels import CHOSEN, FOUND, begin, choose, regress_on
+from skbn._branch_and_cut.chosen_kernels import (
+    CHOSEN,
+    FOUND,
+    begin,
+    choose,
+    fill_discount,
+    regress_on,
+)
 from skbn._branch_and_cut.pricing_problem import CHILD_COSTS, DISCOUNTS
 from skbn._branch_and_cut.relaxed_kernels import fill_gains, relax
 from skbn._branch_and_cut.rounding_kernels import (
@@ -61,7 +68,7 @@ _FEWEST_OPEN, _FEWEST_OPEN_ELSE = 4, 48
 _LARGE_ERROR = 1e-10
 
 
-@kernel(CHILD_COSTS, DISCOUNTS, CHOSEN, WALK, FOUND, float64, int64, seconds=6.0)
+@kernel(CHILD_COSTS, DISCOUNTS, CHOSEN, WALK, FOUND, float64, int64, seconds=5.0)
 def search_parent_sets(child, discounts, chosen, walk, found, slack, n_nodes):
     """Find the families within reach, without those that a subset dominates unless `walk` says so.
 
@@ -376,6 +383,7 @@ def _choose_here(child, discounts, chosen, walk, node):
     walk.is_open[level, node] = False
     choose(child, discounts, chosen, walk.n_chosen[level], node)
     walk.n_chosen[level] += 1
+    fill_discount(child, discounts, chosen, walk.n_chosen[level])
     walk.numbers[IS_FRESH] = 1
 
 
