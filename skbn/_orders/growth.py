@@ -227,7 +227,6 @@ class FamilyGrowth:
         return Growth(
             self.regressions,
             family_scratch(m, m),
-            np.empty(m, dtype=np.bool_),
             np.empty(m, dtype=np.int64),
             np.empty(m, dtype=np.int64),
             self._max_parents,

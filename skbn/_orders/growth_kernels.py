@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import int64
 
-from skbn._core.arrays import B1, F1, I1, I2, S2
+from skbn._core.arrays import F1, I1, I2, S2
 from skbn._core.compile import inner_kernel, kernel, pasted_kernel, tuple_type
 from skbn._orders.insertion_kernels import STATE, set_available
 from skbn._orders.list_kernels import LISTS, first_fit, has
@@ -24,7 +24,6 @@ class Growth(NamedTuple):
 
     regressions: Regressions
     family: Family  # scratch
-    is_open: B1  # (m,): scratch: which columns may be parents
     members: I1  # (m,): scratch: the parents that the order as it is leads to
     changes: I1  # (m,): scratch: the columns that are moved past the child one at a time
     max_parents: int
@@ -43,7 +42,7 @@ GROWTH = tuple_type(Growth)
 FOUND = tuple_type(GrownSets)
 
 
-@kernel(LISTS, STATE, GROWTH, FOUND, int64, seconds=1.3)
+@kernel(LISTS, STATE, GROWTH, FOUND, int64, seconds=1.2)
 def grow_for_insertions(lists, state, growth, found, x):
     """Grow the parents of x for the order, and for each insertion that changes what it may have.
 
@@ -54,16 +53,16 @@ def grow_for_insertions(lists, state, growth, found, x):
     Returns `n_found`: 0 also if rounding would decide the scores of all families with the required
     parents.
     """
-    is_open, members, changes = growth.is_open, growth.members, growth.changes
+    members, changes = growth.members, growth.changes
     regressions, family = growth.regressions, growth.family
     may_be_parent, must_be_parent = regressions.may_be_parent, regressions.must_be_parent
-    left = family.left
+    left, is_open = family.left, family.is_open
     m, where, no = state.order.size, state.position[x], np.int64(-1)
     n = _begin(lists, state.position, state.chosen[x], growth, x)
     if n < 0:
         return 0
     limits = growth.max_parents, growth.least
-    n_members, score = refit(regressions, family, n, x, no, is_open, *limits)
+    n_members, score = refit(regressions, family, n, x, no, *limits)
     n_found = _report(lists, growth, found, x, n_members, score, np.int64(0))
 
     # With one later column in front of x, or one parent behind it.
@@ -73,7 +72,7 @@ def grow_for_insertions(lists, state, growth, found, x):
         is_open[y] = not is_open[y]
         n = rebuild(regressions, family, _keep_open(growth, members, n_members), x)
         added = y if is_open[y] else no
-        n, score = refit(regressions, family, n, x, added, is_open, *limits)
+        n, score = refit(regressions, family, n, x, added, *limits)
         n_found = _report(lists, growth, found, x, n, score, n_found)
         is_open[y] = not is_open[y]
 
@@ -84,7 +83,7 @@ def grow_for_insertions(lists, state, growth, found, x):
         y = state.order[k]
         is_open[y] = may_be_parent[x, y]
         if is_open[y] and gains_by(regressions, family, n, x, y, to_explain, enough):
-            n, score = refit(regressions, family, n, x, no, is_open, *limits)
+            n, score = refit(regressions, family, n, x, no, *limits)
             n_found = _report(lists, growth, found, x, n, score, n_found)
             enough, to_explain = _to_gain(growth, x, n)
 
@@ -97,7 +96,7 @@ def grow_for_insertions(lists, state, growth, found, x):
             break
         if k < where and left[y] == np.inf:
             n = rebuild(regressions, family, _keep_open(growth, family.members, n), x)
-            n, score = refit(regressions, family, n, x, no, is_open, *limits)
+            n, score = refit(regressions, family, n, x, no, *limits)
             n_found = _report(lists, growth, found, x, n, score, n_found)
     return n_found
 
@@ -112,7 +111,7 @@ def _begin(lists, position, chosen, growth, x):
         growth.regressions.must_be_parent,
         growth.regressions.may_be_parent,
     )
-    is_open, members = growth.is_open, growth.family.members
+    is_open, members = growth.family.is_open, growth.family.members
     n = np.int64(0)
     for y in range(is_open.size):
         is_open[y] = position[y] < position[x] and may_be_parent[x, y]
@@ -162,7 +161,7 @@ def _keep_open(growth, members, n_members):
     """Set the family's members to those of some that are open; return their number."""
     n = np.int64(0)
     for t in range(n_members):
-        if growth.is_open[members[t]]:
+        if growth.family.is_open[members[t]]:
             growth.family.members[n] = members[t]
             n += 1
     return n
@@ -180,7 +179,7 @@ def _to_gain(growth, x, n):
 @inner_kernel
 def _report(lists, growth, found, x, n, score, n_found):
     """Keep a family of n parents unless one as good is known; return how many are kept."""
-    is_open, available = growth.is_open, found.available
+    is_open, available = growth.family.is_open, found.available
     for word in range(available.shape[1]):
         available[0, word] = 0
     for bit in range(lists.columns.shape[1]):

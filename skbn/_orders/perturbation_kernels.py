@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from skbn._core.compile import inner_kernel, pasted_kernel
+from skbn._core.compile import inner_kernel
 from skbn._core.random_numbers import random_below, uniform
 
 # The most insertions of a perturbation.
@@ -20,7 +20,7 @@ _REACH = 40
 _MEAN_LOSS = 0.5
 
 
-@pasted_kernel
+@inner_kernel
 def draw_surroundings(order, position, first, random, i):
     """Draw which columns a perturbation moves; generator i of `random` is used.
 
@@ -39,8 +39,20 @@ def draw_surroundings(order, position, first, random, i):
     return n_insertions, centre, low, high
 
 
-@pasted_kernel
-def draw_move(state, first, is_insertion, surroundings, related, n_related, random, i):
+@inner_kernel
+def draw_move(
+    order,
+    position,
+    marked,
+    is_marked,
+    first,
+    is_insertion,
+    surroundings,
+    related,
+    n_related,
+    random,
+    i,
+):
     """Return a column, and another position for it if it is inserted elsewhere.
 
     Otherwise it is a marked column, which is unmarked, and its own position. Related columns end
@@ -50,23 +62,25 @@ def draw_move(state, first, is_insertion, surroundings, related, n_related, rand
         them
     `related`: its first `n_related` items are the columns that are related to that column
     """
-    order, position, marked = state.order, state.position, state.marked
     centre, low, high = surroundings
     if not is_insertion:
         j = 1 + random_below(random, i, marked[0])
         x = marked[j]
         marked[j] = marked[marked[0]]
         marked[0] -= 1
-        state.is_marked[x] = False
+        is_marked[x] = False
         return x, position[x]
-    if low < high:
-        x = order[low + random_below(random, i, high - low)]
-        return x, low + random_below(random, i, high - low)
-    j = random_below(random, i, n_related + 1)
-    x = centre if j == n_related else np.int64(related[j])
-    if n_related > 0 and uniform(random, i) < _SHARE_OF_NEAR:
-        return x, max(first, position[related[random_below(random, i, n_related)]])
-    return x, first + random_below(random, i, order.size - first)
+    is_related = low >= high
+    j = random_below(random, i, n_related + 1 if is_related else high - low)
+    if not is_related:
+        x = order[low + j]
+    else:
+        x = centre if j == n_related else np.int64(related[j])
+        low, high = first, order.size
+        if n_related > 0 and uniform(random, i) < _SHARE_OF_NEAR:
+            y = related[random_below(random, i, n_related)]
+            return x, position[y] if position[y] > first else first
+    return x, low + random_below(random, i, high - low)
 
 
 @inner_kernel

@@ -25,6 +25,8 @@ _PERTURBED = 500
 # Columns that a perturbation tries at other positions, on average at most.
 _TRIES = 200
 
+Randoms = npt.NDArray[np.uint64]
+
 
 class Placed(NamedTuple):
     """An order with its families."""
@@ -50,9 +52,7 @@ class PlacementSearch:
             regressions,
             family_scratch(m, width),
             family_scratch(m, width),
-            np.zeros(m, dtype=np.bool_),
-            np.zeros(m, dtype=np.bool_),
-            np.zeros(m, dtype=np.int64),
+            np.zeros(m, dtype=np.int16),
             np.asarray(regressions.must_be_parent.any(axis=0)),
             first,
             min(max_parents, width),
@@ -63,7 +63,6 @@ class PlacementSearch:
         )
         self._placement.order[:] = range(m)
         self._placement.position[:] = m
-        self._placement.n_parents[:] = n_required
         self._placement.tops[:] = -np.inf
         self._kept = zeros(Kept, m, (m, width), m, m, m + 1)
         self._n_waiting = n_required.astype(np.int64)
@@ -81,44 +80,42 @@ class PlacementSearch:
         `given`: the columns that come first; the table decides about the others
         """
         must_be_parent, first = self._fitting.regressions.must_be_parent, self._fitting.first
-        m, placement = len(must_be_parent), self._placement
+        m, placement, kept = len(must_be_parent), self._placement, self._kept
+        kept.n_parents[:], kept.is_changed[:] = self._n_waiting, True
         for x in np.flatnonzero(self._n_waiting):
-            placement.parents[x, : self._n_waiting[x]] = np.flatnonzero(must_be_parent[x])
+            kept.parents[x, : self._n_waiting[x]] = np.flatnonzero(must_be_parent[x])
         placement.order[first:] = -1
         placement.order[first : first + len(given)] = given
         for done in range(0, 3 * m, _STEP):
             if is_over():
                 return
-            self._run(0, 0, np.zeros(1, dtype=np.uint64), 0, (done, min(done + _STEP, 3 * m)))
+            self._run(done, min(done + _STEP, 3 * m))
+        self._run(3 * m, 3 * m + 2)
+        kept.is_changed[:], kept.changed[0] = False, 0
 
-    def climb(self, random: npt.NDArray[np.uint64], i: int, is_over: Callable[[], bool]) -> None:
+    def climb(self, random: Randoms, i: int, is_over: Callable[[], bool]) -> None:
         """Try all columns at other positions until nothing gains."""
-        placement, before = self._placement, -math.inf
+        placement, before, m = self._placement, -math.inf, len(self._kept.order)
         while self.best.score > before + self._fitting.least and not is_over():
             before = self.best.score
-            placement.marked[0], placement.is_marked[:] = len(placement.order), True
-            placement.marked[1:] = np.arange(len(placement.order))
+            placement.marked[0], placement.is_marked[:] = m, True
+            placement.marked[1:] = np.arange(m)
             while placement.marked[0] > 0 and not is_over():
-                self._run(0, _STEP, random, i)
+                self._run(3 * m, 3 * m + 2, _STEP, random, i)
 
-    def perturb(self, random: npt.NDArray[np.uint64], i: int) -> int:
+    def perturb(self, random: Randoms, i: int) -> int:
         """Perturb the order, climb after each perturbation; return how often."""
-        n = max(1, _PERTURBED // len(self._kept.order))
-        return self._run(n, _STEP + n * _TRIES, random, i)
+        m = len(self._kept.order)
+        n = max(1, _PERTURBED // m)
+        return self._run(3 * m, 3 * m + n + 2, _STEP + n * _TRIES, random, i)
 
     def _run(
-        self,
-        n: int,
-        most: int,
-        random: npt.NDArray[np.uint64],
-        i: int,
-        steps: tuple[int, int] | None = None,
+        self, begin: int, end: int, most: int = 0, random: Randoms | None = None, i: int = 0
     ) -> int:
         placement, totals = self._placement, self._totals
-        m = len(placement.order)
         arrays = self._fitting, placement, self._kept, self._n_waiting
-        steps = steps or (3 * m, 3 * m)
-        done = place_and_perturb(*arrays, *steps, totals, n, most, random, i)
+        random = np.zeros(1, dtype=np.uint64) if random is None else random
+        done = place_and_perturb(*arrays, begin, end, totals, most, random, i)
         if totals[1] > self._best.score:
             rows = zip(placement.parents, placement.n_parents, strict=True)
             parents = [row[:k].tolist() for row, k in rows]

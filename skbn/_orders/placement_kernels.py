@@ -8,16 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skbn._core.arrays import B1, B2, F1, G2, I1, I2
+from skbn._core.arrays import B1, B2, F1, G2, I1, I2, S1
 from skbn._core.compile import inlined_kernel, inner_kernel, pasted_kernel, tuple_type
 from skbn._orders.refit_kernels import least_explained, refit
-from skbn._orders.regression_kernels import (
-    Family,
-    Regressions,
-    own_score,
-    rebuild,
-    score_with,
-)
+from skbn._orders.regression_kernels import Family, Regressions, rebuild, score_with
 
 
 class Fitting(NamedTuple):
@@ -26,9 +20,7 @@ class Fitting(NamedTuple):
     regressions: Regressions
     family: Family  # scratch: of the column that moves, and of one that it passes
     other: Family
-    is_open: B1  # (m,): scratch: which columns may be their parents
-    is_open_to_other: B1  # (m,)
-    related: I1  # (m,): scratch: columns that a perturbation moves
+    related: S1  # (m,): scratch: columns that a perturbation moves
     is_required: B1  # (m,): whether each column must be a parent of another one
     first: int  # the columns before this position stay there. They have families without parents
     max_parents: int  # at most the `width` of a family
@@ -79,10 +71,27 @@ def _mark(placement, x):
 
 
 @inner_kernel
-def open_before(is_open, position, may_be_parent, limit):
-    """Open the columns before a position that may be parents."""
-    for y in range(is_open.size):
-        is_open[y] = (position[y] < limit) & may_be_parent[y]
+def load(fitting, placement, family, x, y, limit):
+    """Begin with the family of x, and open the columns before a position that may be its parents.
+
+    Of these, y is open unless it is a parent, which it no longer is then. It is -1 for none.
+
+    Returns the number of parents; `rebuild` must follow.
+    """
+    position, parents, is_open = placement.position, placement.parents, family.is_open
+    may_be_parent = fitting.regressions.may_be_parent
+    for z in range(is_open.size):
+        is_open[z] = (position[z] < limit) & may_be_parent[x, z]
+    if y >= 0:
+        is_open[y] = True
+    n = np.int64(0)
+    for t in range(placement.n_parents[x]):
+        if parents[x, t] == y:
+            is_open[y] = False
+        else:
+            family.members[n] = parents[x, t]
+            n += 1
+    return n
 
 
 @pasted_kernel
@@ -128,29 +137,15 @@ def commit(fitting, placement, kept, family, n, x, score):
 
 
 @pasted_kernel
-def settle(fitting, placement, kept, n, x):
-    """Give x the first n members of the family that moves."""
-    n = rebuild(fitting.regressions, fitting.family, n, x)
-    score = own_score(fitting.regressions, fitting.family, n, x)
-    commit(fitting, placement, kept, fitting.family, n, x, score)
-
-
-@pasted_kernel
-def toggle(fitting, placement, z, x):
+def toggle(fitting, placement, z, x, limit):
     """Refit z without its parent x, or with x as another parent, in `fitting.other`.
+
+    Its parents are columns before position `limit`. If x is -1, it is refitted as it is.
 
     Returns the number n of parents, which are ``other.members[:n]``, and the score.
     """
-    regressions, other, is_open = fitting.regressions, fitting.other, fitting.is_open_to_other
-    parents, position = placement.parents, placement.position
-    open_before(is_open, position, regressions.may_be_parent[z], position[z])
-    n, added = np.int64(0), np.int64(x)
-    for t in range(placement.n_parents[z]):
-        if parents[z, t] == x:
-            added = np.int64(-1)
-        else:
-            other.members[n] = parents[z, t]
-            n += 1
-    is_open[x] = added >= 0
-    n = rebuild(regressions, other, n, z)
-    return refit(regressions, other, n, z, added, is_open, fitting.max_parents, fitting.least)
+    other = fitting.other
+    n = load(fitting, placement, other, z, x, limit)
+    n = rebuild(fitting.regressions, other, n, z)
+    added = x if x >= 0 and other.is_open[x] else np.int64(-1)
+    return refit(fitting.regressions, other, n, z, added, fitting.max_parents, fitting.least)

@@ -17,11 +17,8 @@ from skbn._orders.regression_kernels import (
 
 
 @inner_kernel
-def refit(regressions, family, n, x, y, is_open, max_parents, least):
+def refit(regressions, family, n, x, y, max_parents, least):
     """Add or delete y; then add and delete open parents of x while that raises the score.
-
-    All that it calls is inlined: in a kernel that calls others, numba counts references to each
-    array, which takes as long as all the rest.
 
     `y`: -1 for none. It is not added if rounding would decide the score.
     `least`: the score must rise by more than this
@@ -38,7 +35,7 @@ def refit(regressions, family, n, x, y, is_open, max_parents, least):
         if y < 0:
             enough = score + least
             if is_growing:
-                y = _best_addition(regressions, family, n, max_parents, x, is_open, enough)
+                y = _best_addition(regressions, family, n, max_parents, x, enough)
                 better = score_with(regressions, family, n, x, y) if y >= 0 else -np.inf
             else:
                 better, y = _best_deletion(regressions, family, n, x, n_inverted)
@@ -92,10 +89,10 @@ def gains_by(regressions, family, n, x, y, to_explain, enough):
 
 
 @pasted_kernel
-def _best_addition(regressions, family, n, max_parents, x, is_open, enough):
+def _best_addition(regressions, family, n, max_parents, x, enough):
     """Return the open column that raises the score most, if above `enough`; or else -1."""
-    left, tables, offset = family.left, regressions.tables, regressions.offsets[x]
-    to_explain = least_explained(tables, n, max_parents, left[x], offset, enough)
+    left, is_open, offset = family.left, family.is_open, regressions.offsets[x]
+    to_explain = least_explained(regressions.tables, n, max_parents, left[x], offset, enough)
     if to_explain >= 0.0:
         chosen = explains_most(left, family.shared, is_open, to_explain)
     else:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import float64, int64
 
-from skbn._core.arrays import B2, F1, F2, F3, I1
+from skbn._core.arrays import B1, B2, F1, F2, F3, I1
 from skbn._core.compile import inlined_kernel, inner_kernel, kernel, pasted_kernel, tuple_type
 from skbn._core.subsets import popcount
 
@@ -43,6 +43,7 @@ class Family(NamedTuple):
     shared: F1  # (m,): the product of each column and the child, both freed of the parents
     log_det: F1  # (1,): the log-determinant of the parents
     inverse: F2  # (width + 1, width + 1): scratch
+    is_open: B1  # (m,): which columns may be parents
 
 
 class Subsets(NamedTuple):
@@ -69,6 +70,7 @@ def family_scratch(m: int, width: int) -> Family:
         np.empty(m),
         np.empty(1),
         np.empty((width + 1, width + 1)),
+        np.zeros(m, dtype=np.bool_),
     )
 
 
@@ -81,7 +83,7 @@ def _start(regressions, family, x):
     family.log_det[0] = 0.0
 
 
-@inlined_kernel
+@inner_kernel
 def add_parent(regressions, family, n, x, y):
     """Add y to n parents of x."""
     row = family.factor[n]

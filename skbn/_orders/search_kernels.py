@@ -109,7 +109,10 @@ def climb_and_perturb(lists, state, best, limits, n, most, random, i):
             is_insertion = n_insertions > 0
             n_insertions -= is_insertion
             most -= not is_insertion
-            x, target = draw_move(state, first, is_insertion, around, related, n_related, random, i)
+            x, target = draw_move(
+                *(order, position, state.marked, state.is_marked, first),
+                *(is_insertion, around, related, n_related, random, i),
+            )
             if not is_insertion and target >= first:
                 gain, target = best_forward(lists, state, first, x, limits.least)
                 target = best_backward(lists, state, x, gain, target)

@@ -5,26 +5,9 @@ from numba import float64, int64, uint64
 
 from skbn._core.compile import inner_kernel, kernel, pasted_kernel
 from skbn._orders.perturbation_kernels import draw_loss, draw_move, draw_surroundings
-from skbn._orders.placement_kernels import (
-    FITTING,
-    KEPT,
-    PLACEMENT,
-    commit,
-    open_before,
-    settle,
-    toggle,
-)
+from skbn._orders.placement_kernels import FITTING, KEPT, PLACEMENT, commit, load, toggle
 from skbn._orders.refit_kernels import gains_by, least_explained, refit
-from skbn._orders.regression_kernels import rebuild
-
-
-@pasted_kernel
-def _load(fitting, placement, x):
-    """Begin with the family that x has; return its number of parents."""
-    n = placement.n_parents[x]
-    for t in range(n):
-        fitting.family.members[t] = placement.parents[x, t]
-    return rebuild(fitting.regressions, fitting.family, n, x)
+from skbn._orders.regression_kernels import own_score, rebuild
 
 
 @pasted_kernel
@@ -52,7 +35,7 @@ def _walk(fitting, placement, kept, x, step, end, best, is_final):
     Returns `best`; `target`: the position that gains this much; where x is, if none gains more.
     """
     regressions, family, other = fitting.regressions, fitting.family, fitting.other
-    is_open = fitting.is_open
+    is_open = family.is_open
     may_be_parent, must_be_parent = regressions.may_be_parent, regressions.must_be_parent
     left, is_required = family.left, fitting.is_required[x]
     max_parents, least = fitting.max_parents, fitting.least
@@ -61,8 +44,7 @@ def _walk(fitting, placement, kept, x, step, end, best, is_final):
     scores, tops = placement.scores, placement.tops
     target = k = position[x]
     hope = _sum_of_gains(order, gains, fitting.first, k)
-    open_before(is_open, position, may_be_parent[x], k)
-    n = _load(fitting, placement, x)
+    n = rebuild(regressions, family, load(fitting, placement, family, x, np.int64(-1), k), x)
     gain, now, before, to_explain = 0.0, scores[x], -np.inf, 0.0
     while k != end:
         z = order[k + step]
@@ -77,12 +59,12 @@ def _walk(fitting, placement, kept, x, step, end, best, is_final):
         is_open[z] = step > 0 and may_be_parent[x, z]
         is_gain = is_open[z] and gains_by(regressions, family, n, x, z, to_explain, now + least)
         if is_gain or left[z] == np.inf:
-            n, now = refit(regressions, family, n, x, z, is_open, max_parents, least)
+            n, now = refit(regressions, family, n, x, z, max_parents, least)
             tops[x] = max(tops[x], now)
             gain += now - before
         if (gains[z] == np.inf) if step > 0 else (0.0 < gains[z] < np.inf):
             hope -= gains[z]  # only counts towards the front
-            n_of_z, score = toggle(fitting, placement, z, x)
+            n_of_z, score = toggle(fitting, placement, z, x, position[z])
             gain += score - scores[z]
             if is_final:
                 commit(fitting, placement, kept, other, n_of_z, z, score)
@@ -92,7 +74,8 @@ def _walk(fitting, placement, kept, x, step, end, best, is_final):
         if gain > best:
             best, target = gain, k
     if is_final:
-        settle(fitting, placement, kept, n, x)
+        n = rebuild(regressions, family, n, x)
+        commit(fitting, placement, kept, family, n, x, own_score(regressions, family, n, x))
     return best, target
 
 
@@ -125,65 +108,34 @@ def _sum_of(scores):
 
 
 @pasted_kernel
-def _go_back(fitting, placement, kept):
-    """Go back to the order and the families that were kept, with nothing marked."""
-    for j in range(1, kept.changed[0] + 1):
-        x = kept.changed[j]
-        for t in range(kept.n_parents[x]):
-            fitting.family.members[t] = kept.parents[x, t]
-        settle(fitting, placement, kept, kept.n_parents[x], x)
-    for k in range(placement.order.size):
-        placement.order[k] = kept.order[k]
-        placement.position[kept.order[k]] = k
-        placement.is_marked[k] = False
-    placement.marked[0] = 0
-
-
-@pasted_kernel
-def _keep_order(placement, kept):
-    """Begin to keep what changes from here on."""
-    for j in range(1, kept.changed[0] + 1):
-        kept.is_changed[kept.changed[j]] = False
-    kept.changed[0] = 0
-    for k in range(placement.order.size):
-        kept.order[k] = placement.order[k]
-
-
-@pasted_kernel
-def _place_greedily(fitting, placement, kept, n_waiting, begin, end):
-    """Make further ones of the 3 m steps that lead to a greedy order, and to families in it.
+def _list_greedily(fitting, placement, kept, n_waiting, step):
+    """List the columns of one of the 3 m steps that lead to a greedy order, and to its families.
 
     The families begin with the required parents. Then columns are placed one after another: those
     that the order has already, as far as their required parents precede them; or else the one of
     which its family among the placed columns leaves least. A column that is placed becomes a
     parent of those to come that gain by it. In the end the highest score of each column is sought,
     with all others in front of it.
+
+    Returns the column that is placed; -1 for none.
     """
-    regressions, is_open = fitting.regressions, fitting.is_open
-    order, position = placement.order, placement.position
-    limits = fitting.max_parents, fitting.least
-    m, no = order.size, np.int64(-1)
-    for step in range(begin, end):
-        k = step % m
-        x = order[k] if step >= m else np.int64(k)
-        if m <= step < 2 * m:
-            if x < 0 or n_waiting[x] > 0 or position[x] < m:
-                x = _next_column(placement, n_waiting)
-            order[k], position[x] = x, k
-        limit = m if step >= 2 * m else position[x]
-        open_before(is_open, position, regressions.may_be_parent[x], limit)
-        n = _load(fitting, placement, x)
-        if step >= m:
-            n, score = refit(regressions, fitting.family, n, x, no, is_open, *limits)
-            placement.tops[x] = max(placement.tops[x], score)
-        if step < 2 * m:
-            settle(fitting, placement, kept, n, x)
-        for y in range(m if m <= step < 2 * m else 0):
+    order, position, gains = placement.order, placement.position, placement.gains
+    changed, m = kept.changed, order.size
+    x = np.int64(step % m)
+    changed[0] = 1
+    if m <= step < 2 * m:
+        k, x = x, order[x]
+        if x < 0 or n_waiting[x] > 0 or position[x] < m:
+            x = _next_column(placement, n_waiting)
+        order[k], position[x] = x, k
+        for y in range(m):
             if fitting.is_required[x]:
-                n_waiting[y] -= regressions.must_be_parent[y, x]
-            if position[y] == m and 0.0 < placement.gains[x, y] < np.inf:
-                n, score = toggle(fitting, placement, y, x)
-                commit(fitting, placement, kept, fitting.other, n, y, score)
+                n_waiting[y] -= fitting.regressions.must_be_parent[y, x]
+            if position[y] == m and 0.0 < gains[x, y] < np.inf:
+                changed[0] += 1
+                changed[changed[0]] = y
+    changed[1] = x
+    return x if m <= step < 2 * m else np.int64(-1)
 
 
 @inner_kernel
@@ -197,12 +149,50 @@ def _next_column(placement, n_waiting):
     return chosen
 
 
+@pasted_kernel
+def _refit_changed(fitting, placement, kept, n_waiting, step):
+    """Refit the columns of a greedy step; after these, give the changed ones the families kept."""
+    regressions, other, m = fitting.regressions, fitting.other, placement.order.size
+    is_refitted, is_top, placed = m <= step < 3 * m, 2 * m <= step < 3 * m, np.int64(-1)
+    if step < 3 * m:
+        placed = _list_greedily(fitting, placement, kept, n_waiting, step)
+    for j in range(1, kept.changed[0] + 1):
+        z = kept.changed[j]
+        if is_refitted:
+            n, score = toggle(fitting, placement, z, placed if z != placed else np.int64(-1), m)
+            placement.tops[z] = max(placement.tops[z], score)
+        else:
+            n, score = kept.n_parents[z], 0.0
+            for t in range(n):
+                other.members[t] = kept.parents[z, t]
+        if z == placed or not is_refitted:
+            n = rebuild(regressions, other, n, z)
+            score = own_score(regressions, other, n, z)
+        if not is_top:
+            commit(fitting, placement, kept, other, n, z, score)
+
+
+@pasted_kernel
+def _keep_order(placement, kept, is_back):
+    """Begin to keep what changes; or go back to the order that was kept, with nothing marked."""
+    for j in range(1, kept.changed[0] + 1):
+        kept.is_changed[kept.changed[j]] = False
+    kept.changed[0] = 0
+    for k in range(placement.order.size):
+        if is_back:
+            placement.order[k] = kept.order[k]
+            placement.position[kept.order[k]] = k
+            placement.is_marked[k] = False
+            placement.marked[0] = 0
+        kept.order[k] = placement.order[k]
+
+
 @kernel(
     *(FITTING, PLACEMENT, KEPT, int64[::1], int64, int64),
-    *(float64[::1], int64, int64, uint64[::1], int64),
-    seconds=4.4,
+    *(float64[::1], int64, uint64[::1], int64),
+    seconds=3.8,
 )
-def place_and_perturb(fitting, placement, kept, n_waiting, begin, end, totals, n, most, random, i):
+def place_and_perturb(fitting, placement, kept, n_waiting, begin, end, totals, most, random, i):
     """Place columns and climb; then perturb, climb again, and keep what is not much worse.
 
     To climb is to move marked columns, one at a time, to where each gains most. To perturb is to
@@ -210,48 +200,49 @@ def place_and_perturb(fitting, placement, kept, n_waiting, begin, end, totals, n
     columns again: `most` ends that.
 
     `n_waiting`: (m,), how many required parents of each column are not placed
-    `begin`, `end`: which of the 3 m steps to make that place columns; nothing else is done before
-        the last
+    `begin`, `end`: which steps to make. The first 3 m ones place columns. The next one climbs, and
+        all further ones perturb, except for the last one, which goes back if the one before it has
+        lost too much.
     `totals`: (2,), the scores of the order at which the search is now, and of the best one
-    `n`: how often to perturb at most. It ends after the first better order.
     `most`: the largest number of columns to try to move. If it ends the first climb, columns are
         still marked.
 
-    Returns `n_done`: how many perturbations there were.
+    Returns `n_done`: how many perturbations there were. It ends after the first better order.
     """
     order, position, first = placement.order, placement.position, fitting.first
-    _place_greedily(fitting, placement, kept, n_waiting, begin, end)
-    if end < 3 * order.size:
-        return 0
-    for t in range(n + 1):
+    m, is_back, t = order.size, False, np.int64(0)
+    # One loop does all, since what it calls takes seconds to compile.
+    for step in range(begin, end):
+        t = step - 3 * m
+        if t < 0 or is_back:
+            _refit_changed(fitting, placement, kept, n_waiting, step)
+        if t < 0:
+            continue
         n_insertions = n_related = centre = low = high = np.int64(0)
         if t > 0:
-            if most == 0:
-                return t - 1
-            _keep_order(placement, kept)
+            _keep_order(placement, kept, is_back)
+            if step == end - 1 or most == 0:
+                break
             n_insertions, centre, low, high = draw_surroundings(order, position, first, random, i)
             n_related = _list_related(fitting, placement, centre)
-        related, around = fitting.related, (centre, low, high)
         while n_insertions > 0 or (placement.marked[0] > 0 and most > 0):
             best, is_insertion = fitting.least, n_insertions > 0
             n_insertions -= is_insertion
             most -= not is_insertion
             x, target = draw_move(
-                placement, first, is_insertion, around, related, n_related, random, i
+                *(order, position, placement.marked, placement.is_marked, first),
+                *(is_insertion, (centre, low, high), fitting.related, n_related, random, i),
             )
-            # It looks towards the front, then towards the end, and then moves. All share one call,
-            # since what it calls takes seconds to compile.
+            # It looks towards the front, then towards the end, and then moves.
             for look in range(2 if is_insertion else 0, 3 if position[x] >= first else 0):
-                step, last = _direction(placement, first, x, look, target)
+                way, last = _direction(placement, first, x, look, target)
                 if last != position[x]:
-                    best, found = _walk(fitting, placement, kept, x, step, last, best, look == 2)
+                    best, found = _walk(fitting, placement, kept, x, way, last, best, look == 2)
                     target = found if look < 2 and found != position[x] else target
         total = _sum_of(placement.scores)
-        if t == 0 or total >= totals[0] + draw_loss(random, i):
-            totals[0] = total
-            if total > totals[1] + fitting.least:
-                totals[1] = total
-                return t
-        else:
-            _go_back(fitting, placement, kept)
-    return n
+        is_back = t > 0 and total < totals[0] + draw_loss(random, i)
+        totals[0] = totals[0] if is_back else total
+        if not is_back and total > totals[1] + fitting.least:
+            totals[1] = total
+            return t
+    return t - 1

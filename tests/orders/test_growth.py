@@ -283,7 +283,7 @@ def grown(table, lists, order, x, max_parents, most=500):
     found = np.full((most, max(max_parents, 1)), -7, dtype=np.int16)
     scores = np.empty(most)
     growth = Growth(
-        *(table.regressions, table.family(), np.empty(table.m, dtype=bool)),
+        *(table.regressions, table.family()),
         *(np.empty(table.m, dtype=np.int64) for _ in range(2)),
         *(max_parents, LEAST),
     )
