@@ -14,7 +14,6 @@ import numpy as np
 from numba import types
 from numba.core import event
 
-import skbn._core.items  # noqa: F401
 from skbn._core.references import Reference, pass_by_reference
 from skbn._core.resources import say
 
