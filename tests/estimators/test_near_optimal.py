@@ -108,7 +108,7 @@ TABLES = {
 
 
 @pytest.mark.filterwarnings("ignore::skbn.exceptions.DataWarning")
-@pytest.mark.parametrize("factor", [3, 8, pytest.param(150, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("factor", [3, 8, pytest.param(60, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", TABLES)
 def test_all_within_a_bound_are_listed(name, factor):
     rows = TABLES[name]
