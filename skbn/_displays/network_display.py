@@ -402,7 +402,8 @@ class NetworkComparisonDisplay(Display):
 
         Parameters
         ----------
-        titles, axes
+        titles : sequence of two str, default=("expected", "found")
+        axes : sequence of two matplotlib.axes.Axes, optional
             As for `from_networks`.
 
         Returns

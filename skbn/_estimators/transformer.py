@@ -317,7 +317,16 @@ class LocalScoreTransformer(
         return hasattr(self, "local_scores_")
 
     def set_output(self, *, transform: str | None = None) -> Self:
-        """Do nothing: LocalScores keep the columns' names with every output container."""
+        """Do nothing: LocalScores keep the columns' names with every output container.
+
+        Parameters
+        ----------
+        transform : ignored
+
+        Returns
+        -------
+        self : LocalScoreTransformer
+        """
         return self
 
 

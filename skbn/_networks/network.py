@@ -109,7 +109,7 @@ class GaussianBayesianNetwork(NetworkValue):
     See Also
     --------
     GaussianBNLearner : Finds the best network of a table.
-    skbn.io : Formats and models of other programs.
+    skbn.io.to_dowhy : A causal model for dowhy.
 
     Notes
     -----

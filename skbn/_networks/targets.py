@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -25,8 +25,8 @@ class Targets(TableRepr, Mapping[Hashable, tuple[Hashable, ...]]):
     other. If no two environments share a node's mechanism, the node is a target of all of them: the
     score cannot tell which environment changed it. Of two environments, it never can.
 
-    `GaussianBNLearner` with ``targets`` makes these objects; `GaussianBayesianNetwork.cpdag` takes
-    them, to say which edges they direct.
+    `GaussianBNLearner` with ``targets`` makes these objects; there is no constructor.
+    `GaussianBayesianNetwork.cpdag` takes them, to say which edges they direct.
 
     Attributes
     ----------
@@ -58,19 +58,32 @@ class Targets(TableRepr, Mapping[Hashable, tuple[Hashable, ...]]):
     _alignments = "lrr"
     _header = "environment", "node", "loss"
 
-    def __init__(
-        self,
+    reference: Hashable
+    kind: str
+    score_losses: Floats
+    _names: list[Hashable]
+    _nodes: list[Any]
+    _networks: dict[Hashable, GaussianBayesianNetwork]
+
+    def __init__(self) -> None:
+        raise TypeError('Targets are found by GaussianBNLearner(targets="soft") and its fit.')
+
+    @classmethod
+    def _of(
+        cls,
         names: Sequence[Hashable],
         nodes: Sequence[Any],
         kind: str,
         losses: Floats,
         networks: list[GaussianBayesianNetwork],
-    ) -> None:
+    ) -> Self:
+        self = cls.__new__(cls)
         self._names = [*names][len(names) - len(losses) :]
-        self.reference: Hashable = names[0] if len(losses) < len(names) else False
+        self.reference = names[0] if len(losses) < len(names) else False
         self.kind, self._nodes = kind, [*nodes]
         self.score_losses = losses
         self._networks = dict(zip(names, networks, strict=True))
+        return self
 
     def __getitem__(self, environment: Hashable) -> tuple[Hashable, ...]:
         if environment not in self._names:

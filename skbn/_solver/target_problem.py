@@ -118,4 +118,4 @@ class TargetProblem(Problem):
                 *(groups, own, self.names), fixed=directed, exogenous=exogenous, divisors=divisors
             )
             networks.append(GaussianBayesianNetwork._from_model(model, scorer.nodes))
-        return Targets(names, self.names, environments.kind, losses, networks)
+        return Targets._of(names, self.names, environments.kind, losses, networks)
