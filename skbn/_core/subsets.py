@@ -257,7 +257,7 @@ def advance(members, size):
 _FIRST_CACHE_BITS = 11
 _LAST_CACHE_BITS = 18
 # NumPy is as fast with few bits, and need not be compiled.
-_FEW_BITS = 7
+_FEW_BITS = 9
 
 
 @kernel(float64[::1], int64, int64, seconds=1.0)

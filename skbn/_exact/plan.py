@@ -31,7 +31,7 @@ FEWEST_COLUMNS_OF_WORKERS = _FEWEST_INNER_OF_WALK + 1
 _MOST_COLUMNS_OF_WALK = 36
 # NumPy goes through the tables of so few columns and others about as fast as kernels, which would
 # have to be compiled first.
-_FEW_COLUMNS = 8
+_FEW_COLUMNS = 10
 # In units of one local score: a log-determinant that is made again, going through a slab's tables
 # once more, and a number of a file.
 _WORK_OF_WALK, _WORK_OF_PASS, _WORK_OF_FILE = 4, 2, 8

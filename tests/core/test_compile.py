@@ -38,7 +38,7 @@ def test_kernels_are_compiled_for_their_own_signature_alone(tmp_path):
     few.fit(rows.astype(np.float32)[::-1])
     skbn.GaussianBNLearnerCV(cv=2, penalties=[1, 2]).fit(rows[:, :3])
     for prior in ("uniform", "order"):
-        posterior = GaussianBNPosterior(structure_prior=prior).fit(rows[:, :6])
+        posterior = GaussianBNPosterior(structure_prior=prior).fit(rows[:, :13])
         posterior.sample_dags(3)
         posterior.parent_set_probabilities(0)
         tiers = [range(1), range(1, 15)]  # families with few parents are listed
