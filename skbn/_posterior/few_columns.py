@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skbn._core.arrays import Floats, Integers
+from skbn._core.arrays import Booleans, Floats, Integers
 from skbn._core.extended_floats import WideFormat, is_zero
 from skbn._core.resources import Threads
 from skbn._core.subsets import submasks_by_size
@@ -45,6 +45,11 @@ class Numbers(NamedTuple):
     def take(self, indices: Integers) -> "Numbers":
         """Return the numbers at some indices of a vector."""
         return Numbers(self.values.take(indices), self.exponents.take(indices))
+
+    def where(self, condition: Booleans) -> "Numbers":
+        """Return the numbers where a condition holds, and 0 elsewhere."""
+        values = np.where(condition, self.values, 0.0)
+        return Numbers(values, np.where(condition, self.exponents, _NO_EXPONENT))
 
     def put(self, key: Any, numbers: "Numbers") -> None:
         """Set some of the numbers."""
@@ -86,10 +91,7 @@ class Numbers(NamedTuple):
         """Return the numbers of extended floats."""
         mantissas = 1.0 + np.ldexp((numbers & (1 << wide.bits) - 1).astype(float), -wide.bits)
         exponents = (numbers >> wide.bits) - wide.bias
-        is_nothing = is_zero(numbers, wide)
-        return cls(
-            np.where(is_nothing, 0.0, mantissas), np.where(is_nothing, _NO_EXPONENT, exponents)
-        )
+        return cls(mantissas, exponents).where(~is_zero(numbers, wide))
 
     @classmethod
     def exponentials(cls, logs: Floats) -> "Numbers":
@@ -299,16 +301,21 @@ def _over_orders(levels: list[Level], alpha: Numbers, is_forward: bool) -> Numbe
     return sums
 
 
-def _products(alpha: Numbers) -> Numbers:
-    """Return at [U * 2**n + S] minus the product of -alpha_x[U] over x in S; 0 if S meets U."""
-    n, size = alpha.values.shape
-    values, exponents = np.empty((size, size)), np.empty((size, size), np.int64)
-    values[:, 0], exponents[:, 0] = -1.0, 0
+def products_by_set(of_empty: float, factors: Numbers) -> Numbers:
+    """Return at [i, S] the product of `of_empty` and all ``-factors[x, i]`` with x in S.
+
+    `factors`: (n, k), of numbers
+
+    Returns `products`: (k, 2**n).
+    """
+    n, k = factors.values.shape
+    values, exponents = np.empty((k, 1 << n)), np.empty((k, 1 << n), np.int64)
+    values[:, 0], exponents[:, 0] = of_empty, 0
     for x in range(n):
         low, high = slice(1 << x), slice(1 << x, 2 << x)
-        np.multiply(values[:, low], -alpha.values[x, :, np.newaxis], out=values[:, high])
-        np.add(exponents[:, low], alpha.exponents[x, :, np.newaxis], out=exponents[:, high])
-    return Numbers(values.ravel(), exponents.ravel())
+        np.multiply(values[:, low], -factors.values[x, :, np.newaxis], out=values[:, high])
+        np.add(exponents[:, low], factors.exponents[x, :, np.newaxis], out=exponents[:, high])
+    return Numbers(values, exponents)
 
 
 def _over_networks(
@@ -319,7 +326,7 @@ def _over_networks(
     The last are in units of R's powers of two, shape (n, 2**n).
     """
     n, size = alpha.values.shape
-    products = _products(alpha)
+    products = products_by_set(-1.0, alpha).reshaped(-1)  # at [U * 2**n + S]; 0 if S meets U
     M = Numbers.zeros(size)
     M.put(-1, R.at(-1))
     shares = np.zeros((n, size))

@@ -7,7 +7,7 @@ import numpy as np
 
 from skbn._core.arrays import Floats, Integers
 from skbn._core.random_numbers import uniform_numbers
-from skbn._posterior.few_columns import Numbers, SumsOfFew, WeightsOfFew, sets_of
+from skbn._posterior.few_columns import Numbers, SumsOfFew, WeightsOfFew, products_by_set, sets_of
 from skbn._posterior.sampling_kernels import States
 
 # With more samples the kernels are faster, even if they must be compiled in the first call.
@@ -54,16 +54,10 @@ def _layer_weights(sums: SumsOfFew, used: Integers, last: Integers) -> Floats:
     ratios = before.over(of_used.exponents) / np.where(is_open, of_used.values, 1.0)
     # the shares of each column's families that have a parent in the last layer, if there is one
     has_new = np.where(is_open, np.where(used > 0, np.maximum(1.0 - ratios, 0.0), 1.0), 0.0)
-    values, exponents = np.empty((len(used), size)), np.empty((len(used), size), np.int64)
-    shares = np.empty((len(used), size))
-    values[:, 0], exponents[:, 0], shares[:, 0] = 1.0, 0, 1.0
-    for x in range(n):
-        low, high = slice(1 << x), slice(1 << x, 2 << x)
-        np.multiply(values[:, low], -of_used.values[x, :, np.newaxis], out=values[:, high])
-        np.add(exponents[:, low], of_used.exponents[x, :, np.newaxis], out=exponents[:, high])
-        np.multiply(shares[:, low], -has_new[x, :, np.newaxis], out=shares[:, high])
+    shares = products_by_set(1.0, Numbers(has_new, np.zeros(has_new.shape, np.int64))).values
     joined = M.at(used[:, np.newaxis] | np.arange(size))
-    terms = Numbers(values, exponents).times(joined).over(M.exponents[used][:, np.newaxis])
+    of_sets = products_by_set(1.0, of_used).times(joined)
+    terms = of_sets.over(M.exponents[used][:, np.newaxis])
     for x in range(n):
         halves = terms.reshape(len(used), -1, 2, 1 << x)
         halves[:, :, 0] += halves[:, :, 1]
@@ -113,9 +107,8 @@ def draw_parents_of_few(
         one_of = needed[child, left][:, np.newaxis]
         is_possible = (sets & ~among == 0) & ((sets & one_of > 0) | (one_of == 0))
         is_possible &= of_child.values > 0
-        exponents = np.where(is_possible, of_child.exponents, -(1 << 40))
-        largest = exponents.max(axis=1, keepdims=True)
-        shares = Numbers(np.where(is_possible, of_child.values, 0.0), exponents).over(largest)
+        possible = of_child.where(is_possible)
+        shares = possible.over(possible.exponents.max(axis=1, keepdims=True))
         by_high = shares.reshape(len(left), -1, low_size)
         high = _drawn(by_high.sum(axis=2).cumsum(axis=1), states, left)
         is_alive = high >= 0
