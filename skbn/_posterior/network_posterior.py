@@ -434,8 +434,10 @@ def _kernels(plan: PosteriorPlan) -> tuple[Any, ...]:
         kernels += (walk_seeds,)
     if all(map(is_of_few, plan.groups)):
         return kernels
-    kernels += (*ORDER_KERNELS, *WEIGHT_KERNELS)
+    kernels += ORDER_KERNELS
     kernels += NETWORK_KERNELS if plan.prior == "uniform" else GAMMA_KERNELS
+    if any(each.listing is None and not is_of_few(each) for each in plan.groups):
+        kernels += WEIGHT_KERNELS
     if any(each.listing is not None for each in plan.groups):
         kernels += (*SmallFamilies.kernels, *LISTED_KERNELS)
     return kernels
