@@ -21,6 +21,7 @@ from skbn.datasets import make_gaussian_network
 rng = np.random.default_rng(0)
 X = np.asarray(make_gaussian_network(8, n_samples=300, random_state=0)[0])
 holes = np.where(rng.random(X.shape) < 0.1, np.nan, X)
+more = np.asarray(make_gaussian_network(12, n_samples=300, random_state=0)[0])
 wide = np.asarray(make_gaussian_network(34, mean_degree=1, n_samples=300, random_state=0)[0])
 """
 USES = {
@@ -28,6 +29,8 @@ USES = {
     "near_optimal": "GaussianBNLearner().fit(X).near_optimal(5)",
     "uniform": "GaussianBNPosterior().fit(X)",
     "order": "GaussianBNPosterior(structure_prior='order').fit(X)",
+    "uniform_of_12": "GaussianBNPosterior().fit(more)",
+    "order_of_12": "GaussianBNPosterior(structure_prior='order').fit(more)",
     "em": "GaussianBNLearner(missing='em').fit(holes)",
     "augment": "GaussianBNPosterior(missing='augment', random_state=0).fit(holes)",
     "search": "GaussianBNLearner('ebic', search='order', random_state=0).fit(wide)",
