@@ -49,7 +49,7 @@ else:
     class CallbackSupportMixin(SklearnCallbackSupportMixin):  # type: ignore[no-redef]
         """An estimator that knows whether it has callbacks.
 
-        Without any, a fit need not create the tasks that they are told of, for half a millisecond.
+        Without callbacks, a fit skips the tasks that they are told of: half a millisecond.
         """
 
         _has_callbacks = False

@@ -92,8 +92,8 @@ None, default=None
         network before it is finished; with `verbose`, it tells how long it takes.
     random_state : int, RandomState, Generator or None, default=None
         The seed of the order search and of branch and cut, or a generator of numpy.random that
-        draws it. With a number, each fit without `time_limit` finds the same network. An exact
-        search has a seed of its own with None, and the same score, up to `tol`, with any.
+        draws it. With a number, each fit without `time_limit` finds the same network. With None, an
+        exact search always takes the same seed; with any, it finds the same score, up to `tol`.
     n_jobs : int or None, default=None
         Number of threads, by joblib's rules. It does not change a bit of the result. LocalScores
         are computed with their own `n_jobs`.

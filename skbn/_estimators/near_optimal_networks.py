@@ -161,9 +161,10 @@ class NearOptimalNetworks(EnsembleMixin, TableRepr, Sequence[GaussianBayesianNet
 
             - `score`, in nats;
             - `difference`: how far the score is below the best, in nats;
-            - `bayes_factor`: the exponential of the difference, infinite beyond 709 nats: how many
-              times as probable as this network the data make the best, approximately with the BIC.
-              Criteria that are no marginal likelihood, such as the AIC, have no such column;
+            - `bayes_factor`: the exponential of the difference, infinite beyond 709 nats. The data
+              make the best network that many times as probable as this one; by the BIC,
+              approximately. Criteria that are no marginal likelihood, such as the AIC, have no such
+              column;
             - `n_members`: how many networks of the class the constraints allow; only in a
               list of classes, and not with ParentSetScores, which may rule out some of them;
             - `n_edges`;

@@ -183,7 +183,7 @@ class LocalScoreTransformer(
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
-            As in `fit`, with any number of rows, also none. No value may be missing, whatever
+            As in `fit`, with any number of rows, even none. No value may be missing, whatever
             `missing` says: EM needs all rows together.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional

@@ -629,7 +629,7 @@ class GaussianDistribution(TableRepr):
         Parameters
         ----------
         q : float
-            From 0 to 1, else a ValueError, as if categories are unknown.
+            From 0 to 1. Otherwise a ValueError is raised, as it is while categories are unknown.
 
         Returns
         -------
