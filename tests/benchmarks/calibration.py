@@ -54,13 +54,14 @@ def support(rows, rng, n_refits):
 def main():
     """Print a table for each of the three."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tables", type=int, default=calibration.N_SETS, help="data sets")
     parser.add_argument("--refits", type=int, default=50, help="resampled tables for each data set")
     parser.add_argument("--write", metavar="FILE", help="store the bins as JSON")
     arguments = parser.parse_args()
     rng = np.random.default_rng(1)
     bins = {"uniform": [], "order": [], "bootstrap": []}
     warnings.simplefilter("ignore", DataWarning)
-    for network, rows in calibration.data_sets():
+    for network, rows in calibration.data_sets(n_sets=arguments.tables):
         is_there, _ = calibration.edges_and_paths(network)
         for name, found in bins.items():
             if name == "bootstrap":

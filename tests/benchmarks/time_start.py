@@ -1,13 +1,15 @@
 """Time imports, compilation and the fit of a small table.
 
-Run ``python tests/benchmarks/time_start.py``. An import is timed as a whole process, and the
-least of several runs is printed. The first fits are those of two new processes: one with an
-empty cache for numba, and one with the cache that the first left. So are the first posteriors and
-the first samples from them.
+    python tests/benchmarks/time_start.py [--repeats 7]
+
+An import is timed as a whole process, and the least of several runs is printed. The first fits are
+those of two new processes: one with an empty cache for numba, and one with the cache that the first
+left. So are the first posteriors and the first samples from them.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import subprocess
 import sys
@@ -55,9 +57,12 @@ def run(program: str, **environment: str) -> tuple[float, str]:
 
 
 def main() -> None:
-    nothing = min(run("pass")[0] for _ in range(5))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repeats", type=int, default=7, help="runs of each import")
+    repeats = parser.parse_args().repeats
+    nothing = min(run("pass")[0] for _ in range(repeats))
     times = {program: [] for program in IMPORTS}
-    for _ in range(7):
+    for _ in range(repeats):
         for program in IMPORTS:
             times[program].append(run(program)[0] - nothing)
     base = min(times[IMPORTS[0]])

@@ -57,7 +57,7 @@ def probabilities_by_quadrature(rows, grid):
     ("holes", "n_points", "n_imputations"),
     [
         pytest.param([(0, 1)], 29, 50, id="one hole"),
-        pytest.param([(0, 1), (1, 2)], 33, 3000, marks=pytest.mark.slow, id="two holes"),
+        pytest.param([(0, 1), (1, 2)], 33, 2000, marks=pytest.mark.slow, id="two holes"),
     ],
 )
 def test_probabilities_are_those_of_quadrature(holes, n_points, n_imputations):

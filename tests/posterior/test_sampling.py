@@ -367,4 +367,4 @@ def test_columns_with_many_parents():
 def test_larger_tables(monkeypatch, has_random):
     if has_random:
         set_candidates(monkeypatch, fixed=6, random=4)
-    assert_near_exact(bge_scores(18, n=200, seed=5), settings(4000))
+    assert_near_exact(bge_scores(16, n=200, seed=5), settings(2000))

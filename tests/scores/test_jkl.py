@@ -169,7 +169,7 @@ def test_the_rest_of_a_name_may_be_missing(path):
     assert ParentSetScores.from_jkl(path).local_score("x1", ["x"]) == -1
 
 
-@pytest.mark.parametrize("n_columns", [64, pytest.param(3000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n_columns", [64, pytest.param(1000, marks=pytest.mark.slow)])
 def test_more_columns_than_a_dynamic_program_can_have(path, n_columns):
     lists = "".join(f"v{j} 1\n-1 0\n" for j in range(n_columns))
     path.write_text(f"{n_columns}\n{lists}", encoding="utf-8")

@@ -287,7 +287,7 @@ SLOW_CASES = {
     "experiments alone": of_experiments(),
     "required": of_columns("aic", penalty=2.0, required_edges=[(0, 1), (2, 1)]),
     "forbidden": of_columns(forbidden_edges=[(0, 1), (1, 0), (2, 3)]),
-    **{f"drawn {seed}": drawn(seed) for seed in range(12)},
+    **{f"drawn {seed}": drawn(seed) for seed in range(10)},
 }
 CONSTRAINED_CASES = {f"constrained {n}": constrained(n) for n in (0, 1, 2, 5, 6, 7, 10, 11)}
 ENGINES = {
@@ -339,10 +339,9 @@ def test_forty_columns_are_proven_without_a_limit_on_parents():
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("seed", [pytest.param(0, marks=pytest.mark.slow), 1])
-def test_a_bound_without_lists_holds(seed, alone, monkeypatch):
+def test_a_bound_without_lists_holds(alone, monkeypatch):
     monkeypatch.setattr(ColumnGeneration, "families_within", lambda _: None)
-    found_and_best(monkeypatch, rows_of(9, seed, 60), "aic", penalty=0.7)
+    found_and_best(monkeypatch, rows_of(9, 1, 60), "aic", penalty=0.7)
 
 
 def test_lists_that_take_all_memory_end_the_search_with_its_gap(alone, monkeypatch):

@@ -156,4 +156,4 @@ def test_averaged_networks_are_the_best_of_their_pairs():
 
 @pytest.mark.slow
 def test_many_averaged_networks_are_the_best_of_their_pairs():
-    check_averages(range(8, 300))
+    check_averages(range(8, 150))
