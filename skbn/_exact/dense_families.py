@@ -33,7 +33,7 @@ from skbn._core.subsets import (
 )
 from skbn._core.text import internal_error
 from skbn._core.vectors import larger
-from skbn._exact.family_sources import BestScores, Filling, FoundSink, RankedParentSets, Thresholds
+from skbn._exact.family_sources import BestScores, Filling, FoundSink, RankedParents, Thresholds
 from skbn._exact.fill_kernels import (
     BlockFamilies,
     BlockTables,
@@ -356,7 +356,7 @@ class DenseFamilies:
                 return sink, self._columns.first_of(masks)
         return None
 
-    # What lists of networks ask, see `RankedFamilies`
+    # What lists of networks ask
 
     @property
     def numbers(self) -> list[int]:
@@ -371,13 +371,13 @@ class DenseFamilies:
         best = np.argmax(scores)
         return float(scores[best]), int(masks[best]) & ~self._columns.others
 
-    def parents_that_reach(self, child: int, candidates: int, threshold: float) -> RankedParentSets:
+    def parents_that_reach(self, child: int, candidates: int, threshold: float) -> RankedParents:
         """Return the parent sets whose local scores reach a threshold, the best first."""
         masks, scores = self._reaching(child, candidates, threshold)
         order = np.argsort(-scores, kind="stable")
-        masks = masks[order]
-        in_numbers = [self._in_numbers(mask) for mask in masks.tolist()]
-        return RankedParentSets(scores[order], masks & ~self._columns.others, in_numbers)
+        ranked = zip(scores[order].tolist(), masks[order].tolist(), strict=True)
+        inside = ~self._columns.others
+        return [(score, mask & inside, self._in_numbers(mask)) for score, mask in ranked]
 
     def score_of(self, child: int, parents: int) -> float:
         """Return the local score with parents by their numbers; -inf if they are ruled out."""

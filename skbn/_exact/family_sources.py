@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy.typing as npt
 
-from skbn._core.arrays import F1, I1, Floats, Integers
+from skbn._core.arrays import I1, Floats, Integers
 from skbn._core.resources import Threads
 from skbn._exact.fill_kernels import BlockTables
 
@@ -19,15 +19,9 @@ BestScores = Callable[[Integers], Floats]
 # What a sink's local score must reach, by sink; and a sink with the mask of parents that reach it.
 Thresholds = dict[int, float]
 FoundSink = tuple[int, int] | None
-
-
-class RankedParentSets(NamedTuple):
-    """Parent sets of a child, in descending order of their local scores."""
-
-    scores: F1  # (n,)
-    # (n,): the masks of those parents that are columns of the search, by their numbers there
-    inside: I1
-    parents: list[int]  # the masks of all parents, by their numbers in the user's table
+# Parent sets of a child, the best first: the local score, the mask of the parents in the search,
+# and the mask of all parents by their numbers in the user's table.
+RankedParents = list[tuple[float, int, int]]
 
 
 class Filling(NamedTuple):
@@ -80,20 +74,3 @@ class FamilySource(TableSource, Protocol):
 
     def largest_term(self, parents: Sequence[int]) -> float:
         """Return the largest magnitude of a number that enters the local scores of a network."""
-
-
-class RankedFamilies(FamilySource, Protocol):
-    """What lists of networks need to know of families, too."""
-
-    @property
-    def numbers(self) -> Sequence[int]:
-        """The columns' numbers in the user's table."""
-
-    def score_of(self, child: int, parents: int) -> float:
-        """Return the local score with parents by their numbers; -inf if they are ruled out."""
-
-    def best_parents(self, child: int, candidates: int) -> tuple[float, int]:
-        """Return the best local score among some candidates, and its parents in the search."""
-
-    def parents_that_reach(self, child: int, candidates: int, threshold: float) -> RankedParentSets:
-        """Return the parent sets whose local scores reach a threshold, the best first."""

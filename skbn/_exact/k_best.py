@@ -38,13 +38,17 @@ import numpy as np
 from skbn._core.arrays import Floats
 from skbn._core.resources import require_memory
 from skbn._core.subsets import members_of
-from skbn._exact.family_sources import RankedFamilies
+from skbn._exact.dense_families import DenseFamilies
+from skbn._exact.family_sources import RankedParents
+from skbn._exact.listed_families import ListedFamilies
 
 # Parent sets are listed down to this many nats below the best at first, and twice as far each time
 # that more are needed. Lists this deep have dozens of parent sets.
 _FIRST_DEPTH = 6.0
 _LARGEST = float(np.finfo(np.float64).max)
 _LARGEST_FACTOR = 1e150
+
+RankedFamilies = DenseFamilies | ListedFamilies
 
 
 class ParentSetList:
@@ -61,23 +65,20 @@ class ParentSetList:
         self._candidates = candidates
         self._best, self._best_parents = families.best_parents(child, candidates)
         self._without: dict[int, ParentSetList] = {}
-        self._listed: list[tuple[float, int, int]] = []
+        self._listed: RankedParents = []
         self._depth = -math.inf
         self._factor = 2.0
 
-    def reaching(
-        self, candidates: int, lowest: float
-    ) -> tuple[list[tuple[float, int, int]], float]:
+    def reaching(self, candidates: int, lowest: float) -> tuple[RankedParents, float]:
         """Return the parent sets among fewer candidates whose local scores reach a bound.
 
-        Returns `reaching`: the score, and masks of the parents in the search and of all, by their
-        numbers; `beyond`: no other parent set scores higher than this.
+        Returns `reaching`; `beyond`: no other parent set scores higher than this.
         """
         found = self._for(candidates, lowest)
         if found._best < lowest or found._best == -math.inf:
             return [], found._best
         found._list_down_to(lowest)
-        reaching: list[tuple[float, int, int]] = []
+        reaching: RankedParents = []
         for each in found._listed:
             if each[0] < lowest:
                 return reaching, each[0]
@@ -105,13 +106,10 @@ class ParentSetList:
         if depth > _LARGEST_FACTOR:
             depth = math.inf
         threshold = max(self._best - depth, -_LARGEST)
-        sets = self._families.parents_that_reach(self._child, self._candidates, threshold)
-        if len(sets.scores) == len(self._listed):
+        listed = self._families.parents_that_reach(self._child, self._candidates, threshold)
+        if len(listed) == len(self._listed):
             self._factor **= 2  # to be deep enough for all parent sets soon
-        self._listed = list(
-            zip(sets.scores.tolist(), sets.inside.tolist(), sets.parents, strict=True)
-        )
-        self._depth = depth
+        self._listed, self._depth = listed, depth
 
 
 class Removal(NamedTuple):
@@ -291,19 +289,6 @@ class NearOptimalNetwork(NamedTuple):
 
     score: float  # in nats
     families: list[tuple[int, int]]  # the columns' numbers and the masks of their parents
-
-
-class NearOptimalStream:
-    """Networks in order of their score, up to rounding, found on demand."""
-
-    def __init__(self, networks: Iterator[NearOptimalNetwork]) -> None:
-        self._networks = networks
-        self._found: list[NearOptimalNetwork] = []
-
-    def network(self, i: int) -> NearOptimalNetwork | None:
-        """Return the i-th best network; None if there are no more."""
-        self._found += itertools.islice(self._networks, max(0, i + 1 - len(self._found)))
-        return self._found[i] if i < len(self._found) else None
 
 
 class KBestNetworks:
@@ -519,26 +504,28 @@ def _deeper(loss: float) -> float:
 # Several groups of columns
 
 
-def sum_of_streams(streams: list[NearOptimalStream]) -> NearOptimalStream:
-    """Return the stream of networks that consist of one network of each stream."""
-    while len(streams) > 1:  # in pairs, so that few streams wait for each other
-        pairs = [
-            NearOptimalStream(_sums(left, right))
-            for left, right in zip(streams[::2], streams[1::2], strict=False)
-        ]
-        streams = pairs + streams[len(streams) & ~1 :]
-    return streams[0]
+def joined_networks(groups: list[Iterator[NearOptimalNetwork]]) -> Iterator[NearOptimalNetwork]:
+    """Return the networks that consist of one network of each group, in order of their score."""
+    while len(groups) > 1:  # in pairs, so that few groups wait for each other
+        pairs = [_joined(*pair) for pair in zip(groups[::2], groups[1::2], strict=False)]
+        groups = pairs + groups[len(groups) & ~1 :]
+    return groups[0]
 
 
-def _sums(left: NearOptimalStream, right: NearOptimalStream) -> Iterator[NearOptimalNetwork]:
-    """Yield the networks that consist of one network of each of two streams."""
+def _joined(
+    left: Iterator[NearOptimalNetwork], right: Iterator[NearOptimalNetwork]
+) -> Iterator[NearOptimalNetwork]:
+    """Yield the networks that consist of one network of each of two groups."""
     heap: list[tuple[float, int, int, list[tuple[int, int]]]] = []
+    lefts, rights = list[NearOptimalNetwork](), list[NearOptimalNetwork]()
 
     def push(j: int, k: int) -> None:
-        one, other = left.network(j), right.network(k)
-        if one is not None and other is not None:
-            families = one.families + other.families
-            heapq.heappush(heap, (-(one.score + other.score), j, k, families))
+        # Those that were asked for so far are kept.
+        lefts.extend(itertools.islice(left, max(0, j + 1 - len(lefts))))
+        rights.extend(itertools.islice(right, max(0, k + 1 - len(rights))))
+        if j < len(lefts) and k < len(rights):
+            families = lefts[j].families + rights[k].families
+            heapq.heappush(heap, (-(lefts[j].score + rights[k].score), j, k, families))
 
     push(0, 0)
     while heap:

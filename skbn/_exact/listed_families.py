@@ -11,7 +11,7 @@ from skbn._exact.family_sources import (
     BestScores,
     Filling,
     FoundSink,
-    RankedParentSets,
+    RankedParents,
     Thresholds,
     fill_by_child,
 )
@@ -66,8 +66,8 @@ class ListedFamilies:
     def first_sink(self, columns: int, thresholds: Thresholds, threads: Threads) -> FoundSink:
         """Return the first sink that has parents which reach its threshold, and them."""
         for sink, threshold in thresholds.items():
-            reached = self.parents_that_reach(sink, columns ^ 1 << sink, threshold).parents
-            if reached:
+            listed = self.parents_that_reach(sink, columns ^ 1 << sink, threshold)
+            if reached := [parents for *_, parents in listed]:
                 return sink, min(reached, key=lambda mask: (mask.bit_count(), members_of(mask)))
         return None
 
@@ -77,14 +77,15 @@ class ListedFamilies:
         best = int(np.argmax(scores))
         return float(scores[best]), int(self._masks[child][best])
 
-    def parents_that_reach(self, child: int, candidates: int, threshold: float) -> RankedParentSets:
+    def parents_that_reach(self, child: int, candidates: int, threshold: float) -> RankedParents:
         """Return the parent sets whose local scores reach a threshold, the best first."""
         scores, masks = self._scores[child], self._masks[child]
         reached = np.flatnonzero((scores >= threshold) & (masks & ~candidates == 0))
         order = reached[np.argsort(-scores[reached], kind="stable")]
         rows = self._parents[child][order].tolist()
         in_numbers = [mask_of(p for p in row if p >= 0) for row in rows]
-        return RankedParentSets(scores[order], masks[order], in_numbers)
+        ranked = scores[order].tolist(), masks[order].tolist(), in_numbers
+        return list(zip(*ranked, strict=True))
 
     def score_of(self, child: int, parents: int) -> float:
         """Return the local score with parents by their numbers; -inf if they are not listed."""

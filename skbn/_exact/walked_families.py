@@ -207,7 +207,7 @@ class WalkedFamilies:
                 continue
             candidates = (1 << n_children) - 1 ^ 1 << position[sink]
             listed = few.parents_that_reach(position[sink], candidates, threshold - margin)
-            parents = np.array(listed.parents, dtype=np.int64)
+            parents = np.array([mask for *_, mask in listed], dtype=np.int64)
             scores = self._scores_of(sink, parents)
             reached = parents[scores >= threshold]
             if len(reached):

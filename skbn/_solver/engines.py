@@ -8,7 +8,7 @@ the order search of `order_engine` if it is asked for.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
@@ -16,7 +16,7 @@ from skbn._core.resources import Resources
 from skbn._core.subsets import max_zeta, n_small_subsets, renumbered
 from skbn._exact.cluster import search_on_cluster
 from skbn._exact.dense_families import DENSE_KERNELS, DenseFamilies
-from skbn._exact.k_best import KBestNetworks, NearOptimalStream
+from skbn._exact.k_best import KBestNetworks, NearOptimalNetwork
 from skbn._exact.listed_families import ListedFamilies
 from skbn._exact.plan import FEWEST_COLUMNS_OF_WORKERS, SearchPlan, plan_on_workers, plan_search
 from skbn._exact.recurrences import ArrayStore, best_scores, exact_search, slab_kernels
@@ -101,13 +101,13 @@ class GroupSearch(ABC):
 
     def near_optimal(
         self, problem: Problem, wanted: Wanted, resources: Resources
-    ) -> NearOptimalStream:
+    ) -> Iterator[NearOptimalNetwork]:
         """Return the networks of the columns in order of their score, after a search for the best.
 
         An engine need not define it.
 
         `problem`: the networks' scores lack its `score_offsets`
-        `wanted`: the stream may end after these
+        `wanted`: the networks may end after these
         `resources`: with a progress, which is advanced by `work`
         """
         names = [problem.names[x] for x in self.columns]
@@ -139,13 +139,13 @@ class _DynamicProgram(GroupSearch):
 
     def near_optimal(
         self, problem: Problem, wanted: Wanted, resources: Resources
-    ) -> NearOptimalStream:
+    ) -> Iterator[NearOptimalNetwork]:
         families, plan = self._families(problem, resources, lists_networks=True), self._plan
         store = ArrayStore(plan)
         with resources.threads(plan.n_columns + plan.n_others) as threads:
             best_scores(families, plan, store, threads, resources.progress)
         rest = plan.n_roots, wanted.equivalence_classes, problem.told_apart
-        return NearOptimalStream(KBestNetworks(store.scores, families, *rest).networks())
+        return KBestNetworks(store.scores, families, *rest).networks()
 
     @abstractmethod
     def _families(

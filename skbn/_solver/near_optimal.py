@@ -1,6 +1,6 @@
 """near_optimal: the networks that score nearly as high as the best, in order of their score."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -8,7 +8,7 @@ import numpy as np
 from skbn._core.arrays import F1
 from skbn._core.compile import compile_kernels
 from skbn._core.resources import Pauses, Resources, available_memory, one_blas_thread
-from skbn._exact.k_best import NearOptimalNetwork, NearOptimalStream, sum_of_streams, tie_tolerance
+from skbn._exact.k_best import NearOptimalNetwork, joined_networks, tie_tolerance
 from skbn._networks.equivalence import canonical_member
 from skbn._solver.certificate import certify_constraints, certify_score
 from skbn._solver.engines import SearchSettings, Wanted
@@ -62,8 +62,8 @@ def near_optimal(
         problem.prepare(resources.progress)
     wanted = Wanted(n, within, equivalence_classes)
     resources = resources.from_now()
-    streams = [search.near_optimal(problem, wanted, resources) for search in plan.searches]
-    found, is_complete = _first(sum_of_streams(streams), n, within, resources.announce)
+    of_groups = [search.near_optimal(problem, wanted, resources) for search in plan.searches]
+    found, is_complete = _first(joined_networks(of_groups), n, within, resources.announce)
     found.sort(key=lambda network: network.score, reverse=True)  # rounding may have swapped some
     by_column = (dict(network.families) for network in found)
     parents = [[own.get(x, 0) for x in range(len(problem.names))] for own in by_column]
@@ -79,16 +79,18 @@ def near_optimal(
 
 
 def _first(
-    stream: NearOptimalStream,
+    networks: Iterator[NearOptimalNetwork],
     n: int | None,
     within: float | None,
     announce: Callable[[str], None] | None,
 ) -> tuple[list[NearOptimalNetwork], bool]:
-    """Return the first networks of a stream, and whether no other one is within the bound."""
+    """Return the first networks, and whether no other one is within the bound."""
     found: list[NearOptimalNetwork] = []
     lowest = -np.inf
     pauses = Pauses()
-    while (network := stream.network(len(found))) is not None and network.score >= lowest:
+    for network in networks:
+        if network.score < lowest:
+            break
         if len(found) == n:  # one more than asked for shows whether the list is complete
             return found, False
         if not found and within is not None:

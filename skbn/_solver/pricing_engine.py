@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +18,6 @@ from skbn._core.subsets import mask_of, members_of
 from skbn._exact.k_best import (
     EquivalenceFilter,
     NearOptimalNetwork,
-    NearOptimalStream,
     Removal,
     tie_tolerance,
 )
@@ -96,7 +95,7 @@ class _PricingSearch(ProofSearch):
 
     def near_optimal(
         self, problem: Problem, wanted: Wanted, resources: Resources
-    ) -> NearOptimalStream:
+    ) -> Iterator[NearOptimalNetwork]:
         from skbn._branch_and_cut.pricing import OutOfTimeError, TooManyFamiliesError
 
         self.begin(problem, resources)
@@ -116,7 +115,7 @@ class _PricingSearch(ProofSearch):
                 "listed. Give a smaller n, or a smaller within."
             ) from None
         resources.progress.advance(self.cost())
-        return NearOptimalStream(iter(found))
+        return iter(found)
 
     def optimum(self, problem: Problem, resources: Resources) -> Found:
         from skbn._branch_and_cut.pricing import OutOfTimeError
