@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skbn._branch_and_cut.branching import Arc, OpenNode, branches, choose_arc, has_all_columns
-from skbn._branch_and_cut.cut_kernels import count_coefficients, list_coefficients, price
+from skbn._branch_and_cut.cut_kernels import price
 from skbn._branch_and_cut.determinant_cuts import Correlations, DeterminantSeparation
 from skbn._branch_and_cut.near_kernels import NEAR_KERNELS, list_networks, new_tree
 from skbn._branch_and_cut.proof import Branch, Cut, FamilyCosts, Node, NumberedCuts, Proof
@@ -33,13 +33,7 @@ from skbn._branch_and_cut.walk_kernels import DONE, N_FOUND, N_NODES
 from skbn._core.arrays import I1, Booleans, Integers
 from skbn._core.resources import ENDED_BY_TIME, ENDED_BY_USER, Threads
 
-BRANCH_AND_CUT_KERNELS = (
-    price,
-    count_coefficients,
-    list_coefficients,
-    *SEPARATION_KERNELS,
-    *NEAR_KERNELS,
-)
+BRANCH_AND_CUT_KERNELS = (price, *SEPARATION_KERNELS, *NEAR_KERNELS)
 
 # Columns of the root's windows, which become wider each time the bound stalls. A cut of w columns
 # has tables of 2**w entries.

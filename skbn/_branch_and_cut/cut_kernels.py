@@ -92,51 +92,13 @@ def price(start, cost, rest, parents, allowed, cuts, multipliers, values, minima
         minima[0, x], minima[1, x] = _least(high[first:end], low[first:end])
 
 
-@kernel(int16[::1], int16[:, ::1], int64[::1], _CUTS, int64[::1])
-def count_coefficients(child, parents, families, cuts, counts):
-    """Count the coefficients other than 0 of each of some families."""
+@kernel(int16[::1], int16[:, ::1], int64[::1], _CUTS, float64[:, ::1])
+def fill_coefficients(child, parents, families, cuts, coefficients):
+    """Fill the coefficients of some families, in rows, in all cuts."""
     for i in range(families.size):
         f = families[i]
-        counts[i] = 0
-        for c in range(cuts.rows.shape[0]):
-            row = cuts.rows[c, child[f]]
+        for c in range(coefficients.shape[1]):
+            row, coefficient = cuts.rows[c, child[f]], 0.0
             if row >= 0:
-                s = _entry(cuts.bits[c], parents, f)
-                if cuts.tables[row + s] != 0:
-                    counts[i] += 1
-
-
-@kernel(int16[::1], int16[:, ::1], int64[::1], _CUTS, int64[::1], int64[::1], float64[::1])
-def list_coefficients(child, parents, families, cuts, starts, numbers, coefficients):
-    """List the coefficients other than 0 of each of some families, and their cuts' numbers."""
-    for i in range(families.size):
-        f = families[i]
-        n = starts[i]
-        for c in range(cuts.rows.shape[0]):
-            row = cuts.rows[c, child[f]]
-            if row >= 0:
-                s = _entry(cuts.bits[c], parents, f)
-                if cuts.tables[row + s] != 0:
-                    numbers[n] = c
-                    coefficients[n] = cuts.tables[row + s]
-                    n += 1
-
-
-@kernel(int16[::1], int16[:, ::1], float64[::1], _CUTS, float64[::1])
-def violations(child, parents, weights, cuts, missing):
-    """Take what a point's families add up to from the bounds of cuts.
-
-    Parameters
-    ----------
-    child, parents, weights
-        As in `Point`.
-    cuts : CutArrays
-    missing : ndarray of shape (n_cuts,), float64
-        The cuts' bounds; what is left of them is by how much the point violates the cuts.
-    """
-    for c in range(missing.size):
-        for f in range(child.size):
-            row = cuts.rows[c, child[f]]
-            if row >= 0:
-                s = _entry(cuts.bits[c], parents, f)
-                missing[c] -= weights[f] * cuts.tables[row + s]
+                coefficient = cuts.tables[row + _entry(cuts.bits[c], parents, f)]
+            coefficients[i, c] = coefficient

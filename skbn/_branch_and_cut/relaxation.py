@@ -12,7 +12,7 @@ from typing import NamedTuple
 import highspy
 import numpy as np
 
-from skbn._branch_and_cut.cut_kernels import CutArrays, count_coefficients, list_coefficients, price
+from skbn._branch_and_cut.cut_kernels import CutArrays, fill_coefficients, price
 from skbn._branch_and_cut.determinants import coefficients
 from skbn._branch_and_cut.near_kernels import Choices
 from skbn._branch_and_cut.proof import Cut, DeterminantCut, FamilyCosts
@@ -41,6 +41,8 @@ _MOST_ROUNDS = 200
 _FEWEST_IDLE = 20
 # What a solution may take after the deadline.
 _LEAST_SECONDS = 0.1
+# The most coefficients that are listed at a time.
+_COEFFICIENTS = 1 << 20
 # What no network costs, in nats.
 _NEVER = 2.0**40
 _OPTIONS = {
@@ -387,12 +389,15 @@ def coefficients_of(
     The starts have one more at the end. What is `known` are those of all families in determinant
     cuts, by the cuts' ids.
     """
-    counts = np.empty(len(which), dtype=np.int64)
-    own = families.child, families.parents, which, arrays
-    count_coefficients(*own, counts)
-    starts = np.concatenate([[0], np.cumsum(counts)])
-    numbers, values = np.empty(starts[-1], dtype=np.int64), np.empty(starts[-1])
-    list_coefficients(*own, starts, numbers, values)
+    parts, n_rows = [], 1 + _COEFFICIENTS // max(len(cuts), 1)
+    for first in range(0, max(len(which), 1), n_rows):
+        some = which[first : first + n_rows]
+        dense = np.empty((len(some), len(cuts)))
+        fill_coefficients(families.child, families.parents, some, arrays, dense)
+        rows, numbers = np.nonzero(dense)
+        parts.append((rows + first, numbers, dense[rows, numbers]))
+    rows, numbers, values = map(np.concatenate, zip(*parts, strict=True))
+    starts = np.searchsorted(rows, np.arange(len(which) + 1))
     for i, cut in enumerate(cuts):
         if isinstance(cut, DeterminantCut):  # it has a coefficient of each family
             if known is not None:

@@ -14,15 +14,15 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
-from skbn._branch_and_cut.cut_kernels import CutArrays, violations
+from skbn._branch_and_cut.cut_kernels import CutArrays, fill_coefficients
 from skbn._branch_and_cut.mixture_kernels import new_mixture
 from skbn._branch_and_cut.proof import ClusterCut, Cut, DeterminantCut, LocalCut
-from skbn._branch_and_cut.separation_kernels import Trial, ascend, generate
-from skbn._branch_and_cut.window_kernels import WindowFamilies, lift
+from skbn._branch_and_cut.separation_kernels import Trial, find_cut
+from skbn._branch_and_cut.window_kernels import WindowFamilies
 from skbn._core.arrays import F1, F2, S1, S2, Floats, ShortIntegers
 from skbn._core.resources import Threads
 
-SEPARATION_KERNELS = (ascend, generate, lift, violations)
+SEPARATION_KERNELS = (find_cut, fill_coefficients)
 
 # Cuts of clusters that are violated by less raise the bound by too little to pay for a row.
 _LEAST_VIOLATION_OF_CLUSTERS = 0.02
@@ -41,8 +41,6 @@ _SHARE_BETWEEN, _FEW_CUTS = 0.4, 3
 # There is a window for each column, and one more for each column that it is narrower than this: a
 # linear program takes as long whether its cuts come from few windows or many.
 _WIDE = 11
-# Coefficients are rounded to multiples of 1 / this, so that the bound of a cut is exact.
-_STEPS_OF_ONE = 2.0**32
 
 
 class Point(NamedTuple):
@@ -132,8 +130,11 @@ class KeptCuts:
         """Return those that a point violates by more than `least`, the most violated ones first."""
         found: list[tuple[float, Cut]] = []
         for cuts, arrays, bounds in self._batches:
-            missing = bounds.copy()
-            violations(point.child, point.parents, point.weight, arrays, missing)
+            shares = np.empty((len(point.child), len(cuts)))
+            some = np.arange(len(point.child))
+            fill_coefficients(point.child, point.parents, some, arrays, shares)
+            shares *= point.weight[:, np.newaxis]
+            missing = np.subtract.reduce(np.vstack([bounds, shares]))
             found += [(float(missing[i]), cuts[i]) for i in np.flatnonzero(missing > least)]
         found.sort(key=lambda each: -each[0])
         return [cut for _, cut in found[:n_most]]
@@ -334,16 +335,11 @@ def separate(
         np.empty(w),
         np.empty(n_families),
         np.full(1, -np.inf),
+        np.empty(n, dtype=np.uint16),
     )
     mixture = new_mixture(n_families, w, _MOST_NETWORKS)
-    ascend(window, trial, mixture, random)
-    is_violated = generate(window, trial, mixture, least, accept) and trial.violation[0] >= least
-    if not is_violated:
-        return 0.0, 0.0, trial.costs
-    coefficients = np.rint(trial.best * _STEPS_OF_ONE) / _STEPS_OF_ONE
-    bound, violation = lift(
-        window, coefficients, trial.costs, np.empty((3, n)), np.arange(w), random
-    )
+    scratch, order = np.empty((2, n)), np.arange(w)
+    bound, violation = find_cut(window, trial, mixture, least, accept, scratch, order, random)
     if violation < least:
         return 0.0, 0.0, trial.costs
     is_in = np.arange(n) >> np.arange(w)[:, np.newaxis] & 1 == 1

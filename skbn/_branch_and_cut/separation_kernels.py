@@ -4,14 +4,14 @@ The point gives each family of the window a weight. If it is no mixture of netwo
 ``sum of alpha * weight >= beta``, with alpha from 0 to 1, is violated: the one with the largest
 ``beta - sum of alpha * weight`` solves a linear program with a row for each network. Its dual mixes
 networks so that the mixture exceeds the point by as little as possible. Networks come from a
-dynamic program: first those that a subgradient method meets (`ascend`), and then those that make a
-mixture better (`generate`).
+dynamic program: first those that a subgradient method meets, and then those that make a mixture
+better.
 """
 
 from typing import NamedTuple
 
 import numpy as np
-from numba import float64, uint64
+from numba import float64, int64, uint64
 
 from skbn._branch_and_cut.mixture_kernels import MIXTURE, add_network, begin, minimise, rate_of
 from skbn._branch_and_cut.window_kernels import (
@@ -19,8 +19,9 @@ from skbn._branch_and_cut.window_kernels import (
     cost_of_cheapest,
     costs_by_predecessors,
     fill_cheapest,
+    lift,
 )
-from skbn._core.arrays import F1, F2, I2
+from skbn._core.arrays import F1, F2, I2, T1
 from skbn._core.compile import inner_kernel, kernel, pasted_kernel, tuple_type
 from skbn._core.random_numbers import uniform
 
@@ -40,6 +41,9 @@ _FIRST_DELTA = 0.5
 _DECAY = 0.95
 # The share of the best coefficients in those tried next: prices are smoothed (Wentges 1997).
 _SHARE_OF_BEST = 0.8
+# Adding this number to one from 0 to 1 rounds it to a multiple of 2**-32: of such coefficients, the
+# bound of a cut is exact.
+_ROUNDS = 2.0**20
 # Numba would compile all that is called with a literal 0 once more for it.
 _ZERO = np.int64(0)
 
@@ -54,9 +58,74 @@ class Trial(NamedTuple):
     found: F1  # (w,): the cheapest networks by the coefficients; see `fill_cheapest`
     best: F1  # (n_families,)
     violation: F1  # (1,): by how much the point violates the cut of the best coefficients
+    places: T1  # (2**w,): scratch
 
 
 TRIAL = tuple_type(Trial)
+
+
+@kernel(
+    *(WINDOW, TRIAL, MIXTURE, float64, float64, float64[:, ::1], int64[::1], uint64[::1]),
+    seconds=3.0,
+)
+def find_cut(window, trial, mixture, least, accept, scratch, order, random):
+    """Find a cut of a window that a point violates, and lift it.
+
+    Parameters
+    ----------
+    window : WindowFamilies
+    trial : Trial
+        Its costs are filled with the coefficients of the cut; see `lift`.
+    mixture : Mixture
+    least : float
+        Cuts that are violated by less are not worth having.
+    accept : float
+        The share of the largest violation that is good enough, below 1.
+    scratch, order, random
+        As for `lift`.
+
+    Returns
+    -------
+    bound, violation : float
+        As `lift` returns them, or 0 if no cut is violated by `least`.
+    """
+    _perturb(window, trial.coefficients, mixture.values, random)
+    delta = _FIRST_DELTA
+    for _ in range(_N_STEPS):  # along subgradients
+        violation = _evaluate(window, trial)
+        cheapest = _add_cheapest(mixture, trial.networks, trial.found)
+        network = trial.networks[cheapest]
+        square = _squared_distance(window.weights, network)
+        if square < 1e-9:
+            break
+        step = (max(trial.violation[0], 0.0) + delta - violation) / square
+        _step_towards(window, network, step, trial.coefficients)
+        delta *= _DECAY
+    # Networks are added to the mixture until its prices, as coefficients, are good enough.
+    objective = begin(mixture)
+    n_left, share = np.int64(_MOST_PIVOTS), 0.0
+    while True:
+        objective, n_left = minimise(mixture, objective, n_left)
+        if n_left == 0:
+            break
+        if objective < least:  # as the mixture shows, no cut is violated by `least`
+            return 0.0, 0.0
+        _smooth(mixture.prices, share, trial.best, trial.coefficients)
+        _evaluate(window, trial)
+        is_full = mixture.n_networks[0] + trial.found.size > mixture.networks.shape[0]
+        if trial.violation[0] >= accept * objective or is_full:
+            break
+        if _add_better(trial.networks, mixture) > 0:
+            share = _SHARE_OF_BEST
+        elif share > 0:
+            share = 0.0
+        else:
+            break
+    if trial.violation[0] < least:
+        return 0.0, 0.0
+    _round(trial.best, trial.coefficients)
+    _evaluate(window, trial)
+    return lift(window, trial.costs, trial.forward, scratch, order, random)
 
 
 @inner_kernel
@@ -69,7 +138,7 @@ def _evaluate(window, trial):
         By how much the point violates the cut of the coefficients.
     """
     coefficients, costs, forward = trial.coefficients, trial.costs, trial.forward
-    costs_by_predecessors(window, coefficients, costs, forward)
+    costs_by_predecessors(window, coefficients, costs, forward, trial.places)
     violation = cost_of_cheapest(costs, forward)
     fill_cheapest(window, coefficients, costs, forward, trial.networks, trial.found)
     for f in range(coefficients.size):
@@ -81,34 +150,14 @@ def _evaluate(window, trial):
     return violation
 
 
-@kernel(WINDOW, TRIAL, MIXTURE, uint64[::1], seconds=1.9)
-def ascend(window, trial, mixture, random):
-    """Improve coefficients along subgradients, and collect the networks on the way.
-
-    The mixture's values are set to the weights, perturbed.
-
-    Parameters
-    ----------
-    random : ndarray of shape (1,), uint64
-        The state of a random generator.
-    """
-    weights, n_families = window.weights, window.masks.size
-    for f in range(n_families):
-        mixture.values[f] = weights[f] + _PERTURBATION * (0.5 + uniform(random, _ZERO))
+@pasted_kernel
+def _perturb(window, coefficients, values, random):
+    """Fill coefficients to begin with, and the mixture's values: the weights, perturbed."""
+    for f in range(coefficients.size):
+        values[f] = window.weights[f] + _PERTURBATION * (0.5 + uniform(random, _ZERO))
         is_empty = window.masks[f] == 0
-        trial.coefficients[f] = (1.0 if is_empty else 0.0) + 1e-3 * uniform(random, _ZERO)
-    mixture.values[n_families] = 1.0
-    delta = _FIRST_DELTA
-    for _ in range(_N_STEPS):
-        violation = _evaluate(window, trial)
-        cheapest = _add_cheapest(mixture, trial.networks, trial.found)
-        network = trial.networks[cheapest]
-        square = _squared_distance(weights, network)
-        if square < 1e-9:
-            break
-        step = (max(trial.violation[0], 0.0) + delta - violation) / square
-        _step_towards(window, network, step, trial.coefficients)
-        delta *= _DECAY
+        coefficients[f] = (1.0 if is_empty else 0.0) + 1e-3 * uniform(random, _ZERO)
+    values[coefficients.size] = 1.0
 
 
 @pasted_kernel
@@ -154,44 +203,6 @@ def _step_towards(window, network, step, coefficients):
             coefficients[f] = min(coefficients[f] - least, 1.0)
 
 
-@kernel(WINDOW, TRIAL, MIXTURE, float64, float64, seconds=1.4)
-def generate(window, trial, mixture, least, accept):
-    """Add networks to the mixture until its prices, as coefficients, are good enough.
-
-    Parameters
-    ----------
-    least : float
-        Cuts that are violated by less are not worth having.
-    accept : float
-        The share of the largest violation that is good enough, below 1.
-
-    Returns
-    -------
-    may_be_violated : bool
-        False if the mixture shows that no cut is violated by `least`.
-    """
-    objective = begin(mixture)
-    n_left = np.int64(_MOST_PIVOTS)
-    share = 0.0
-    while True:
-        objective, n_left = minimise(mixture, objective, n_left)
-        if n_left == 0:
-            return True
-        if objective < least:
-            return False
-        _smooth(mixture.prices, share, trial.best, trial.coefficients)
-        _evaluate(window, trial)
-        is_full = mixture.n_networks[0] + trial.found.size > mixture.networks.shape[0]
-        if trial.violation[0] >= accept * objective or is_full:
-            return True
-        if _add_better(trial.networks, mixture) > 0:
-            share = _SHARE_OF_BEST
-        elif share > 0:
-            share = 0.0
-        else:
-            return True
-
-
 @pasted_kernel
 def _smooth(prices, share, best, coefficients):
     """Fill the coefficients: the mixture's prices, and a share of the best ones so far."""
@@ -208,3 +219,10 @@ def _add_better(networks, mixture):
         if rate_of(mixture, networks[x]) < -_LEAST_RATE:
             add_network(mixture, networks[x], n_before)
     return mixture.n_networks[0] - n_before
+
+
+@pasted_kernel
+def _round(best, coefficients):
+    """Fill the coefficients with the best ones, rounded."""
+    for f in range(coefficients.size):
+        coefficients[f] = (best[f] + _ROUNDS) - _ROUNDS

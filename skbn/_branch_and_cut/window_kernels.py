@@ -9,10 +9,9 @@ are vectorised. For that, indices are unsigned: numba tests others for being neg
 from typing import NamedTuple
 
 import numpy as np
-from numba import float64, int64, uint64
 
 from skbn._core.arrays import F1, I1
-from skbn._core.compile import inner_kernel, kernel, pasted_kernel, tuple_type
+from skbn._core.compile import inner_kernel, pasted_kernel, tuple_type
 from skbn._core.random_numbers import random_below
 from skbn._core.subsets import least_over_subsets
 
@@ -36,8 +35,8 @@ class WindowFamilies(NamedTuple):
 WINDOW = tuple_type(WindowFamilies)
 
 
-@inner_kernel
-def costs_by_predecessors(window, coefficients, costs, least):
+@pasted_kernel
+def costs_by_predecessors(window, coefficients, costs, least, places):
     """Fill what each column costs at least, by the columns that precede it.
 
     Parameters
@@ -49,11 +48,11 @@ def costs_by_predecessors(window, coefficients, costs, least):
         Filled.
     least : ndarray of shape (2**w,), float64
         Scratch.
+    places : ndarray of shape (2**w,), uint16
+        Scratch: by the columns that some family of x has, few of the window's.
     """
     starts, masks = window.starts, window.masks
     w, n = costs.shape
-    # By the columns that some family of x has: few of the window's.
-    places = np.empty(n, np.uint16)
     places[0] = 0
     for x in range(w):
         used = np.int64(0)
@@ -138,10 +137,8 @@ def fill_cheapest(window, coefficients, costs, forward, networks, found):
                         last = y
 
 
-@kernel(
-    WINDOW, float64[::1], float64[:, ::1], float64[:, ::1], int64[::1], uint64[::1], seconds=0.7
-)
-def lift(window, coefficients, costs, scratch, order, random):
+@pasted_kernel
+def lift(window, costs, forward, scratch, order, random):
     """Lower the coefficients of a cut as far as it stays valid, one column after the other.
 
     A network in which x has the parents S costs at least what its other columns cost with x
@@ -152,12 +149,13 @@ def lift(window, coefficients, costs, scratch, order, random):
     Parameters
     ----------
     window : WindowFamilies
-    coefficients : ndarray of shape (n_families,), float64
-        Multiples of a power of two. Their sums and differences are exact, and so is the bound.
     costs : ndarray of shape (w, 2**w), float64
-        Filled with the lifted coefficients by the parents of each column, 0 for sets with the
-        column itself.
-    scratch : ndarray of shape (3, 2**w), float64
+        What `costs_by_predecessors` made of coefficients that are multiples of a power of two:
+        their sums and differences are exact, and so is the bound. They are lowered to the lifted
+        coefficients by the parents of each column.
+    forward : ndarray of shape (2**w,), float64
+        As `cost_of_cheapest` filled it.
+    scratch : ndarray of shape (2, 2**w), float64
     order : ndarray of shape (w,), int64
         The columns. They are lifted in a random order, which replaces it.
     random : ndarray of shape (1,), uint64
@@ -171,20 +169,20 @@ def lift(window, coefficients, costs, scratch, order, random):
         By how much the point violates the cut.
     """
     w = costs.shape[0]
-    forward, backward, own = scratch[0], scratch[1], scratch[2]
-    costs_by_predecessors(window, coefficients, costs, forward)
-    bound = cost_of_cheapest(costs, forward)
+    backward, own, all_in = scratch[0], scratch[1], forward.size - 1
+    bound = forward[all_in]
     for i in range(w - 1, 0, -1):
         j = random_below(random, _ZERO, i + 1)
         order[i], order[j] = order[j], order[i]
     lifted = bound
     for x in order:
         _costs_of_the_rest(costs, backward)
+        # By the columns that are not in each set: the least of its supersets is that of subsets.
         for s in range(own.size):
-            own[s] = np.inf if s >> x & 1 else forward[s] + backward[s | 1 << x]
-        _least_over_supersets(own)
+            own[all_in - s] = np.inf if s >> x & 1 else forward[s] + backward[s | 1 << x]
+        least_over_subsets(own, np.uint64(own.size))
         for s in range(own.size):
-            costs[x, s] = max(0.0, bound - own[s])
+            costs[x, s] = max(0.0, bound - own[all_in - s])
         lifted = cost_of_cheapest(costs, forward)
     violation = lifted
     for x in range(w):
@@ -215,17 +213,3 @@ def _costs_of_the_rest(costs, backward):
             for y in range(_BITS):
                 t = last | _ONE << y
                 own[b, last] = min(own[b, last], own[b, t] + blocks[y, b, last])
-
-
-@inner_kernel
-def _least_over_supersets(own):
-    """Lower each entry to the least of its supersets."""
-    size = _ONE
-    end = np.uint64(own.size)
-    while size < end:
-        start = np.uint64(0)
-        while start < end:
-            for s in range(start, start + size):
-                own[s] = min(own[s], own[s + size])
-            start += size + size
-        size += size

@@ -2,16 +2,30 @@
 
 from fractions import Fraction
 
+import numba
 import numpy as np
 import pytest
 import reference
 from random_proofs import as_arrays, plain, random_cuts, random_families
 from windows import largest_violation, mixture, random_weights, random_window
 
-from skbn._branch_and_cut import cut_kernels, separation
-from skbn._branch_and_cut.cut_kernels import list_coefficients, price, violations
-from skbn._branch_and_cut.separation import arrays_of, clusters_of_cycles, local_cuts, separate
-from skbn._branch_and_cut.window_kernels import WindowFamilies, lift
+from skbn._branch_and_cut import relaxation, separation
+from skbn._branch_and_cut.cut_kernels import price
+from skbn._branch_and_cut.relaxation import coefficients_of
+from skbn._branch_and_cut.separation import (
+    KeptCuts,
+    Point,
+    arrays_of,
+    clusters_of_cycles,
+    local_cuts,
+    separate,
+)
+from skbn._branch_and_cut.window_kernels import (
+    WindowFamilies,
+    cost_of_cheapest,
+    costs_by_predecessors,
+    lift,
+)
 from skbn._core.resources import Threads
 
 SEEDS = pytest.mark.parametrize("seed", range(4))
@@ -66,28 +80,27 @@ def as_fractions(coefficients, multipliers):
 
 
 @SEEDS
-def test_coefficients(seed):
+def test_coefficients(seed, monkeypatch):
     rng, families, cuts, coefficients = instance(seed)
     some = rng.permutation(families.cost.size)[:9].astype(np.int64)
-    arrays, counts = arrays_of(cuts, 6), np.empty(9, dtype=np.int64)
-    cut_kernels.count_coefficients(families.child, families.parents, some, arrays, counts)
-    assert counts.tolist() == np.count_nonzero(coefficients[some], axis=1).tolist()
-    starts = np.concatenate([[0], np.cumsum(counts)])
-    numbers, values = np.empty(starts[-1], dtype=np.int64), np.empty(starts[-1])
-    list_coefficients(families.child, families.parents, some, arrays, starts, numbers, values)
+    monkeypatch.setattr(relaxation, "_COEFFICIENTS", 2 * len(cuts))  # in several parts
+    starts, numbers, values = coefficients_of(families, some, cuts, arrays_of(cuts, 6))
     found = np.zeros((9, len(cuts)))
-    found[np.repeat(np.arange(9), counts), numbers] = values
+    found[np.repeat(np.arange(9), np.diff(starts)), numbers] = values
     assert (found == coefficients[some]).all()
+    assert len(values) == np.count_nonzero(coefficients[some])
 
 
 @SEEDS
-def test_violations(seed):
+def test_violated_cuts(seed):
     rng, families, cuts, coefficients = instance(seed)
-    weights = rng.random(families.cost.size)
-    bounds = np.array([cut.bound for cut in cuts])
-    missing = bounds.copy()
-    violations(families.child, families.parents, weights, arrays_of(cuts, 6), missing)
-    np.testing.assert_allclose(missing, bounds - weights @ coefficients, atol=1e-12)
+    weights, kept = rng.random(families.cost.size), KeptCuts(6, 1 << 20)
+    kept.add(cuts)
+    missing = np.array([cut.bound for cut in cuts]) - weights @ coefficients
+    least = float(np.median(missing)) - 1e-9
+    found = kept.violated(Point.of(families.child, families.parents, weights, 6), least, 100)
+    order = [i for i in np.argsort(-missing) if missing[i] > least]
+    assert [id(cut) for cut in found] == [id(cuts[i]) for i in order]
 
 
 # Lifted cuts, against enumerations
@@ -110,6 +123,15 @@ def windowed(w, seed):
     return rng, window, coefficients, costs
 
 
+@numba.njit
+def lifted(window, coefficients, costs, order, random):
+    """A kernel's steps: the costs by coefficients, and the lifted cut."""
+    forward, scratch = np.empty(costs.shape[1]), np.empty((2, costs.shape[1]))
+    costs_by_predecessors(window, coefficients, costs, forward, np.empty(forward.size, np.uint16))
+    cost_of_cheapest(costs, forward)
+    return lift(window, costs, forward, scratch, order, random)
+
+
 @WIDTHS
 @SEEDS_OF_WINDOWS
 def test_lifted_cut_is_valid_and_no_coefficient_can_be_lower(w, seed):
@@ -119,7 +141,7 @@ def test_lifted_cut_is_valid_and_no_coefficient_can_be_lower(w, seed):
     weights = random_weights(rng, window)
     families, order = WindowFamilies(window.starts, window.masks, weights), np.arange(w)
     random = rng.integers(2**63, size=1, dtype=np.uint64)
-    bound, violation = lift(families, coefficients, costs, np.empty((3, 1 << w)), order, random)
+    bound, violation = lifted(families, coefficients, costs, order, random)
     assert sorted(order) == list(range(w))
     assert bound == pytest.approx(first)
     columns = np.repeat(np.arange(w), np.diff(window.starts))
