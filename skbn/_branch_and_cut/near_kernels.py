@@ -120,7 +120,7 @@ def _copy(source, target):
         target[i] = source[i]
 
 
-@inner_kernel
+@pasted_kernel
 def _choose(choices, tree, level, f, most):
     """Fill the next level: a family is chosen. Return whether all other children have some left."""
     m, x = choices.start.size - 1, tree.child[level]

@@ -20,15 +20,13 @@ import numpy.typing as npt
 from skbn._branch_and_cut.checker_kernels import (
     CHECKER_KERNELS,
     EPSILON,
+    ROUNDING,
     TINY,
     Networks,
     Totals,
-    add_cluster_cut,
-    add_local_cut,
+    add_cut,
     all_cost_more,
-    excesses,
     least,
-    reduced_costs,
 )
 from skbn._branch_and_cut.determinants import (
     bound_of,
@@ -60,6 +58,8 @@ _LARGEST = 1e100
 _MOST_COLUMNS = 20
 
 Numbers = npt.NDArray[np.float64]
+# The columns, bits and table of a cut whose coefficients are known.
+_NOTHING = np.empty(0, np.int16), np.empty(0, np.int64), np.empty((0, 0))
 
 
 class ProofError(RuntimeError):
@@ -97,13 +97,15 @@ def certified_bound(families: FamilyCosts, proof: Proof) -> float:
 
 
 class _Cut(NamedTuple):
-    """A cut that holds; one without a table or families' coefficients is a cluster cut.
+    """A cut that holds.
 
-    The table has only those sets that a family's parents can be: the cache holds more of them.
+    The table has only those sets that a family's parents can be: the cache holds more of them. The
+    columns of a cluster are all one bit in a set.
     """
 
     columns: npt.NDArray[np.int16]
-    table: Numbers | None
+    bits: npt.NDArray[np.int64]
+    table: Numbers
     bound: float
     of_families: Numbers | None = None  # the coefficients of all families in a determinant cut
 
@@ -161,10 +163,8 @@ class _Replay:
         if isinstance(given, DeterminantCut):
             held = checked_determinant(given, i, self._m)
             own = coefficients(held, self._families.child, self._families.parents)
-            return _Cut(np.arange(self._m, dtype=np.int16), None, held.bound, own)
+            return _Cut(*_NOTHING, held.bound, own)
         cut = checked_cut(given, i, self._m)
-        if cut.table is None:
-            return cut
         used = np.searchsorted(self._sets, cut.table.shape[1])
         return cut._replace(table=np.ascontiguousarray(cut.table[:, self._sets[:used]]))
 
@@ -338,32 +338,51 @@ class _Replay:
             totals.total[0], left = two_sum(totals.total[0], product)
             totals.total[1] += left + lacking
             totals.n_terms[:] += 1
-        elif cut.table is None:
-            add_cluster_cut(cut.columns, multiplier, totals)
         else:
-            add_local_cut(cut.columns, cut.table, self._rank, multiplier, totals)
+            add_cut(cut.columns, cut.bits, cut.table, self._rank, multiplier, totals)
 
     def _replay(
         self, visit: _Visit, first: npt.NDArray[np.int64], step: Step, name: str
     ) -> tuple[list[float], Numbers]:
         """Return the terms of a step's bound, and the families' excesses over the cheapest."""
         families, totals = self._families, self._totals(visit, first)
-        excess = np.empty(visit.allowed.size)
         terms: list[float] = []
         for i, multiplier in _checked_multipliers(step, name):
             cut = self._cut(i, name)
             if multiplier > 0:
                 self._add(cut, multiplier, totals, visit)
                 terms += [*two_product(multiplier, cut.bound), -TINY]
-        minima = np.empty((2, self._m))
-        reduced_costs(families.cost, families.rest, totals, minima)
-        excesses(first, totals.total, minima, excess)
+        minima, excess = _reduced(families, totals)
         return terms + minima.ravel().tolist(), excess
 
     def _cut(self, i: int, name: str) -> _Cut:
         if not 0 <= i < len(self._cuts):
             raise ProofError(f"{name} uses cut {i}, which does not exist")
         return self._cuts[i]
+
+
+def _reduced(families: FamilyCosts, totals: Totals) -> tuple[Numbers, Numbers]:
+    """Return the least reduced cost of each child, and by how much others are above it, at least.
+
+    No reduced cost is too high. The second part of a total of k terms, each a product and not
+    negative, adds up 2 * k numbers of at most 2**-53 of the total each. Its rounding is below
+    4 * k**2 * 2**-106 of the total, and that of the subtractions below 2 * k + 9 times 2**-106 of
+    total and cost. More than the sum of these is subtracted.
+    """
+    first, total, n_families = totals.first[:-1], totals.total, np.diff(totals.first)
+    share = np.where(totals.n_terms > 0, (totals.n_terms + 2.0) ** 2 * ROUNDING, 0.0)
+    share = np.repeat(share, n_families)
+    cost, rest = families.cost[totals.allowed], families.rest[totals.allowed]
+    high, left = two_sum(cost, -total[0])
+    low = (left + rest) - total[1]
+    low -= np.where(share > 0, share * (np.abs(cost) + total[0]) + TINY, 0.0)
+    high, low = two_sum(high, low)
+    least_high = np.minimum.reduceat(high, first)
+    of_high = np.repeat(least_high, n_families)
+    least_low = np.minimum.reduceat(np.where(high == of_high, low, np.inf), first)
+    over = (high - of_high) + (low - np.repeat(least_low, n_families))
+    lost = ROUNDING * (np.abs(high) + np.abs(of_high)) + 2 * EPSILON * over
+    return np.array([least_high, least_low]), over - lost
 
 
 def _checked_multipliers(step: Step, name: str) -> list[tuple[int, float]]:
@@ -409,17 +428,31 @@ def checked_cut(cut: LocalCut | ClusterCut, i: int, m: int) -> _Cut:
         raise ProofError(f"cut {i} has columns that are repeated or out of range")
     columns = np.require(columns, np.int16, ["C", "W"])
     if isinstance(cut, ClusterCut):
-        return _Cut(columns, None, 1.0)
+        without_parents = np.tile([1.0, 0.0], (columns.size, 1))
+        return _Cut(columns, np.ones(columns.size, dtype=np.int64), without_parents, 1.0)
     table, w = np.require(cut.table, np.float64, ["C", "W"]), columns.size
     if w > _MOST_COLUMNS or table.shape != (w, 1 << w):
         raise ProofError(f"cut {i} has a table of shape {table.shape} for {w} columns")
     if not _are_in_range(table):
         raise ProofError(f"cut {i} has a table with negative or infinite entries")
-    minimum = lower_sum(least(table))
+    minimum = lower_sum(least_total(table))
     # The search may have added up the w terms with rounding.
     if not -_LARGEST <= cut.bound <= minimum + w * EPSILON * minimum:
         raise ProofError(f"cut {i} has a bound of {cut.bound}, but a network attains {minimum}")
-    return _Cut(columns, table, min(float(cut.bound), minimum))
+    return _Cut(columns, 1 << np.arange(w), table, min(float(cut.bound), minimum))
+
+
+def least_total(table: Numbers) -> tuple[float, float]:
+    """Return the least sum of table[i, S_i] over all sets S_i without directed cycles.
+
+    It is in two parts, and not rounded up.
+    """
+    # cheapest[i, U]: the least of table[i, S] over the subsets S of U.
+    cheapest = table.copy()
+    for i in range(len(table)):
+        without, with_it = np.moveaxis(cheapest.reshape(len(table), -1, 2, 1 << i), 2, 0)
+        np.minimum(without, with_it, out=with_it)
+    return least(cheapest, np.empty((2, table.shape[1])))
 
 
 def _sets_of_parents(
