@@ -48,12 +48,10 @@ def small_log_determinants(
     factor = np.array(factor, order="C")  # the kernels are compiled for arrays that can be written
     log_det = allocate(subsets.n_sets)
     log_det[0] = 0.0
-    add_singles(factor, starts, offsets, log_det)
-    if subsets.most == 1:
-        return log_det
+    lasts = range(m, 0, -1) if subsets.most > 1 else [m]
     arguments = [
         (factor, starts, offsets, last, subsets.most, subsets.binomials, subsets.starts, log_det)
-        for last in range(m - 1, 0, -1)  # the longest first
+        for last in lasts  # the longest first
     ]
     work = WORK_OF_SMALL_SET * subsets.n_sets / len(arguments)
     with Threads(n_jobs, m) as threads:
@@ -76,18 +74,18 @@ def columns_of_small_sets(subsets: SmallSubsets, widths: Sequence[int]) -> Integ
     return np.concatenate(found)
 
 
-@kernel(float64[:, ::1], int64[::1], float64[::1], float64[::1])
-def add_singles(factor, starts, offsets, log_det):
-    """Store the log-determinants of the single nodes."""
-    _add_one_node(factor, starts, starts.size - 1, 0.0, offsets, log_det, np.int64(1))
-
-
 @kernel(
     *(float64[:, ::1], int64[::1], float64[::1], int64, int64),
     *(int64[:, ::1], int64[::1], float64[::1]),
 )
 def walk_small_sets(start, starts, offsets, last, most, binomials, set_starts, log_det):
-    """Store the log-determinants of the sets of two or more whose last node is `last`."""
+    """Store the log-determinants of the sets of two or more whose last node is `last`.
+
+    After the last one, store those of the single nodes.
+    """
+    if last == starts.size - 1:
+        _add_one_node(start, starts, last, 0.0, offsets, log_det, np.int64(1))
+        return
     width = starts[last + 1]
     blocks = np.empty((most - 1, width, width))
     sums = np.empty(most - 1)

@@ -18,7 +18,7 @@ import numpy as np
 from numba import boolean, float64, int16, int64
 
 from skbn._core.arrays import BYTES, Booleans, Floats, Integers, ShortIntegers
-from skbn._core.compile import inner_kernel, kernel, kernels_of
+from skbn._core.compile import compile_kernels, inner_kernel, kernel
 from skbn._core.resources import Resources
 from skbn._core.subsets import (
     SmallSubsets,
@@ -34,7 +34,6 @@ from skbn._regressions.log_determinants import log_determinants, log_determinant
 from skbn._regressions.set_function import local_score, local_score_terms
 from skbn._regressions.small_walk import (
     WORK_OF_SMALL_SET,
-    add_singles,
     small_log_determinants,
     walk_small_sets,
 )
@@ -284,7 +283,12 @@ class SmallFamilies(Families):
     """The families of m columns with at most `max_parents` parents."""
 
     are_given = False
-    kernels: ClassVar[tuple[Any, ...]] = (add_singles, walk_small_sets, *kernels_of(__name__))
+    kernels: ClassVar[tuple[Any, ...]] = (
+        walk_small_sets,
+        score_families,
+        keep_undominated,
+        list_families,
+    )
 
     def __init__(self, m: int, max_parents: int) -> None:
         most = min(int(max_parents), m - 1)
@@ -316,6 +320,7 @@ class SmallFamilies(Families):
 
         `threshold`: the smallest residual of a column of norm 1
         """
+        compile_kernels([first_suspect])  # few tables need it
         subsets = self.subsets
         members = np.arange(subsets.most)
         added = np.zeros(self.m) if offsets is None else offsets
