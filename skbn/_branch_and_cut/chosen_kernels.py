@@ -34,10 +34,12 @@ class Chosen(NamedTuple):
     discount: F1  # (k + 1,)
     lost: F2  # (k + 1, k): by how much the discount is less with one more node
     members: I2  # (n_cuts, width): the candidates in each cut, then -1
-    # the same rows, covariances and variances by the matrices of determinant cuts
-    rows_of: F3  # (n_matrices, n, n)
-    covariances_of: F3  # (n_matrices, n + 1, n)
-    variances_of: F3  # (n_matrices, n + 1, n)
+    # the child's products, then the matrices of determinant cuts; the same rows, covariances and
+    # variances by each of these
+    matrices: F3  # (n_matrices + 1, n, n)
+    all_rows: F3  # (n_matrices + 1, n, n)
+    all_covariances: F3  # (n_matrices + 1, n + 1, n)
+    all_variances: F3  # (n_matrices + 1, n + 1, n)
     v: F1  # (n,): memory for a column of an inverse
 
 
@@ -48,7 +50,10 @@ CHOSEN = tuple_type(Chosen)
 def new_chosen(child: ChildCosts, discounts: Discounts) -> Chosen:
     """Return memory for chosen nodes."""
     k, n, n_cuts = len(child.starts) - 2, len(child.products), len(discounts.starts)
-    n_matrices = len(discounts.weights)
+    matrices = np.concatenate([child.products[np.newaxis], discounts.matrices])
+    rows, (covariances, variances) = np.zeros_like(matrices), np.zeros((2, len(matrices), n + 1, n))
+    # Before any column is chosen.
+    covariances[:, 0], variances[:, 0] = matrices[:, -1], np.diagonal(matrices, axis1=1, axis2=2)
     is_in = discounts.bits > 0
     members = np.full((n_cuts, int(is_in.sum(axis=1).max(initial=0))), -1, dtype=np.int64)
     cuts, nodes = np.nonzero(is_in)
@@ -57,16 +62,17 @@ def new_chosen(child: ChildCosts, discounts: Discounts) -> Chosen:
         np.zeros(k, dtype=np.int64),
         np.zeros(k + 1, dtype=np.int64),
         np.zeros(n, dtype=np.int64),
-        np.zeros((n, n)),
-        np.zeros((n + 1, n)),
-        np.zeros((n + 1, n)),
+        rows[0],
+        covariances[0],
+        variances[0],
         np.zeros((k + 1, n_cuts), dtype=np.int64),
         np.zeros(k + 1),
         np.zeros((k + 1, k)),
         members,
-        np.zeros((n_matrices, n, n)),
-        np.zeros((n_matrices, n + 1, n)),
-        np.zeros((n_matrices, n + 1, n)),
+        matrices,
+        rows,
+        covariances,
+        variances,
         np.zeros(n),
     )
 
@@ -88,61 +94,31 @@ def with_more_room(found: SetsFound) -> SetsFound:
 @pasted_kernel
 def begin(child, discounts, chosen):
     """Choose the required nodes only."""
-    for a in range(-1, child.n_required):
+    for a in range(child.n_required):
         choose(child, discounts, chosen, a, a)
     fill_discount(child, discounts, chosen, child.n_required)
 
 
-@pasted_kernel
-def _begin_regressions(child, discounts, chosen):
-    """Fill products and variances before any column is chosen."""
-    last = child.products.shape[0] - 1
-    for i in range(-1, discounts.weights.size):
-        products, covariances, variances = child.products, chosen.covariances, chosen.variances
-        if i >= 0:
-            products = discounts.matrices[i]
-            covariances, variances = chosen.covariances_of[i], chosen.variances_of[i]
-        for a in range(last + 1):
-            covariances[0, a] = products[last, a]
-            variances[0, a] = products[a, a]
-
-
 @inner_kernel
 def choose(child, discounts, chosen, q, a):
-    """Choose a node after the first q, or begin without any if q is -1; no discount is filled."""
-    if q < 0:
-        _begin_regressions(child, discounts, chosen)
-        for i in range(discounts.starts.size):
-            chosen.entries[0, i] = 0
-    else:
-        n = chosen.n_columns[q]
-        for column in range(child.starts[a], child.starts[a + 1]):
-            _regress_all_on(child, discounts, chosen, n, column)
-            n += 1
-        chosen.nodes[q] = a
-        chosen.n_columns[q + 1] = n
-        for i in range(discounts.starts.size):
-            chosen.entries[q + 1, i] = chosen.entries[q, i] | discounts.bits[i, a]
-
-
-@pasted_kernel
-def _regress_all_on(child, discounts, chosen, q, a):
-    """Choose a column after the first q columns, and leave the discount as it is."""
-    regress_on(child, chosen, q, a)
-    for i in range(discounts.weights.size):
-        covariances, variances = chosen.covariances_of[i], chosen.variances_of[i]
-        _regress(discounts.matrices[i], chosen.rows_of[i], covariances, variances, q, a)
-
-
-@pasted_kernel
-def regress_on(child, chosen, q, a):
-    """Choose a column after the first q columns, without the matrices of cuts."""
-    chosen.columns[q] = a
-    _regress(child.products, chosen.rows, chosen.covariances, chosen.variances, q, a)
+    """Choose a node after the first q; no discount is filled."""
+    n = chosen.n_columns[q]
+    for column in range(child.starts[a], child.starts[a + 1]):
+        chosen.columns[n] = column
+        for i in range(chosen.matrices.shape[0]):
+            regress_on(chosen, i, n, column)
+        n += 1
+    chosen.nodes[q] = a
+    chosen.n_columns[q + 1] = n
+    for i in range(discounts.starts.size):
+        chosen.entries[q + 1, i] = chosen.entries[q, i] | discounts.bits[i, a]
 
 
 @inner_kernel
-def _regress(products, rows, covariances, variances, q, a):
+def regress_on(chosen, i, q, a):
+    """Regress by a matrix on a column, after the first q columns."""
+    covariances, variances = chosen.all_covariances[i], chosen.all_variances[i]
+    products, rows = chosen.matrices[i], chosen.all_rows[i]
     k = products.shape[0] - 1
     root = math.sqrt(max(variances[q, a], 1e-300))
     row = rows[q]
@@ -178,14 +154,14 @@ def _discount_of_matrices(child, discounts, chosen, q):
     n, last = chosen.n_columns[q], child.products.shape[0] - 1
     size = n + 2 + last - child.starts[child.starts.size - 2]  # with the child and one more column
     total = discounts.constant + size * (size + 2) * discounts.rounding
-    for i in range(discounts.weights.size):
-        weight, rows = discounts.weights[i], chosen.rows_of[i]
-        covariances, variances = chosen.covariances_of[i], chosen.variances_of[i]
+    for i in range(1, chosen.matrices.shape[0]):
+        weight = discounts.weights[i - 1]
+        covariances, variances = chosen.all_covariances[i], chosen.all_variances[i]
         add_losses(child.starts, weight, covariances[n], variances[n], chosen.lost[q])
         at = n
         for column in range(child.starts[child.starts.size - 2], last):
             total += weight * math.log(max(variances[at, column], 1e-300))
-            _regress(discounts.matrices[i], rows, covariances, variances, at, column)
+            regress_on(chosen, i, at, column)
             at += 1
         total += weight * math.log(max(covariances[at, last], 1e-300))
     return total
@@ -226,16 +202,3 @@ def discount_of(discounts, members, entries, lost):
                 if with_it != entry:
                     lost[a] += multiplier * (own - table[with_it])
     return total
-
-
-@pasted_kernel
-def cost_of(child, chosen, q):
-    """Return what the family of the first q chosen nodes costs."""
-    n, last = chosen.n_columns[q], child.products.shape[0] - 1
-    cost = child.costs[q] + child.costs_of_columns[n]
-    # The child's columns are regressed on those before them.
-    for column in range(child.starts[child.starts.size - 2], last):
-        cost += child.weight * math.log(max(chosen.variances[n, column], 1e-300))
-        regress_on(child, chosen, n, column)
-        n += 1
-    return child.weight * math.log(max(chosen.covariances[n, last], 1e-300)) + cost

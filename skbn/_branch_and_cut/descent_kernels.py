@@ -1,4 +1,4 @@
-"""Kernels that lower the reduced cost of families step by step."""
+"""Kernels that lower the reduced cost of families of single columns step by step."""
 
 import math
 from typing import NamedTuple
@@ -11,12 +11,11 @@ from skbn._branch_and_cut.chosen_kernels import (
     FOUND,
     add_losses,
     choose,
-    cost_of,
     discount_of,
     fill_discount,
 )
 from skbn._branch_and_cut.pricing_problem import CHILD_COSTS, DISCOUNTS
-from skbn._core.arrays import B1, F1, F2, F3, I1, I2
+from skbn._core.arrays import B1, F1, F3, I1, I2
 from skbn._core.compile import inner_kernel, kernel, pasted_kernel, tuple_type
 
 # A step must gain as many nats.
@@ -28,17 +27,17 @@ class DescentMemory(NamedTuple):
 
     family: I1  # (width,), or (1,): the parents, in no order
     is_in: B1  # (k,): which candidates are its parents
-    inverse: F2  # (width, width): the inverse of the parents' Cholesky factor
-    coefficients: F2  # (width, k + 1): those of all columns' regressions on the parents
+    # (n_matrices + 1, width, width): the inverses of the parents' Cholesky factors, by the child's
+    # products and by the matrices of determinant cuts
+    inverses: F3
+    # (n_matrices + 1, width, k + 1): those of all columns' regressions on the parents
+    coefficients: F3
     # (3, n_cuts): the numbers of the cuts' entries, the bits that two parents or more have, and the
     # numbers without one parent
     entries: I2
     lost: F1  # (k,): what one more column loses of the discount without that parent
     covariances: F1  # (k + 1,): as in `Chosen`, without that parent
     variances: F1  # (k + 1,)
-    # inverse and coefficients by the matrices of determinant cuts
-    inverses_of: F3  # (n_matrices, width, width)
-    coefficients_of: F3  # (n_matrices, width, k + 1)
 
 
 _MEMORY = tuple_type(DescentMemory)
@@ -49,14 +48,12 @@ def new_memory(n: int, n_cuts: int, n_matrices: int, width: int) -> DescentMemor
     return DescentMemory(
         np.empty(max(width, 1), dtype=np.int64),
         np.empty(n - 1, dtype=np.bool_),
-        np.empty((width, width)),
-        np.empty((width, n)),
+        np.empty((n_matrices + 1, width, width)),
+        np.empty((n_matrices + 1, width, n)),
         np.empty((3, n_cuts), dtype=np.int64),
         np.empty(n - 1),
         np.empty(n),
         np.empty(n),
-        np.empty((n_matrices, width, width)),
-        np.empty((n_matrices, width, n)),
     )
 
 
@@ -90,7 +87,8 @@ def descend(child, discounts, chosen, starts, sizes, found, work):
             family[t] = starts[start, t]
         while n_found < found.cost.size:
             _choose_all(child, discounts, chosen, family, size)
-            cost = cost_of(child, chosen, size)
+            rss = max(chosen.covariances[size, child.products.shape[0] - 1], 1e-300)
+            cost = child.weight * math.log(rss) + (child.costs[size] + child.costs_of_columns[size])
             reduced = cost - chosen.discount[size]
             for t in range(width):
                 found.parents[n_found, t] = family[t] if t < size else -1
@@ -120,7 +118,7 @@ def descend(child, discounts, chosen, starts, sizes, found, work):
 @pasted_kernel
 def _choose_all(child, discounts, chosen, family, q):
     """Choose the first q columns of a family."""
-    for t in range(-1, q):
+    for t in range(q):
         choose(child, discounts, chosen, t, family[t])
     fill_discount(child, discounts, chosen, q)
 
@@ -132,12 +130,8 @@ def _fill_memory(discounts, chosen, family, q, work):
         work.is_in[a] = False
     for t in range(q):
         work.is_in[family[t]] = True
-    for c in range(-1, discounts.weights.size):
-        rows, inverse, coefficients = chosen.rows, work.inverse, work.coefficients
-        if c >= 0:
-            rows, inverse = chosen.rows_of[c], work.inverses_of[c]
-            coefficients = work.coefficients_of[c]
-        _fill_inverse(rows, chosen.columns, q, inverse, coefficients)
+    for c in range(chosen.matrices.shape[0]):
+        _fill_inverse(chosen.all_rows[c], chosen.columns, q, work.inverses[c], work.coefficients[c])
     _fill_entries(discounts, family, q, work.entries)
 
 
@@ -156,12 +150,15 @@ def _best_step(child, discounts, chosen, family, q, may_grow, work, limit):
         if cost - chosen.discount[q] < least:
             added, least = best, cost - chosen.discount[q]
     for i in range(child.n_required, q):
-        reduced = _cost_without(child, chosen, q, i, work)
-        reduced -= _discount_without(discounts, family[i], work.entries)
-        for c in range(discounts.weights.size):
-            inverse, coefficients = work.inverses_of[c], work.coefficients_of[c]
-            left = _rss_without(inverse, coefficients, chosen.covariances_of[c, q], q, i)
-            reduced -= discounts.weights[c] * math.log(left)
+        reduced = child.costs[q - 1]
+        for c in range(chosen.matrices.shape[0]):
+            inverse, coefficients = work.inverses[c], work.coefficients[c]
+            rss = _rss_without(inverse, coefficients, chosen.all_covariances[c, q], q, i)
+            if c == 0:
+                reduced += child.weight * math.log(rss)
+                reduced -= _discount_without(discounts, family[i], work.entries)
+            else:
+                reduced -= discounts.weights[c - 1] * math.log(rss)
         reduced -= discounts.constant
         if reduced < least:
             added, left_out, least = -1, i, reduced
@@ -215,13 +212,6 @@ def _diagonal(inverse, q, i):
 
 
 @pasted_kernel
-def _cost_without(child, chosen, q, i, work):
-    """Return what q parents cost without the i-th."""
-    rss = _rss_without(work.inverse, work.coefficients, chosen.covariances[q], q, i)
-    return child.weight * math.log(rss) + child.costs[q - 1]
-
-
-@inner_kernel
 def _rss_without(inverse, coefficients, covariances, q, i):
     """Return what q parents leave of the child without the i-th."""
     k = covariances.size - 1
@@ -270,24 +260,23 @@ def _best_exchange(child, discounts, chosen, family, q, work, limit):
             without[c] = _entry_without(discounts, c, family[i], work.entries)
         discount = discounts.constant
         discount += discount_of(discounts, chosen.members, without, work.lost)
-        for c in range(discounts.weights.size):
-            weight, given = discounts.weights[c], chosen.covariances_of[c, q]
-            own, of_all = work.coefficients_of[c, i], chosen.variances_of[c, q]
-            scale = 1.0 / _diagonal(work.inverses_of[c], q, i)
-            _fill_without(own, scale, given, of_all, covariances, variances)
-            add_losses(child.starts, weight, covariances, variances, work.lost)
-            discount += weight * math.log(max(covariances[k], 1e-300))
-        scale, given = 1.0 / _diagonal(work.inverse, q, i), chosen.covariances[q]
-        _fill_without(
-            work.coefficients[i], scale, given, chosen.variances[q], covariances, variances
-        )
+        n_matrices = chosen.matrices.shape[0]
+        for t in range(1, n_matrices + 1):  # last by the child's products
+            c = t if t < n_matrices else 0
+            own, given = work.coefficients[c, i], chosen.all_covariances[c, q]
+            scale = 1.0 / _diagonal(work.inverses[c], q, i)
+            _fill_without(own, scale, given, chosen.all_variances[c, q], covariances, variances)
+            if c > 0:
+                weight = discounts.weights[c - 1]
+                add_losses(child.starts, weight, covariances, variances, work.lost)
+                discount += weight * math.log(max(covariances[k], 1e-300))
         best, cost = _best_added(child, work.is_in, covariances, variances, work.lost, q - 1)
         if cost - discount < limit:
             added, left_out, limit = best, i, cost - discount
     return added, left_out
 
 
-@inner_kernel
+@pasted_kernel
 def _fill_without(own, scale, given, of_all, covariances, variances):
     """Fill products with the child, and of each column with itself, without a parent."""
     k = own.size - 1

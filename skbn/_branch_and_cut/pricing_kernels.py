@@ -66,6 +66,8 @@ _SHARE_OF_PRICE = 0.9
 _FEWEST_OPEN, _FEWEST_OPEN_ELSE = 4, 48
 # An error that changes the child's entry of an inverse by more than this share is computed anew.
 _LARGE_ERROR = 1e-10
+# Numba would compile all that is called with a literal 0 once more for it.
+_ZERO = np.int64(0)
 
 
 @kernel(CHILD_COSTS, DISCOUNTS, CHOSEN, WALK, FOUND, float64, int64, seconds=5.0)
@@ -166,7 +168,7 @@ def _bounds_of_cost(child, chosen, q):
         least += cost_of_inverse(child.weight, high, False)
         most += cost_of_inverse(child.weight, low, True) if low > 0 else np.inf
         if column < last:
-            regress_on(child, chosen, n, column)
+            regress_on(chosen, _ZERO, n, column)
         n += 1
     return least, most
 
