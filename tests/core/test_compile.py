@@ -73,6 +73,7 @@ def run():
 """
 
 
+@pytest.mark.slow
 def test_a_cache_of_an_earlier_version_is_replaced(tmp_path):
     for name in ("Pair", "Pair", "TwoArrays"):
         (tmp_path / "module.py").write_text(VERSION.replace("NAME", name))
