@@ -17,7 +17,7 @@ from skbn._core.text import readable_value
 from skbn._data.sample import Sample
 from skbn._non_gaussian.walk_kernels import N_ASIDE, SMALLEST, STEP, walk_families
 from skbn._scores.criteria import Criterion, InformationCriterion
-from skbn._scores.families import Families, Limits, ScoredParentSets, list_families
+from skbn._scores.families import Families, ScoredParentSets, list_families
 from skbn._scores.local_scores import LocalScores
 from skbn._scores.parent_set_scores import ParentSetScores
 from skbn._solver.constraints import Constraints
@@ -75,14 +75,10 @@ class ResidualScores(ParentSetScores):
         self._n_jobs = n_jobs
         if hasattr(gaussian, "feature_names_in_"):
             self.feature_names_in_ = gaussian.feature_names_in_
-        self._limits, self._numbered = [], []
-        for x, (allowed, required) in enumerate(
-            zip(constraints.allowed, constraints.required, strict=True)
-        ):
-            limits = Limits(x, members_of(required), members_of(allowed & ~required))
-            self._limits.append(limits)
-            room = max(0, constraints.max_parents - len(limits.required))
-            self._numbered.append(SmallSubsets(len(limits.candidates), room))
+        self._limits = [constraints.limits_of(x) for x in range(len(constraints.allowed))]
+        rooms = [max(0, constraints.max_parents - len(each.required)) for each in self._limits]
+        every = zip(self._limits, rooms, strict=True)
+        self._numbered = [SmallSubsets(len(each.candidates), room) for each, room in every]
         self._modelled = constraints.modelled
         seconds = self.n_families * (_SECONDS_OF_FAMILY + _SECONDS_OF_ROW * len(self.sample.rows))
         self.work = int(seconds * _WORK_A_SECOND)

@@ -20,7 +20,7 @@ from skbn._chains.run import run_chains
 from skbn._core.arrays import Floats, Integers, Names, Random
 from skbn._core.compile import compile_kernels, kernels_of
 from skbn._core.resources import Progress, Resources, one_blas_thread
-from skbn._core.subsets import bits_of, members_of
+from skbn._core.subsets import members_of
 from skbn._core.text import readable_size, readable_sizes
 from skbn._posterior.family_weights import mask_type
 from skbn._posterior.network_posterior import with_known_paths
@@ -283,10 +283,8 @@ def sampled_posterior(
         )
     networks = [_masks_of(of_chain, candidates.m) for of_chain in batches]
     n_at_limit = [batch.n_at_limit for of_chain in batches for batch in of_chain]
-    allowed, required = (
-        bits_of(masks, candidates.m).T for masks in (constraints.allowed, constraints.required)
-    )
-    agreement = agreement_of(batches).with_least_errors(allowed & ~required)
+    allowed, required = constraints.bits
+    agreement = agreement_of(batches).with_least_errors((allowed & ~required).T)
     return SampledPosterior(
         agreement, networks, constraints, np.sum(n_at_limit, axis=0) / agreement.n, is_interrupted
     )

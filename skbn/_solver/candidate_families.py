@@ -8,7 +8,7 @@ import numpy as np
 
 from skbn._core.arrays import Booleans, Floats, Integers
 from skbn._core.resources import IsOver, Resources
-from skbn._core.subsets import bits_of, mask_of, members_of, n_small_subsets
+from skbn._core.subsets import mask_of, members_of, n_small_subsets
 from skbn._orders.family_lists import FamilyLists
 from skbn._orders.growth import FamilyGrowth, Grown
 from skbn._orders.insertion_kernels import State
@@ -32,10 +32,7 @@ class CandidateScores:
         self._scorer = scorer
         self._constraints = constraints
         self._log_odds = log_odds
-        m = len(constraints.allowed)
-        self._is_allowed, self._is_required = bits_of(
-            [*constraints.allowed, *constraints.required], m
-        ).reshape(2, m, m)
+        self._is_allowed, self._is_required = constraints.bits
         self._walks: dict[tuple[FamilyScorer, tuple[int, ...]], tuple[SubsetWalk, bool]] = {}
 
     def __call__(self, child: int, candidates: list[int]) -> Floats:
@@ -243,8 +240,8 @@ def grown_families(
     offsets = np.zeros(m) if scorer.offsets is None else scorer.offsets
     is_own = np.arange(len(order)) >= n_others
     allowed, required = (
-        np.ascontiguousarray(bits_of(masks, m)[np.ix_(order, order)] & is_own[:, np.newaxis])
-        for masks in (constraints.allowed, constraints.required)
+        np.ascontiguousarray(bits[np.ix_(order, order)] & is_own[:, np.newaxis])
+        for bits in constraints.bits
     )
     tables = scorer.tables.copy()
     products = np.ascontiguousarray(factor.T @ factor)
@@ -318,9 +315,7 @@ class CandidateGrowth(FamilyGrowth):
         self._order, self._movable = np.array(order), np.arange(n_others, len(order))
         self._numbers = np.full(m + 1, -1)
         self._numbers[self._order] = np.arange(len(order))
-        self._allowed, self._required = (
-            bits_of(masks, m) for masks in (constraints.allowed, constraints.required)
-        )
+        self._allowed, self._required = constraints.bits
         self._tops: dict[int, float] = {}
         self._known: dict[int, set[frozenset[int]]] = {}
 

@@ -25,7 +25,6 @@ from skbn._networks.descriptions import score_losses
 from skbn._networks.equivalence import canonical_member
 from skbn._regressions.least_squares import families_of
 from skbn._regressions.set_function import score_tolerance
-from skbn._scores.families import Limits
 from skbn._scores.local_scores import LocalScores
 from skbn._scores.parent_set_scores import ParentSetScores
 from skbn._scores.scorer import FamilyScorer
@@ -157,9 +156,8 @@ def certify_listed_network(
     tolerance = score_tolerance(np.abs(own[constraints.modelled]).max())
     for child in constraints.modelled:
         name = scores.columns[child]
-        required = members_of(constraints.required[child])
-        may_be = members_of(constraints.allowed[child] & ~descendants[child])
-        _, local = scores._listed(Limits(child, required, may_be), constraints.max_parents)
+        limits = constraints.limits_of(child, outside=descendants[child])
+        _, local = scores._listed(limits, constraints.max_parents)
         best = local.max() - offsets[child]
         if not best <= own[child] + tolerance:
             raise internal_error(
@@ -285,9 +283,7 @@ class EdgeChanges:
         self._largest, self._own_largest = np.empty((2, m))
         self._scorer = scorer
         self._constraints = constraints
-        self._is_allowed, self._is_required = bits_of(
-            [*constraints.allowed, *constraints.required], m
-        ).reshape(2, m, m)
+        self._is_allowed, self._is_required = constraints.bits
         self._is_complete = self._score(np.arange(m), is_over)
 
     def is_of(self, parents: Sequence[int], constraints: Constraints) -> bool:

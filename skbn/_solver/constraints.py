@@ -9,10 +9,12 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
+from skbn._core.arrays import Booleans
 from skbn._core.columns import column_number, column_numbers, reject_iterator, tier_numbers
 from skbn._core.graphs import reject_undirected
 from skbn._core.subsets import bits_of, mask_of, members_of, renumbered
 from skbn._core.text import readable_value
+from skbn._scores.families import Limits
 
 Edge = tuple[int, int]
 # The most columns of a group that is small beside the others.
@@ -54,6 +56,20 @@ class Constraints(NamedTuple):
             and self.required[child] & ~parents == 0
             and parents.bit_count() <= self.max_parents
         )
+
+    def limits_of(self, child: int, outside: int = 0) -> Limits:
+        """Return the required parents of a column, and the others that it may have.
+
+        `outside`: the mask of columns that are not among these others
+        """
+        others = self.allowed[child] & ~(self.required[child] | outside)
+        return Limits(child, members_of(self.required[child]), members_of(others))
+
+    @property
+    def bits(self) -> Booleans:
+        """`allowed` and `required`, (2, m, m), with a row for each child."""
+        m = len(self.allowed)
+        return bits_of([*self.allowed, *self.required], m).reshape(2, m, m)
 
     @property
     def modelled(self) -> list[int]:

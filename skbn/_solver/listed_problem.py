@@ -15,7 +15,7 @@ from skbn._core.text import internal_error
 from skbn._data.sample import Sample
 from skbn._networks.descriptions import score_losses
 from skbn._regressions.set_function import SCORE_ACCURACY
-from skbn._scores.families import Families, Limits, ScoredParentSets
+from skbn._scores.families import Families, ScoredParentSets
 from skbn._scores.parent_set_scores import ParentSetScores
 from skbn._solver.candidate_families import OrderFamilies, given_families
 from skbn._solver.certificate import certify_listed_network, certify_score
@@ -64,7 +64,7 @@ class ListedProblem(Problem):
     # Families
 
     def listed(self, child: int, *, with_dominated: bool = False) -> ScoredParentSets:
-        limits = self.limits_of(child)
+        limits = self.constraints.limits_of(child)
         listed = self.scores._listed(limits, self.constraints.max_parents)
         if len(listed[1]) == 0:
             names = [self.names[p] for p in limits.required]
@@ -125,9 +125,7 @@ class ListedProblem(Problem):
             for x in columns:
                 if is_over():
                     return masks
-                required = members_of(constraints.required[x])
-                may_be = members_of(constraints.allowed[x] & ~constraints.required[x] & ~after[x])
-                limits = Limits(x, required, may_be)
+                limits = constraints.limits_of(x, outside=after[x])
                 sets, local = self.scores._listed(limits, constraints.max_parents)
                 best = int(np.argmax(local))
                 own = self.scores.local_score(x, members_of(masks[x]))

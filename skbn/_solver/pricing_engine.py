@@ -303,7 +303,7 @@ def _costs(
     from skbn._branch_and_cut.pricing_problem import ChildCosts
 
     scorer = problem.scorer.of_child(x)
-    _, required, candidates = problem.limits_of(x)
+    _, required, candidates = problem.constraints.limits_of(x)
     of_family = [*required, *candidates, x]
     at, widths = ([each[p] for p in of_family] for each in (position, scorer.nodes.widths))
     first = np.cumsum([0, *(scorer.nodes.widths[v] for v in position)])

@@ -26,7 +26,7 @@ from skbn._networks.targets import Targets
 from skbn._regressions.least_squares import solve_triangular
 from skbn._regressions.set_function import SCORE_ACCURACY
 from skbn._scores.criteria import is_score_equivalent
-from skbn._scores.families import Families, Limits, ScoredParentSets
+from skbn._scores.families import Families, ScoredParentSets
 from skbn._scores.local_scores import LocalScores
 from skbn._scores.scorer import FamilyScorer
 from skbn._solver import candidate_families
@@ -267,7 +267,7 @@ class Problem:
         Those of a list may always be part of any; their scores are as they are given, so that none
         is rounded.
         """
-        limits = self.limits_of(child)
+        limits = self.constraints.limits_of(child)
         if not limits.required and not limits.candidates:
             terms = self.scorer.terms(child, [])
             return np.empty((1, 0), dtype=np.int16), np.array([sum(terms)])
@@ -516,8 +516,3 @@ class Problem:
             terms = terms.copy()
             terms[..., members_of(self.constraints.exogenous)] = 0.0
         return terms
-
-    def limits_of(self, child: int) -> Limits:
-        """Return the required parents of a column, and the others that it may have."""
-        required, allowed = self.constraints.required[child], self.constraints.allowed[child]
-        return Limits(child, members_of(required), members_of(allowed & ~required))
