@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from functools import partial
+from functools import cache, partial
 from typing import Annotated, Any, get_origin, get_type_hints
 
 import numba
@@ -84,11 +84,17 @@ def tuple_type(kind: type, *fields: Any) -> Any:
     Kernels get those with arrays by reference, and read their fields by name. With the wrong type,
     numba recompiles the kernel at its first call.
     """
-    fields = fields or tuple(map(_numba_type, get_type_hints(kind, include_extras=True).values()))
+    fields = fields or _field_types(kind)
     if not any(isinstance(each, types.Array | Reference) for each in fields):
         return types.BaseTuple.from_types(fields, kind)
     pass_by_reference(kind)
     return Reference(kind, fields)
+
+
+@cache
+def _field_types(kind: Any) -> tuple[Any, ...]:
+    """Return the numba types of a named tuple's fields, by its annotations."""
+    return tuple(map(_numba_type, get_type_hints(kind, include_extras=True).values()))
 
 
 def _numba_type(hint: Any) -> Any:
@@ -101,9 +107,13 @@ def _numba_type(hint: Any) -> Any:
 
 def zeros(kind: Callable[..., Any], *shapes: Any) -> Any:
     """Return a named tuple of zeros in arrays of these shapes, by its annotations."""
-    hints = get_type_hints(kind, include_extras=True).values()
-    types_and_shapes = zip(map(_numba_type, hints), shapes, strict=True)
+    types_and_shapes = zip(_field_types(kind), shapes, strict=True)
     return kind(*(np.zeros(shape, dtype=str(each.dtype)) for each, shape in types_and_shapes))
+
+
+def signature_of(kernel: Any) -> tuple[Any, ...]:
+    """Return the types of a kernel's arguments."""
+    return _signatures[kernel]
 
 
 def kernels_of(module: str) -> list[Any]:

@@ -45,133 +45,110 @@ def state_of(order: Integers, lists: ListArrays) -> State:
 
 
 @inner_kernel
-def set_available(available, x, bit, is_available):
-    """Set one bit of the columns that are available to x."""
-    chosen = np.int64(1) << (bit & 63)
-    if is_available:
-        available[x, bit >> 6] |= chosen
-    else:
-        available[x, bit >> 6] &= ~chosen
+def flip(available, x, bit):
+    """Add one bit to the columns that are available to x, or take it away."""
+    available[x, bit >> 6] ^= np.int64(1) << (bit & 63)
 
 
 @kernel(LISTS, STATE)
 def choose_families(lists, state):
-    """Set positions, available columns and families to those of the order; return the score."""
-    m = state.order.size
-    for i in range(m):
-        state.position[state.order[i]] = i
-    for x in range(m):
-        for word in range(state.available.shape[1]):
-            state.available[x, word] = 0
-    for y in range(m):
-        for x in range(m):
-            bit = np.int64(lists.bits_in[y, x])
-            if bit >= 0 and state.position[y] < state.position[x]:
-                set_available(state.available, x, bit, True)
-    for x in range(m):
-        state.chosen[x] = first_fit(lists, lists.starts[x], state.available, x)
-    return total_score(lists, state)
-
-
-@inner_kernel
-def total_score(lists, state):
-    """Return the sum of the scores of the chosen families."""
-    total = 0.0
-    for x in range(state.chosen.size):
-        total += lists.scores[state.chosen[x]]
-    return total
-
-
-@inner_kernel
-def _chosen_with(lists, f, old, available, x, bit):
-    """Return the family that x chooses if one more column, this bit, precedes it.
-
-    `old` is its family without that column. A better one has the column as a parent, since all
-    others that fit would have been chosen before; f is the first family that has it.
-    """
-    if f >= old:
-        return old
-    set_available(available, x, bit, True)
-    family = first_fit(lists, f, available, x)
-    set_available(available, x, bit, False)
-    return family
+    """Set positions, available columns and families to those of the order."""
+    position, available = state.position, state.available
+    for k in range(position.size):
+        position[state.order[k]] = k
+    for x in range(position.size):
+        for word in range(available.shape[1]):
+            available[x, word] = 0
+        for y in range(position.size):
+            bit = np.int64(lists.bits[x, y])
+            if bit >= 0 and position[y] < position[x]:
+                flip(available, x, bit)
+        state.chosen[x] = first_fit(lists, lists.starts[x], available, x)
 
 
 @pasted_kernel
-def best_forward(lists, state, first, x, best):
-    """Return the largest gain of moving x towards the front, if above `best`, and where to.
+def walk(lists, state, first, x, step, end, best, is_final):
+    """Walk x past others to the front (with step -1) or the end (1), up to position `end`.
 
-    There x can only lose parents, and the columns that it passes can only gain x as a parent: by
-    `hope` at most, by the first of their families that x is in.
+    To the front, x can only lose parents, and the columns that it passes can only gain x as a
+    parent: by `hope` at most, by the first of their families that x is in. To the end, x can only
+    gain parents, up to its best family, and what it passes can only lose x.
+
+    `best`: the gain to surpass
+    `is_final`: whether x moves there. Otherwise it stays, and the walk ends where no position gains
+        more.
+
+    Returns `best`; `target`: the position that gains this much; where x is, if none gains more.
     """
-    scratch = state.position.size
-    where = state.position[x]
-    hope = 0.0
-    for k in range(first, where):
-        y = state.order[k]
-        if lists.bits_in[x, y] >= 0 and lists.firsts_in[x, y] < state.chosen[y]:
-            hope += lists.scores[lists.firsts_in[x, y]] - lists.scores[state.chosen[y]]
-    for word in range(state.available.shape[1]):
-        state.available[scratch, word] = state.available[x, word]
-    family = state.chosen[x]
-    gain = 0.0
-    for k in range(where - 1, first - 1, -1):
-        if gain + hope <= best:
+    order, position, available, scores = state.order, state.position, state.available, lists.scores
+    bits, firsts, sets, is_forward = lists.bits[x], lists.firsts[x], lists.sets, step < 0
+    family, target, hope, gain = state.chosen[x], position[x], 0.0, 0.0
+    top, k, row = scores[lists.starts[x]], target, np.int64(x)
+    if not is_final:
+        row = position.size
+        hope = _begin_look(lists, state, first, x, row)
+    while k != end:
+        bound = gain + hope if is_forward else gain + top - scores[family]
+        if not is_final and bound <= best:
             break
-        y = state.order[k]
-        bit = np.int64(lists.bits[x, y])
+        y = order[k + step]
+        if is_final:
+            order[k], position[y] = y, k
+        k += step
+        bit = np.int64(bits[y])
         if bit >= 0:
-            set_available(state.available, scratch, bit, False)
-            if has(lists.sets, family, bit):
-                found = first_fit(lists, family, state.available, scratch)
-                gain += lists.scores[found] - lists.scores[family]
+            flip(available, row, bit)
+            f = family if is_forward else np.int64(firsts[y])
+            if has(sets, family, bit) if is_forward else f < family:
+                found = first_fit(lists, f, available, row)
+                gain += scores[found] - scores[family]
                 family = found
-        bit = np.int64(lists.bits_in[x, y])
-        old = state.chosen[y]
-        if bit >= 0 and lists.firsts_in[x, y] < old:
-            with_x = np.int64(lists.firsts_in[x, y])
-            hope -= lists.scores[with_x] - lists.scores[old]
-            found = _chosen_with(lists, with_x, old, state.available, y, bit)
-            gain += lists.scores[found] - lists.scores[old]
+        lost, gained = _pass(lists, state, x, y, is_forward, is_final)
+        hope -= lost
+        gain += gained
         if gain > best:
-            best = gain
-            where = k
-    return best, where
+            best, target = gain, k
+    if is_final:
+        order[k], position[x] = x, k
+        _mark(state, x)
+        _change_family(lists, state, x, family)
+    return best, target
 
 
 @pasted_kernel
-def best_backward(lists, state, x, best, where):
-    """Return where moving x towards the end gains most, if that is above `best`, or else `where`.
-
-    There x can only gain parents, up to its best family, and what it passes can only lose x.
-    """
-    scratch = state.position.size
+def _begin_look(lists, state, first, x, row):
+    """Copy to a row what is available to x; return what the columns before x gain by x at most."""
+    bits_in, firsts_in, chosen, hope = lists.bits_in[x], lists.firsts_in[x], state.chosen, 0.0
     for word in range(state.available.shape[1]):
-        state.available[scratch, word] = state.available[x, word]
-    family = state.chosen[x]
-    gain = 0.0
-    for k in range(state.position[x] + 1, state.order.size):
-        if gain + lists.scores[lists.starts[x]] - lists.scores[family] <= best:
-            break
+        state.available[row, word] = state.available[x, word]
+    for k in range(first, state.position[x]):
         y = state.order[k]
-        bit = np.int64(lists.bits[x, y])
-        if bit >= 0:
-            with_y = np.int64(lists.firsts[x, y])
-            found = _chosen_with(lists, with_y, family, state.available, scratch, bit)
-            set_available(state.available, scratch, bit, True)
-            gain += lists.scores[found] - lists.scores[family]
-            family = found
-        bit = np.int64(lists.bits_in[x, y])
-        old = state.chosen[y]
-        if bit >= 0 and has(lists.sets, old, bit):
-            set_available(state.available, y, bit, False)
-            found = first_fit(lists, old, state.available, y)
-            set_available(state.available, y, bit, True)
-            gain += lists.scores[found] - lists.scores[old]
-        if gain > best:
-            best = gain
-            where = k
-    return where
+        if bits_in[y] >= 0 and firsts_in[y] < chosen[y]:
+            hope += lists.scores[firsts_in[y]] - lists.scores[chosen[y]]
+    return hope
+
+
+@pasted_kernel
+def _pass(lists, state, x, y, is_forward, is_final):
+    """Let x pass y; return what y hoped to gain, and what it gains. If it is final, y changes.
+
+    Without x the family of y can only be a later one, and with x an earlier one: a better one has
+    x as a parent, since all others that fit would have been chosen before.
+    """
+    bit, old, hoped, gained = np.int64(lists.bits_in[x, y]), state.chosen[y], 0.0, 0.0
+    if bit >= 0:
+        f = np.int64(lists.firsts_in[x, y]) if is_forward else old
+        is_change = f < old if is_forward else has(lists.sets, old, bit)
+        if is_change or is_final:
+            flip(state.available, y, bit)
+        if is_change:
+            found, score = first_fit(lists, f, state.available, y), lists.scores[old]
+            hoped, gained = lists.scores[f] - score, lists.scores[found] - score
+            if is_final:
+                _change_family(lists, state, y, found)
+            else:
+                flip(state.available, y, bit)
+    return hoped, gained
 
 
 @inner_kernel
@@ -197,32 +174,3 @@ def _change_family(lists, state, x, family):
             low = left & -left
             _mark(state, np.int64(lists.columns[x, 64 * word + popcount(low - 1)]))
             left ^= low
-
-
-@pasted_kernel
-def move(lists, state, x, target):
-    """Move x to a position; mark it, and where families change."""
-    is_back = target > state.position[x]
-    step = 1 if is_back else -1
-    k = state.position[x]
-    while k != target:
-        y = state.order[k + step]
-        state.order[k] = y
-        state.position[y] = k
-        k += step
-        bit = np.int64(lists.bits[x, y])
-        if bit >= 0:
-            set_available(state.available, x, bit, is_back)
-        bit = np.int64(lists.bits_in[x, y])
-        if bit >= 0:
-            # Without x the family of y can only be a later one, and with x an earlier one.
-            f = state.chosen[y]
-            if not is_back:
-                f = min(f, np.int64(lists.firsts_in[x, y]))
-            set_available(state.available, y, bit, not is_back)
-            _change_family(lists, state, y, first_fit(lists, f, state.available, y))
-    state.order[target] = x
-    state.position[x] = target
-    _mark(state, x)
-    family = first_fit(lists, lists.starts[x], state.available, x)
-    _change_family(lists, state, x, family)

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from skbn._core.compile import inner_kernel
+from skbn._core.compile import inner_kernel, pasted_kernel
 from skbn._core.random_numbers import random_below, uniform
 
 # The most insertions of a perturbation.
@@ -29,12 +29,14 @@ def draw_surroundings(order, position, first, random, i):
     """
     m = order.size
     centre = order[first + random_below(random, i, m - first)]
-    n_insertions = 1 + random_below(random, i, _MOST_INSERTIONS)
+    n_insertions = 1 + random_below(random, i, np.int64(_MOST_INSERTIONS))
     low, high = first, m
     if uniform(random, i) < _SHARE_OF_RELATED:
         high = first
     elif uniform(random, i) < _SHARE_OF_NEAR and m - first > _REACH:
-        low = min(max(first, position[centre] - _REACH // 2), m - _REACH)
+        low = position[centre] - _REACH // 2
+        low = first if low < first else low
+        low = m - _REACH if low > m - _REACH else low
         high = low + _REACH
     return n_insertions, centre, low, high
 
@@ -83,7 +85,19 @@ def draw_move(
     return x, low + random_below(random, i, high - low)
 
 
-@inner_kernel
+@pasted_kernel
+def direction(position, first, x, look, target):
+    """Return the step of a look, and where it ends.
+
+    The first look is towards the front, the second one towards the end, and the third one moves x
+    to the target.
+    """
+    is_forward = look == 0 or (look == 2 and target < position[x])
+    last = first if look == 0 else position.size - 1
+    return -1 if is_forward else 1, target if look == 2 else last
+
+
+@pasted_kernel
 def draw_loss(random, i):
     """Draw the largest loss that is accepted, as a negative number."""
     return _MEAN_LOSS * math.log(1.0 - uniform(random, i))

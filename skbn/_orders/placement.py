@@ -10,10 +10,11 @@ import numpy.typing as npt
 from skbn._core.arrays import I1, Integers
 from skbn._core.compile import zeros
 from skbn._orders.placement_kernels import Fitting, Kept, Placement
-from skbn._orders.regression_kernels import Regressions, family_scratch
+from skbn._orders.refit_kernels import family_scratch, refit_parents
+from skbn._orders.regression_kernels import Regressions
 from skbn._orders.walk_kernels import place_and_perturb
 
-PLACEMENT_KERNELS = (place_and_perturb,)
+PLACEMENT_KERNELS = (refit_parents, place_and_perturb)
 
 # The most parents of a column in this phase, beside the required ones; lists have no such limit.
 _MOST_PARENTS = 100

@@ -11,7 +11,7 @@ import numpy as np
 from skbn._core.arrays import B1, B2, F1, G2, I1, I2, S1
 from skbn._core.compile import inlined_kernel, inner_kernel, pasted_kernel, tuple_type
 from skbn._orders.refit_kernels import least_explained, refit
-from skbn._orders.regression_kernels import Family, Regressions, rebuild, score_with
+from skbn._orders.regression_kernels import Family, Regressions, score_with
 
 
 class Fitting(NamedTuple):
@@ -71,25 +71,49 @@ def _mark(placement, x):
 
 
 @inner_kernel
-def load(fitting, placement, family, x, y, limit):
-    """Begin with the family of x, and open the columns before a position that may be its parents.
+def fit(fitting, placement, kept, family, n, x, y, limit, least, is_final):
+    """Refit x without its parent y, or with y as another parent; or as it is if y is -1.
 
-    Of these, y is open unless it is a parent, which it no longer is then. It is -1 for none.
+    `family`: what it is refitted in
+    `n`: -1 to begin with its parents; or else the number of members of `family` to begin with
+    `limit`: its parents are columns before this position. With n, none are added.
+    `least`: what a refit must gain; infinite to change no more than y
+    `is_final`: whether x gets this family
 
-    Returns the number of parents; `rebuild` must follow.
+    Returns the number n of parents, which are ``family.members[:n]``, and the score.
     """
-    position, parents, is_open = placement.position, placement.parents, family.is_open
-    may_be_parent = fitting.regressions.may_be_parent
+    added = np.int64(-1)
+    if n < 0:
+        n = _load(fitting, placement, family, x, y, limit)
+        added = y if y >= 0 and family.is_open[y] else added
+    n, score = refit(
+        *(family.refit, fitting.regressions, family),
+        *(n, x, added, np.bool_(True), fitting.max_parents, least),
+    )
+    if is_final:
+        _commit(placement, kept, family, n, x, score)
+        _set_gains(fitting, placement, family, n, x, score)
+    return n, score
+
+
+@pasted_kernel
+def _load(fitting, placement, family, x, y, limit):
+    """List the parents of x but y, and open the columns that it may have; return the number.
+
+    These are columns before a position. Of them, y is open unless it is a parent.
+    """
+    position, parents, is_open = placement.position, placement.parents[x], family.is_open
+    may_be_parent = fitting.regressions.may_be_parent[x]
     for z in range(is_open.size):
-        is_open[z] = (position[z] < limit) & may_be_parent[x, z]
+        is_open[z] = (position[z] < limit) & may_be_parent[z]
     if y >= 0:
         is_open[y] = True
     n = np.int64(0)
     for t in range(placement.n_parents[x]):
-        if parents[x, t] == y:
+        if parents[t] == y:
             is_open[y] = False
         else:
-            family.members[n] = parents[x, t]
+            family.members[n] = parents[t]
             n += 1
     return n
 
@@ -106,46 +130,30 @@ def _set_gains(fitting, placement, family, n, x, score):
     for y in range(left.size):
         gain = 0.0
         if shared[y] * shared[y] > least * left[y] and may_be_parent[y]:
-            gain = max(0.0, score_with(regressions, family, n, x, y) - enough)
+            gain = score_with(regressions, family, n, x, y) - enough
         if gain > 0.0 or has_gain[y]:
-            gains[y, x], has_gain[y] = gain, gain > 0.0
+            gains[y, x], has_gain[y] = gain if gain > 0.0 else 0.0, gain > 0.0
     for t in range(n):
         gains[family.members[t], x], has_gain[family.members[t]] = np.inf, True
 
 
-@inner_kernel
-def commit(fitting, placement, kept, family, n, x, score):
+@pasted_kernel
+def _commit(placement, kept, family, n, x, score):
     """Give x this family; mark it, and its parents in both."""
-    parents = placement.parents
+    parents, n_before = placement.parents[x], placement.n_parents[x]
     if not kept.is_changed[x]:
         kept.is_changed[x] = True
         kept.changed[0] += 1
         kept.changed[kept.changed[0]] = x
-        kept.n_parents[x] = placement.n_parents[x]
-        for t in range(placement.n_parents[x]):
-            kept.parents[x, t] = parents[x, t]
-    for t in range(placement.n_parents[x]):
-        _mark(placement, parents[x, t])
+        kept.n_parents[x] = n_before
+        for t in range(n_before):
+            kept.parents[x, t] = parents[t]
+    for t in range(n_before):
+        _mark(placement, parents[t])
     for t in range(n):
-        parents[x, t] = family.members[t]
-        _mark(placement, family.members[t])
+        parents[t] = family.members[t]
+        _mark(placement, parents[t])
     _mark(placement, x)
     placement.n_parents[x], placement.scores[x] = n, score
-    placement.tops[x] = max(placement.tops[x], score)
+    placement.tops[x] = score if score > placement.tops[x] else placement.tops[x]
     placement.left[x] = family.left[x]
-    _set_gains(fitting, placement, family, n, x, score)
-
-
-@pasted_kernel
-def toggle(fitting, placement, z, x, limit):
-    """Refit z without its parent x, or with x as another parent, in `fitting.other`.
-
-    Its parents are columns before position `limit`. If x is -1, it is refitted as it is.
-
-    Returns the number n of parents, which are ``other.members[:n]``, and the score.
-    """
-    other = fitting.other
-    n = load(fitting, placement, other, z, x, limit)
-    n = rebuild(fitting.regressions, other, n, z)
-    added = x if x >= 0 and other.is_open[x] else np.int64(-1)
-    return refit(fitting.regressions, other, n, z, added, fitting.max_parents, fitting.least)

@@ -3,62 +3,115 @@
 import math
 
 import numpy as np
+from numba import boolean, float64, int64, types
 
-from skbn._core.compile import inlined_kernel, inner_kernel, pasted_kernel
+from skbn._core.addresses import address_of, by_address
+from skbn._core.compile import inlined_kernel, kernel, pasted_kernel
 from skbn._orders.regression_kernels import (
+    FAMILY,
     LEAST_PIVOT,
+    REGRESSIONS,
+    Family,
     add_parent,
     explains_most,
     family_score,
     own_score,
     remove_parent,
     score_with,
+    start,
 )
 
 
-@inner_kernel
-def refit(regressions, family, n, x, y, max_parents, least):
+@kernel(
+    REGRESSIONS, FAMILY, int64, int64, int64, boolean, int64, float64, seconds=1.3,
+)  # fmt: skip
+def refit_parents(regressions, family, n, x, y, is_new, max_parents, least):
     """Add or delete y; then add and delete open parents of x while that raises the score.
 
     `y`: -1 for none. It is not added if rounding would decide the score.
-    `least`: the score must rise by more than this
+    `is_new`: whether to begin with those of the first n members that can be parents together.
+        Otherwise these are the parents already.
+    `least`: the score must rise by more than this; infinite to leave it at y
 
     Returns the number n of parents, which are ``family.members[:n]``, and the score.
     """
-    left = family.left
-    if y >= 0 and left[y] < LEAST_PIVOT:
-        y = np.int64(-1)
-    score = own_score(regressions, family, n, x)
+    members, left = family.members, family.left
+    n_waiting = n if is_new else np.int64(0)
+    n = start(regressions, family, x) if is_new else n
+    t = n_inverted = np.int64(0)
     before, n_before, is_growing = -np.inf, np.int64(-1), True
-    n_inverted = np.int64(0)
     while True:
-        if y < 0:
-            enough = score + least
+        if t < n_waiting:
+            z = members[t]
+            t += 1
+        elif y >= 0:
+            z, y = y, np.int64(-1)
+        else:
+            score = own_score(regressions, family, n, x)
+            if least == np.inf:
+                return n, score
             if is_growing:
-                y = _best_addition(regressions, family, n, max_parents, x, enough)
-                better = score_with(regressions, family, n, x, y) if y >= 0 else -np.inf
+                better, z = _best_addition(regressions, family, n, max_parents, x, score + least)
             else:
-                better, y = _best_deletion(regressions, family, n, x, n_inverted)
+                better, z = _best_deletion(regressions, family, n, x, n_inverted)
                 n_inverted = n
-            if not better > enough:
+            if not better > score + least:
                 # Neither additions nor deletions gain any more, or only by rounding: computed anew,
                 # a score may have lost what seemed to be gained.
                 if n == n_before or not (is_growing or score > before + least):
                     return n, score
-                if not is_growing:
-                    before = score
-                n_before, is_growing, y = n, not is_growing, np.int64(-1)
+                before = before if is_growing else score
+                n_before, is_growing = n, not is_growing
                 continue
-        if left[y] == np.inf:
-            t = np.int64(0)
-            while family.members[t] != y:
-                t += 1
-            n = remove_parent(regressions, family, n, x, t)
-            n_inverted = min(n_inverted, t)
+        if left[z] == np.inf:
+            i = remove_parent(regressions, family, n, x, z)
+            n -= 1
+            n_inverted = i if i < n_inverted else n_inverted
+        elif left[z] >= LEAST_PIVOT:
+            n = add_parent(regressions, family, n, x, z)
+
+
+refit = by_address(refit_parents, types.Tuple((int64, float64)))
+
+
+def family_scratch(m: int, width: int) -> Family:
+    """Return scratch for a child among m columns, of up to `width` parents."""
+    return Family(
+        np.empty(width, dtype=np.int64),
+        np.empty((width, m)),
+        np.empty(m),
+        np.empty(m),
+        np.empty(1),
+        np.empty((width + 1, width + 1)),
+        np.zeros(m, dtype=np.bool_),
+        address_of(refit_parents),
+    )
+
+
+@kernel(REGRESSIONS, FAMILY, int64, int64, int64[::1])
+def select_forward(regressions, family, x, n, selected):
+    """Select n columns for x: the required parents, and then what explains most of the rest.
+
+    Returns `n_selected`: fewer than n if no other column is allowed, or explains anything.
+    """
+    left, shared, may_be_parent = family.left, family.shared, regressions.may_be_parent[x]
+    no, n_parents, k, t = np.int64(-1), np.int64(0), np.int64(0), np.int64(-1)
+    while t < left.size or (k < n and left[x] >= LEAST_PIVOT):
+        if t < left.size:
+            y = np.int64(t) if t >= 0 and regressions.must_be_parent[x, t] else no
         else:
-            add_parent(regressions, family, n, x, y)
-            n += 1
-        y, score = np.int64(-1), own_score(regressions, family, n, x)
+            y = explains_most(left, shared, may_be_parent, 0.0)
+            n = n if y >= 0 else k
+        if y >= 0 or t < 0:
+            n_parents, _ = refit(
+                *(family.refit, regressions, family, n_parents, x, y, t < 0),
+                *(n, np.inf),
+            )
+        if y >= 0:
+            selected[k] = y
+            k += 1
+        t += 1
+    return k
 
 
 @inlined_kernel
@@ -90,19 +143,19 @@ def gains_by(regressions, family, n, x, y, to_explain, enough):
 
 @pasted_kernel
 def _best_addition(regressions, family, n, max_parents, x, enough):
-    """Return the open column that raises the score most, if above `enough`; or else -1."""
+    """Return the highest score with one more parent, and that parent; -1 if none can gain."""
     left, is_open, offset = family.left, family.is_open, regressions.offsets[x]
     to_explain = least_explained(regressions.tables, n, max_parents, left[x], offset, enough)
+    best, chosen, first, end = -np.inf, np.int64(-1), np.int64(0), is_open.size
     if to_explain >= 0.0:
-        chosen = explains_most(left, family.shared, is_open, to_explain)
-    else:
-        best, chosen = -np.inf, np.int64(-1)
-        for y in range(is_open.size):
-            if is_open[y] and left[y] < np.inf:
-                score = score_with(regressions, family, n, x, y)
-                if score > best:
-                    best, chosen = score, np.int64(y)
-    return chosen
+        first = explains_most(left, family.shared, is_open, to_explain)
+        end = first + 1
+    for y in range(first if first >= 0 else end, end):
+        if is_open[y] and left[y] < np.inf:
+            score = score_with(regressions, family, n, x, y)
+            if score > best:
+                best, chosen = score, np.int64(y)
+    return best, chosen
 
 
 @pasted_kernel

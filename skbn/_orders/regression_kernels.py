@@ -44,6 +44,7 @@ class Family(NamedTuple):
     log_det: F1  # (1,): the log-determinant of the parents
     inverse: F2  # (width + 1, width + 1): scratch
     is_open: B1  # (m,): which columns may be parents
+    refit: int  # the address of `refit_parents`
 
 
 class Subsets(NamedTuple):
@@ -61,31 +62,19 @@ FAMILY = tuple_type(Family)
 SUBSETS = tuple_type(Subsets)
 
 
-def family_scratch(m: int, width: int) -> Family:
-    """Return scratch for a child among m columns, of up to `width` parents."""
-    return Family(
-        np.empty(width, dtype=np.int64),
-        np.empty((width, m)),
-        np.empty(m),
-        np.empty(m),
-        np.empty(1),
-        np.empty((width + 1, width + 1)),
-        np.zeros(m, dtype=np.bool_),
-    )
-
-
 @pasted_kernel
-def _start(regressions, family, x):
-    """Begin with no parents."""
+def start(regressions, family, x):
+    """Begin with no parents; return how many these are."""
     for y in range(family.left.size):
         family.left[y] = 1.0
         family.shared[y] = regressions.products[x, y]
     family.log_det[0] = 0.0
+    return np.int64(0)
 
 
-@inner_kernel
+@pasted_kernel
 def add_parent(regressions, family, n, x, y):
-    """Add y to n parents of x."""
+    """Add y to n parents of x; return how many there are then."""
     row = family.factor[n]
     products = regressions.products[y]
     m = row.size
@@ -107,35 +96,37 @@ def add_parent(regressions, family, n, x, y):
     family.left[y] = np.inf
     family.log_det[0] += 2.0 * math.log(root) + regressions.offsets[y]
     family.members[n] = y
+    return n + 1
 
 
 @pasted_kernel
-def remove_parent(regressions, family, n, x, t):
-    """Remove member t from n parents of x; return how many remain.
+def remove_parent(regressions, family, n, x, y):
+    """Remove y from n parents of x; return which member it was.
 
     Givens rotations make its row of the factor the last one, and the others those of the other
     parents.
     """
     members, left, shared = family.members, family.left, family.shared
-    y = members[t]
-    for i in range(t, n - 1):
-        p = members[i + 1]
-        row, other = family.factor[i], family.factor[i + 1]
+    t = np.int64(0)
+    while members[t] != y:
+        t += 1
+    row = family.factor[t]
+    for i in range(t + 1, n):
+        p, other = members[i], family.factor[i]
         root = math.sqrt(row[p] * row[p] + other[p] * other[p])
         c, s = row[p] / root, other[p] / root
         for z in range(left.size):
             u, v = row[z], other[z]
             row[z] = c * u + s * v
             other[z] = c * v - s * u
-        members[i] = p
-    row = family.factor[n - 1]
+        members[i - 1], row = p, other
     of_child = row[x]
     for z in range(left.size):
         left[z] += row[z] * row[z]
         shared[z] += of_child * row[z]
     left[y] = row[y] * row[y]
     family.log_det[0] -= math.log(left[y]) + regressions.offsets[y]
-    return n - 1
+    return t
 
 
 @inlined_kernel
@@ -151,7 +142,8 @@ def family_score(tables, n_parents, of_parents, left_of_child, offset):
 @inlined_kernel
 def own_score(regressions, family, n, x):
     """Return the score of x with its n parents."""
-    left = max(family.left[x], LEAST_PIVOT)
+    left = family.left[x]
+    left = LEAST_PIVOT if left < LEAST_PIVOT else left
     return family_score(regressions.tables, n, family.log_det[0], left, regressions.offsets[x])
 
 
@@ -166,20 +158,6 @@ def score_with(regressions, family, n, x, y):
     return score if left >= LEAST_PIVOT and of_child >= LEAST_PIVOT else -np.inf
 
 
-@inner_kernel
-def rebuild(regressions, family, n, x):
-    """Begin again with the first n members that can be parents together; return how many."""
-    _start(regressions, family, x)
-    # Numba would compile all that is called with a literal 0 once more for it.
-    kept = np.int64(0)
-    for t in range(n):
-        y = family.members[t]
-        if family.left[y] >= LEAST_PIVOT:
-            add_parent(regressions, family, kept, x, y)
-            kept += 1
-    return kept
-
-
 @inlined_kernel
 def explains_most(left, shared, is_open, most):
     """Return the open column that explains most of the child, if more than `most`; or else -1."""
@@ -192,29 +170,6 @@ def explains_most(left, shared, is_open, most):
             most = square / left[y]
             chosen = np.int64(y)
     return chosen
-
-
-@kernel(REGRESSIONS, FAMILY, int64, int64, int64[::1])
-def select_forward(regressions, family, x, n, selected):
-    """Select n columns for x: the required parents, and then what explains most of the rest.
-
-    Returns `n_selected`: fewer than n if no other column is allowed, or explains anything.
-    """
-    _start(regressions, family, x)
-    k = np.int64(0)
-    for y in range(family.left.size):
-        if regressions.must_be_parent[x, y]:
-            add_parent(regressions, family, k, x, y)
-            k += 1
-    while k < n and family.left[x] >= LEAST_PIVOT:
-        y = explains_most(family.left, family.shared, regressions.may_be_parent[x], 0.0)
-        if y < 0:
-            break
-        add_parent(regressions, family, k, x, y)
-        k += 1
-    for t in range(k):
-        selected[t] = family.members[t]
-    return k
 
 
 @kernel(

@@ -8,18 +8,9 @@ from numba import boolean, float64, int64, uint64
 from skbn._core.arrays import F1, I1
 from skbn._core.compile import inner_kernel, kernel, pasted_kernel, tuple_type
 from skbn._core.random_numbers import uniform
-from skbn._orders.insertion_kernels import (
-    LIMITS,
-    STATE,
-    State,
-    best_backward,
-    best_forward,
-    move,
-    set_available,
-    total_score,
-)
+from skbn._orders.insertion_kernels import LIMITS, STATE, State, flip, walk
 from skbn._orders.list_kernels import LISTS, first_fit
-from skbn._orders.perturbation_kernels import draw_loss, draw_move, draw_surroundings
+from skbn._orders.perturbation_kernels import direction, draw_loss, draw_move, draw_surroundings
 
 
 class Best(NamedTuple):
@@ -71,7 +62,7 @@ def order_greedily(lists, state, first, missing, is_random, random, i):
         for y in range(m):
             bit = np.int64(lists.bits_in[x, y])
             if bit >= 0 and state.position[y] == m:
-                set_available(state.available, y, bit, True)
+                flip(state.available, y, bit)
                 family = first_fit(lists, lists.starts[y], state.available, y)
                 losses[y] = _loss(lists, y, family, missing)
     return is_possible
@@ -84,7 +75,7 @@ def _loss(lists, x, family, missing):
     return lists.scores[lists.starts[x]] - score if score > missing else np.inf
 
 
-@kernel(LISTS, STATE, BEST, LIMITS, int64, int64, uint64[::1], int64, seconds=1.5)
+@kernel(LISTS, STATE, BEST, LIMITS, int64, int64, uint64[::1], int64, seconds=1.2)
 def climb_and_perturb(lists, state, best, limits, n, most, random, i):
     """Insert marked columns; then perturb, climb again, and keep what is not much worse.
 
@@ -113,21 +104,30 @@ def climb_and_perturb(lists, state, best, limits, n, most, random, i):
                 *(order, position, state.marked, state.is_marked, first),
                 *(is_insertion, around, related, n_related, random, i),
             )
-            if not is_insertion and target >= first:
-                gain, target = best_forward(lists, state, first, x, limits.least)
-                target = best_backward(lists, state, x, gain, target)
-            if target != position[x] and position[x] >= first:
-                move(lists, state, x, target)
-        total = total_score(lists, state)
-        if t == 0 or total >= best.totals[0] + draw_loss(random, i):
+            gain = limits.least
+            for look in range(2 if is_insertion else 0, 3 if position[x] >= first else 0):
+                way, last = direction(position, first, x, look, target)
+                if last != position[x]:
+                    gain, found = walk(lists, state, first, x, way, last, gain, look == 2)
+                    target = found if look < 2 and found != position[x] else target
+        total = _total_score(lists, state)
+        is_kept = t == 0 or total >= best.totals[0] + draw_loss(random, i)
+        if is_kept:
             best.totals[0] = total
             if total > best.totals[1] + limits.least:
                 best.totals[1] = total
-                for k in range(state.order.size):
-                    best.order[k] = state.order[k]
-            _copy(state, best.kept)
-        else:
-            _copy(best.kept, state)
+                for k in range(order.size):
+                    best.order[k] = order[k]
+        _copy(state if is_kept else best.kept, best.kept if is_kept else state)
+
+
+@pasted_kernel
+def _total_score(lists, state):
+    """Return the sum of the scores of the chosen families."""
+    total = 0.0
+    for x in range(state.chosen.size):
+        total += lists.scores[state.chosen[x]]
+    return total
 
 
 @pasted_kernel
@@ -139,7 +139,7 @@ def _number_of(columns):
     return n
 
 
-@inner_kernel
+@pasted_kernel
 def _copy(source, target):
     """Copy the order and what follows from it, but no marks."""
     # Loops: to assign whole arrays, numba also compiles the text of an error about their shapes.

@@ -4,10 +4,9 @@ import numpy as np
 from numba import float64, int64, uint64
 
 from skbn._core.compile import inner_kernel, kernel, pasted_kernel
-from skbn._orders.perturbation_kernels import draw_loss, draw_move, draw_surroundings
-from skbn._orders.placement_kernels import FITTING, KEPT, PLACEMENT, commit, load, toggle
+from skbn._orders.perturbation_kernels import direction, draw_loss, draw_move, draw_surroundings
+from skbn._orders.placement_kernels import FITTING, KEPT, PLACEMENT, fit
 from skbn._orders.refit_kernels import gains_by, least_explained, refit
-from skbn._orders.regression_kernels import own_score, rebuild
 
 
 @pasted_kernel
@@ -34,7 +33,7 @@ def _walk(fitting, placement, kept, x, step, end, best, is_final):
 
     Returns `best`; `target`: the position that gains this much; where x is, if none gains more.
     """
-    regressions, family, other = fitting.regressions, fitting.family, fitting.other
+    regressions, family = fitting.regressions, fitting.family
     is_open = family.is_open
     may_be_parent, must_be_parent = regressions.may_be_parent, regressions.must_be_parent
     left, is_required = family.left, fitting.is_required[x]
@@ -44,7 +43,8 @@ def _walk(fitting, placement, kept, x, step, end, best, is_final):
     scores, tops = placement.scores, placement.tops
     target = k = position[x]
     hope = _sum_of_gains(order, gains, fitting.first, k)
-    n = rebuild(regressions, family, load(fitting, placement, family, x, np.int64(-1), k), x)
+    no = np.int64(-1)
+    n, _ = fit(fitting, placement, kept, family, no, x, no, k, np.inf, no >= 0)
     gain, now, before, to_explain = 0.0, scores[x], -np.inf, 0.0
     while k != end:
         z = order[k + step]
@@ -59,23 +59,24 @@ def _walk(fitting, placement, kept, x, step, end, best, is_final):
         is_open[z] = step > 0 and may_be_parent[x, z]
         is_gain = is_open[z] and gains_by(regressions, family, n, x, z, to_explain, now + least)
         if is_gain or left[z] == np.inf:
-            n, now = refit(regressions, family, n, x, z, max_parents, least)
-            tops[x] = max(tops[x], now)
+            n, now = refit(family.refit, regressions, family, n, x, z, no >= 0, max_parents, least)
+            tops[x] = now if now > tops[x] else tops[x]
             gain += now - before
         if (gains[z] == np.inf) if step > 0 else (0.0 < gains[z] < np.inf):
+            before_z = scores[z]
             hope -= gains[z]  # only counts towards the front
-            n_of_z, score = toggle(fitting, placement, z, x, position[z])
-            gain += score - scores[z]
-            if is_final:
-                commit(fitting, placement, kept, other, n_of_z, z, score)
+            _, score = fit(
+                *(fitting, placement, kept, fitting.other),
+                *(no, z, x, position[z], least, is_final),
+            )
+            gain += score - before_z
         if is_final:
             order[k - step], position[z] = z, k - step
             order[k], position[x] = x, k
         if gain > best:
             best, target = gain, k
     if is_final:
-        n = rebuild(regressions, family, n, x)
-        commit(fitting, placement, kept, family, n, x, own_score(regressions, family, n, x))
+        fit(fitting, placement, kept, family, n, x, no, k, np.inf, is_final)
     return best, target
 
 
@@ -88,14 +89,6 @@ def _list_related(fitting, placement, centre):
             fitting.related[n_related] = z
             n_related += 1
     return n_related
-
-
-@pasted_kernel
-def _direction(placement, first, x, look, target):
-    """Return the step of a look, and where it ends: the first position, the last, or `target`."""
-    is_forward = look == 0 or (look == 2 and target < placement.position[x])
-    last = first if look == 0 else placement.order.size - 1
-    return -1 if is_forward else 1, target if look == 2 else last
 
 
 @pasted_kernel
@@ -152,24 +145,24 @@ def _next_column(placement, n_waiting):
 @pasted_kernel
 def _refit_changed(fitting, placement, kept, n_waiting, step):
     """Refit the columns of a greedy step; after these, give the changed ones the families kept."""
-    regressions, other, m = fitting.regressions, fitting.other, placement.order.size
-    is_refitted, is_top, placed = m <= step < 3 * m, 2 * m <= step < 3 * m, np.int64(-1)
+    other, tops, m, no = fitting.other, placement.tops, placement.order.size, np.int64(-1)
+    is_refitted, is_top, placed = m <= step < 3 * m, 2 * m <= step < 3 * m, no
     if step < 3 * m:
         placed = _list_greedily(fitting, placement, kept, n_waiting, step)
     for j in range(1, kept.changed[0] + 1):
-        z = kept.changed[j]
-        if is_refitted:
-            n, score = toggle(fitting, placement, z, placed if z != placed else np.int64(-1), m)
-            placement.tops[z] = max(placement.tops[z], score)
-        else:
-            n, score = kept.n_parents[z], 0.0
+        z, n, least = kept.changed[j], no, fitting.least
+        if not is_refitted:
+            n, least = kept.n_parents[z], np.inf
             for t in range(n):
                 other.members[t] = kept.parents[z, t]
-        if z == placed or not is_refitted:
-            n = rebuild(regressions, other, n, z)
-            score = own_score(regressions, other, n, z)
-        if not is_top:
-            commit(fitting, placement, kept, other, n, z, score)
+        is_placed = z == placed
+        is_final = not (is_top or is_placed)
+        y = no if is_placed else placed
+        n, score = fit(fitting, placement, kept, other, n, z, y, m, least, is_final)
+        if is_refitted and score > tops[z]:
+            tops[z] = score
+        if is_placed:
+            fit(fitting, placement, kept, other, n, z, no, m, np.inf, is_placed)
 
 
 @pasted_kernel
@@ -190,7 +183,7 @@ def _keep_order(placement, kept, is_back):
 @kernel(
     *(FITTING, PLACEMENT, KEPT, int64[::1], int64, int64),
     *(float64[::1], int64, uint64[::1], int64),
-    seconds=3.8,
+    seconds=2.4,
 )
 def place_and_perturb(fitting, placement, kept, n_waiting, begin, end, totals, most, random, i):
     """Place columns and climb; then perturb, climb again, and keep what is not much worse.
@@ -235,7 +228,7 @@ def place_and_perturb(fitting, placement, kept, n_waiting, begin, end, totals, m
             )
             # It looks towards the front, then towards the end, and then moves.
             for look in range(2 if is_insertion else 0, 3 if position[x] >= first else 0):
-                way, last = _direction(placement, first, x, look, target)
+                way, last = direction(position, first, x, look, target)
                 if last != position[x]:
                     best, found = _walk(fitting, placement, kept, x, way, last, best, look == 2)
                     target = found if look < 2 and found != position[x] else target

@@ -11,12 +11,14 @@ import networkx as nx
 import numpy as np
 import pytest
 from agreement import raises
-from numba import int64
+from numba import float64, int64
+from numba.types import Tuple
 
 import skbn
 import skbn.compile
 from skbn import GaussianBayesianNetwork, GaussianBNLearner, GaussianBNPosterior, ParentSetScores
 from skbn._core import compile as _compile
+from skbn._core.addresses import address_of, by_address
 from skbn._core.compile import compile_kernels, kernel
 
 
@@ -28,6 +30,27 @@ def test_a_kernel_without_a_place_for_its_cache_still_compiles(monkeypatch):
     compile_kernels([increment])
     assert increment.signatures == [(int64,)]
     assert increment(1) == 2
+
+
+def test_a_kernel_is_called_by_its_address(monkeypatch):
+    monkeypatch.setattr(_compile, "_signatures", {})
+
+    @kernel(int64[::1], int64)
+    def item(items, i):
+        return items[i] + 1, 0.5
+
+    item_at = by_address(item, Tuple((int64, float64)))
+
+    @kernel(int64, int64[::1])
+    def total(address, items):
+        total = 0.0
+        for i in range(items.size):
+            number, half = item_at(address, items, i)
+            total += number + half
+        return total
+
+    assert total(address_of(item), np.arange(4)) == 12.0
+    assert item(np.arange(4), 2) == (3, 0.5)
 
 
 def test_kernels_are_compiled_for_their_own_signature_alone(tmp_path):
@@ -60,6 +83,7 @@ VERSION = """
 from typing import NamedTuple
 import numpy as np
 from skbn._core import arrays
+from skbn._core.addresses import address_of, by_address
 from skbn._core.compile import compile_kernels, kernel, tuple_type
 class NAME(NamedTuple):
     first: arrays.F1

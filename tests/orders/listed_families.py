@@ -9,7 +9,8 @@ import reference
 from skbn import BGe
 from skbn._orders.family_lists import FamilyLists
 from skbn._orders.insertion_kernels import choose_families, state_of
-from skbn._orders.regression_kernels import Regressions, family_scratch
+from skbn._orders.refit_kernels import family_scratch
+from skbn._orders.regression_kernels import Regressions
 
 MISSING, LEAST = -1000.0, 1e-6
 

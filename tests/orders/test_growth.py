@@ -10,7 +10,8 @@ from skbn._orders.family_lists import FamilyLists
 from skbn._orders.growth import FamilyGrowth
 from skbn._orders.growth_kernels import GrownSets, Growth, grow_for_insertions
 from skbn._orders.insertion_kernels import choose_families, state_of
-from skbn._orders.regression_kernels import Regressions, Subsets, score_subsets, select_forward
+from skbn._orders.refit_kernels import select_forward
+from skbn._orders.regression_kernels import Regressions, Subsets, score_subsets
 
 KINDS = {
     "bic": {},
