@@ -15,7 +15,6 @@ __all__ = ["compile_kernels"]
 # Those that take longest come first, so that all processes end at about the same time.
 _MODULES = (
     "skbn._branch_and_cut.separation_kernels",
-    "skbn._branch_and_cut.window_kernels",
     "skbn._branch_and_cut.descent_kernels",
     "skbn._branch_and_cut.pricing_kernels",
     "skbn._branch_and_cut.near_kernels",
