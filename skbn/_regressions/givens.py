@@ -83,14 +83,12 @@ def swap_columns(factor, i, n):
     """Apply GRC at position `i`, in place, to the leading n x n block of `factor`."""
     for row in range(i + 1):
         factor[row, i], factor[row, i + 1] = factor[row, i + 1], factor[row, i]
-    rho = math.hypot(factor[i, i], factor[i + 1, i + 1])
+    first, second, left = factor[i, i], factor[i + 1, i + 1], factor[i, i + 1]
+    rho = math.hypot(first, second)
     if rho == 0.0:  # both columns depend on those before them: triangular already
         return
-    cos = factor[i, i] / rho
-    sin = factor[i + 1, i + 1] / rho
-    factor[i, i] = rho
-    factor[i + 1, i + 1] = -sin * factor[i, i + 1]
-    factor[i, i + 1] = cos * factor[i, i + 1]
+    cos, sin = first / rho, second / rho
+    factor[i, i], factor[i, i + 1], factor[i + 1, i + 1] = rho, cos * left, -sin * left
     for column in range(i + 2, n):
         upper = factor[i, column]
         lower = factor[i + 1, column]
@@ -99,7 +97,7 @@ def swap_columns(factor, i, n):
 
 
 @pasted_kernel
-def swap_columns_in_lanes(factors, order, i, cos, sin, squared):
+def swap_columns_in_lanes(factors, order, i, numbers, lanes, cos):
     """Apply GRC at position `i`, in place, to many factors that share their column order.
 
     The columns stay where they are and `order` is changed instead, so that the
@@ -108,14 +106,14 @@ def swap_columns_in_lanes(factors, order, i, cos, sin, squared):
     `factors`: (k, k, lanes), all non-singular; their number is a multiple of four. Only entries on
         and above the diagonal, in the order of the columns, are read or set.
     `order`: (k,), ``order[p]`` is the column that stands at position p
-    `cos`, `sin`: (lanes,), scratch
-    `squared`: (lanes,), set to the squares of the new diagonal elements at position i
+    `numbers`: scratch for cosines and sines from the place `cos` on, and then the squares of the
+        new diagonal elements at position i
     """
     left = order[i]
     right = order[i + 1]
     order[i] = right
     order[i + 1] = left
-    lanes = squared.size
+    sin, squared = cos + lanes, cos + 2 * lanes
     upper = i * order.size * lanes
     lower = upper + order.size * lanes
     for lane in range(0, lanes, 4):
@@ -127,9 +125,9 @@ def swap_columns_in_lanes(factors, order, i, cos, sin, squared):
         c = times(x, scale)
         s = times(y, scale)
         z = load(factors, upper + left * lanes + lane)
-        store(squared, lane, square)
-        store(cos, lane, c)
-        store(sin, lane, s)
+        store(numbers, squared + lane, square)
+        store(numbers, cos + lane, c)
+        store(numbers, sin + lane, s)
         store(factors, upper + right * lanes + lane, length)
         store(factors, upper + left * lanes + lane, times(c, z))
         store(factors, lower + left * lanes + lane, negative(times(s, z)))
@@ -138,29 +136,27 @@ def swap_columns_in_lanes(factors, order, i, cos, sin, squared):
         for lane in range(0, lanes, 4):
             x = load(factors, upper + column + lane)
             y = load(factors, lower + column + lane)
-            c = load(cos, lane)
-            s = load(sin, lane)
+            c = load(numbers, cos + lane)
+            s = load(numbers, sin + lane)
             store(factors, upper + column + lane, plus(times(c, x), times(s, y)))
             store(factors, lower + column + lane, minus(times(c, y), times(s, x)))
 
 
 @inner_kernel
-def copy_block(source, target, n):
-    """Copy the leading n x n block."""
-    for row in range(n):
-        for column in range(n):
-            target[row, column] = source[row, column]
+def move_last_in_front(source, factor, start, end):
+    """Project the columns from `start` on out of those before; return their log-determinant.
 
-
-@inner_kernel
-def move_last_in_front(factor, start, end):
-    """Project the columns from `start` on out of those before; return their log-determinant."""
+    `source`: the leading end x end block of this array is copied to `factor`, and moved there
+    """
+    for row in range(end):
+        for column in range(end):
+            factor[row, column] = source[row, column]
     log_det = 0.0
-    for size in range(end, start, -1):
-        for i in range(size - 2, -1, -1):
-            swap_columns(factor, i, size)
+    for size in range(end - 1, start - 1, -1):
+        for i in range(size - 1, -1, -1):
+            swap_columns(factor, i, size + 1)
         log_det += 2.0 * math.log(abs(factor[0, 0]))
-        for row in range(size - 1):
-            for column in range(row, size - 1):
+        for row in range(size):
+            for column in range(row, size):
                 factor[row, column] = factor[row + 1, column + 1]
     return log_det

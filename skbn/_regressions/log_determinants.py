@@ -25,12 +25,12 @@ from typing import NamedTuple, Self
 import numpy as np
 from numba import float64, int64
 
-from skbn._core.arrays import F1, F2, F4, I1, Floats, Integers
+from skbn._core.arrays import F1, F2, F3, F4, I1, Floats, Integers
 from skbn._core.compile import kernel, pasted_kernel, tuple_type
 from skbn._core.resources import Progress, Threads, allocate
 from skbn._core.subsets import popcount
 from skbn._core.vectors import load, logarithm, plus, store, times
-from skbn._regressions.givens import copy_block, move_last_in_front, swap_columns_in_lanes
+from skbn._regressions.givens import move_last_in_front, swap_columns_in_lanes
 from skbn._regressions.least_squares import triangular_factor
 from skbn._regressions.set_function import SET_FUNCTIONS, SetFunctions, SetWeights, columns_of_sets
 from skbn._regressions.swaps import greedy_swaps, prefixes_of
@@ -134,9 +134,8 @@ class SeedWalk(NamedTuple):
     # where the columns of each lane node and of each outer node start, and the last one's end
     lane_starts: I1
     outer_starts: I1
-    swaps: I1  # the path over the inner columns, see `_path`
+    positions: I1  # the path over the inner columns, see `_path`
     prefixes: I1
-    first_prefixes: I1  # the set that each inner column completes at first, or `_EXTENDS`
     inner_sizes: I1  # how many columns each set of inner nodes has
     # sums of offsets over the subsets of the first nodes, and of the others; or empty
     low_offsets: F1
@@ -145,7 +144,15 @@ class SeedWalk(NamedTuple):
     node_terms: F2
     # where the numbers of a seed's sets belong if the caller has another order of nodes; else empty
     places: I1
-    outer_places: I1  # the caller's bit of each outer node, then
+    outer_places: I1  # the caller's bit of each outer node
+    outer_factor: F2  # scratch, as all that follows: like `start`
+    lane_factors: F3  # (n_lanes, k, k): the factor of inner and lane nodes for each lane
+    factors: F3  # (k, k, n_lanes): that of the inner columns
+    order: I1  # (k,): of these columns
+    # (k + 4, n_lanes): the log-determinant of the first columns and those in front, from none to
+    # all; cosines, sines, and squared elements of the diagonal
+    sums: F2
+    values: F1  # the numbers of a seed's sets, if they belong elsewhere
 
 
 WALK = tuple_type(SeedWalk)
@@ -192,15 +199,14 @@ class SubsetWalk:
         spread, node_terms = np.empty((0, 0, 0, 0)), np.empty((0, 0))
         if weights is not None:
             spread, node_terms = weights.spread(widths[:n_lane])
-        places = outer_places = np.empty(0, dtype=np.int64)
+        bits, places = np.int64(1) << order, np.empty(0, dtype=np.int64)
         if (order != every).any():
-            bits = np.int64(1) << order
             places = sums_over_subsets(bits[:n_seeded].astype(float)).astype(np.int64)
-            outer_places = bits[of_outer]
         inner_sizes = columns_of_sets(np.arange(1 << n_inner), widths[of_inner])
         self._n_seeded = n_seeded
         start, low, high = self._of(factor, offsets)
-        swaps, prefixes, first_prefixes = _path(tuple(widths[of_inner].tolist()))
+        positions, prefixes = _path(tuple(widths[of_inner].tolist()))
+        nothing = np.empty((1, 0, 0))
         self._walk = SeedWalk(
             start=start,
             log_det_in_front=0.0,
@@ -208,16 +214,21 @@ class SubsetWalk:
             nodes_in_front=0,
             lane_starts=starts[n_inner : n_seeded + 1],
             outer_starts=starts[n_seeded:],
-            swaps=swaps,
+            positions=positions,
             prefixes=prefixes,
-            first_prefixes=first_prefixes,
             inner_sizes=inner_sizes,
             low_offsets=low,
             high_offsets=high,
             weights=spread,
             node_terms=node_terms,
             places=places,
-            outer_places=outer_places,
+            outer_places=bits[of_outer],
+            outer_factor=nothing[0],
+            lane_factors=nothing,
+            factors=nothing,
+            order=places[:0],
+            sums=nothing[0],
+            values=low[:0],
         )
 
     def _of(self, factor: Floats, offsets: Floats | None) -> tuple[Floats, Floats, Floats]:
@@ -258,7 +269,8 @@ class SubsetWalk:
         """
         part, of_all = copy(self), self._walk
         starts = of_all.outer_starts[n - self._n_seeded :]
-        start, log_det = settle_columns(of_all.start, starts, others)
+        settled = of_all.start.copy()
+        log_det = settle_columns(settled, starts, others)
         chosen = [i for i in range(len(starts) - 1) if others >> i & 1]
         high = of_all.high_offsets
         if high.size:
@@ -266,7 +278,7 @@ class SubsetWalk:
             high = high[others * size : (others + 1) * size]
         part.n_columns = n
         part._walk = of_all._replace(
-            start=start,
+            start=settled[: starts[0], : starts[0]].copy(),
             log_det_in_front=log_det,
             columns_in_front=int(np.diff(starts)[chosen].sum()),
             nodes_in_front=len(chosen),
@@ -289,7 +301,17 @@ class SubsetWalk:
         `sets`: they are set for all subsets. Without weights, `of_family` is set to
             log-determinants.
         """
-        walk_seeds(self._walk, seeds, sets)
+        walk = self._walk
+        k, seeded, lanes = walk.lane_starts[0], walk.lane_starts[-1], 1 << len(walk.lane_starts) - 1
+        with_scratch = walk._replace(
+            outer_factor=np.empty_like(walk.start),
+            lane_factors=np.empty((lanes, seeded, seeded)),
+            factors=np.empty((k, k, lanes)),
+            order=np.empty(k, dtype=np.int64),
+            sums=np.empty((k + 4, lanes)),
+            values=np.empty(len(walk.places)),
+        )
+        walk_seeds(with_scratch, seeds, sets)
 
 
 def sums_over_subsets(values: Floats) -> Floats:
@@ -312,115 +334,105 @@ def _n_inner(widths: Integers) -> int:
 
 
 @cache
-def _path(widths: tuple[int, ...]) -> tuple[Integers, Integers, Integers]:
-    """Return a seed's swaps of inner columns, and the set of nodes that each makes a prefix.
+def _path(widths: tuple[int, ...]) -> tuple[Integers, Integers]:
+    """Return the positions of a seed's steps, and the set of nodes that each makes a prefix.
 
-    Where it makes none, the prefix is `_EXTENDS` or `_PASSES`. The last array has the sets that the
-    columns complete before the first swap.
+    The first steps take the columns as they stand, one after the other; then each swaps the inner
+    column at its position with the next. Where a step makes no prefix, this is `_EXTENDS` or
+    `_PASSES`.
 
     They are those of seed 0, the empty set of nodes. The path of another seed has its columns
     in front, where they stay; when they are projected out, what is left is this path.
     """
     order = list(range(len(widths)))
-    first = [_EXTENDS] * sum(widths)
+    positions = list(range(sum(widths)))
+    prefixes = [_EXTENDS] * sum(widths)
     for node in order:
-        first[sum(widths[: node + 1]) - 1] = (2 << node) - 1
-    swaps, prefixes = [], []
+        prefixes[sum(widths[: node + 1]) - 1] = (2 << node) - 1
     node_swaps = greedy_swaps(len(widths))
     for i, prefix in zip(node_swaps, prefixes_of(np.array(order), node_swaps), strict=True):
         position = sum(widths[node] for node in order[:i])
         left, right = widths[order[i]], widths[order[i + 1]]
         for column in range(right):
-            swaps += [position + column + step for step in range(left - 1, -1, -1)]
+            positions += [position + column + step for step in range(left - 1, -1, -1)]
             arrives = int(prefix) if column == right - 1 else _EXTENDS
             prefixes += [_PASSES] * (left - 1) + [arrives]
         order[i], order[i + 1] = order[i + 1], order[i]
-    path, passed, at_first = (np.array(each, dtype=np.int64) for each in (swaps, prefixes, first))
-    return path, passed, at_first
+    return np.array(positions, dtype=np.int64), np.array(prefixes, dtype=np.int64)
 
 
 @kernel(float64[:, ::1], int64[::1], int64)
 def settle_columns(factor, starts, chosen):
-    """Return the factor of the first nodes with some later ones projected out.
+    """Project some of the later nodes out of all before them; return their log-determinant.
 
+    `factor`: (n_columns, n_columns). What is left is in the first rows and columns.
     `starts`: where the columns of each later node start, and where the last one's end
     `chosen`: the mask of these later nodes
-    `factor`: (n_columns, n_columns)
-
-    Returns `factor`: (starts[0], starts[0]); `log_det`: the log-determinant of the chosen nodes.
     """
-    settled = factor.copy()
-    log_det = _settle_last_nodes(settled, starts, chosen, 0.0)
-    return settled[: starts[0], : starts[0]].copy(), log_det
+    log_det = 0.0
+    for node in range(starts.size - 2, -1, -1):
+        if chosen >> node & 1:
+            log_det += move_last_in_front(factor, factor, starts[node], starts[node + 1])
+    return log_det
 
 
-@kernel(WALK, int64[::1], SET_FUNCTIONS, seconds=1.6)
+@kernel(WALK, int64[::1], SET_FUNCTIONS, seconds=1.4)
 def walk_seeds(walk, outer_sets, sets):
     """Walk all seeds with these outer nodes, and weigh what they find while it is in cache."""
-    n_lane = walk.lane_starts.size - 1
-    inner_columns, seeded = walk.lane_starts[0], walk.lane_starts[n_lane]
-    lanes = 1 << n_lane
-    outer_factor = np.empty(walk.start.shape)
-    lane_factors = np.empty((lanes, seeded, seeded))
-    factors = np.empty((inner_columns, inner_columns, lanes))
-    sums = np.empty((inner_columns + 1, lanes))
-    length = lanes * walk.inner_sizes.size
+    lane_factors, outer_starts = walk.lane_factors, walk.outer_starts
+    seeded = lane_factors.shape[1]
     is_placed = walk.places.size > 0
-    scratch = np.empty(length if is_placed else 0)
+    values = walk.values if is_placed else sets.of_family
+    of_parents = values if is_placed else sets.of_parents
+    length = walk.inner_sizes.size * lane_factors.shape[0]
     for outer in outer_sets:
-        copy_block(walk.start, outer_factor, walk.start.shape[0])
-        in_front = walk.log_det_in_front
-        sums[0, 0] = _settle_last_nodes(outer_factor, walk.outer_starts, outer, in_front)
-        copy_block(outer_factor, lane_factors[0], seeded)
-        _settle_lane_nodes(lane_factors, walk.lane_starts, sums[0])
-        _lanes_last(lane_factors, factors)
-        first = outer * length
-        values = scratch if is_placed else sets.of_family[first : first + length]
-        _walk(factors, sums, walk.swaps, walk.prefixes, walk.first_prefixes, values)
+        source, log_det, place = walk.start, walk.log_det_in_front, 0
+        n_columns, n_nodes = walk.columns_in_front, walk.nodes_in_front
+        for node in range(outer_starts.size - 2, -1, -1):
+            if outer >> node & 1:
+                start, end = outer_starts[node], outer_starts[node + 1]
+                log_det += move_last_in_front(source, walk.outer_factor, start, end)
+                source = walk.outer_factor
+                n_columns += end - start
+                n_nodes += 1
+                place |= walk.outer_places[node]
+        walk.sums[0, 0] = log_det
+        move_last_in_front(source, lane_factors[0], seeded, seeded)  # none: it is only copied
+        _settle_lane_nodes(lane_factors, walk.lane_starts, walk.sums)
+        _lanes_last(lane_factors, walk.factors)
+        base = outer * length
+        first = 0 if is_placed else base
+        _walk(walk, values, first)
         if walk.high_offsets.size > 0:
-            _add_offsets(walk.low_offsets, walk.high_offsets, first, values)
+            _add_offsets(walk, base, values, first, length)
         if walk.weights.shape[0] > 0:
-            of_parents = values if is_placed else sets.of_parents[first : first + length]
-            _weigh(walk, outer, values, of_parents)
-        if is_placed:
-            _place(walk, outer, values, sets.of_family)
+            _weigh(walk, n_columns, n_nodes, values, of_parents, first)
+        if is_placed:  # in the caller's order of nodes
+            for i in range(length):
+                sets.of_family[place | walk.places[i]] = values[i]
 
 
 @pasted_kernel
-def _place(walk, outer, values, of_family):
-    """Store the numbers of a seed's sets where they belong in the caller's order of nodes."""
-    base = 0
-    for i in range(walk.outer_places.size):
-        if outer >> i & 1:
-            base |= walk.outer_places[i]
-    for i in range(values.size):
-        of_family[base | walk.places[i]] = values[i]
-
-
-@pasted_kernel
-def _add_offsets(low, high, first, values):
-    """Add the sums of offsets to the log-determinants of the sets from `first` on."""
-    for start in range(0, values.size, low.size):
-        of_others = high[(first + start) // low.size]
+def _add_offsets(walk, base, values, first, length):
+    """Add the sums of offsets to the log-determinants of the sets from number `base` on."""
+    low, high = walk.low_offsets, walk.high_offsets
+    for start in range(0, length, low.size):
+        of_others = high[(base + start) // low.size]
         for i in range(low.size):
-            values[start + i] += low[i] + of_others
+            values[first + start + i] += low[i] + of_others
 
 
 @pasted_kernel
-def _weigh(walk, outer, values, of_parents):
+def _weigh(walk, n_columns, n_nodes, values, of_parents, first):
     """Turn log-determinants into set functions.
 
     If there is one function, the arrays are the same memory.
     """
     weights, node_terms = walk.weights, walk.node_terms
     n_functions, _, n_sizes, width = weights.shape
-    size, n_nodes = walk.columns_in_front, walk.nodes_in_front + popcount(outer)
-    for i in range(walk.outer_starts.size - 1):
-        if outer >> i & 1:
-            size += walk.outer_starts[i + 1] - walk.outer_starts[i]
     for inner in range(walk.inner_sizes.size):
-        start = inner * width
-        place = (size + walk.inner_sizes[inner]) * width
+        start = first + inner * width
+        place = (n_columns + walk.inner_sizes[inner]) * width
         for i in range(0, width, 4):
             log_det = load(values, start + i)
             for k in range(n_functions - 1, -1, -1):  # the log-determinants are overwritten last
@@ -442,12 +454,10 @@ def _weigh(walk, outer, values, of_parents):
 def _settle_lane_nodes(factors, starts, log_det):
     """From lane 0, derive the factor and the log-determinant that each lane starts with."""
     for node in range(starts.size - 2, -1, -1):
-        size, chosen = starts[node + 1], 1 << node
-        for lane in range(0, 1 << (starts.size - 1), 2 * chosen):
-            factor = factors[lane + chosen]
-            copy_block(factors[lane], factor, size)
-            added = move_last_in_front(factor, starts[node], size)
-            log_det[lane + chosen] = log_det[lane] + added
+        start, end, chosen = starts[node], starts[node + 1], 1 << node
+        for lane in range(0, factors.shape[0], 2 * chosen):
+            added = move_last_in_front(factors[lane], factors[lane + chosen], start, end)
+            log_det[0, lane + chosen] = log_det[0, lane] + added
 
 
 @pasted_kernel
@@ -460,45 +470,25 @@ def _lanes_last(source, target):
 
 
 @pasted_kernel
-def _settle_last_nodes(factor, starts, chosen, log_det):
-    """Drop the nodes, the chosen ones to the front; add their log-determinant."""
-    for node in range(starts.size - 2, -1, -1):
-        if chosen >> node & 1:
-            log_det += move_last_in_front(factor, starts[node], starts[node + 1])
-    return log_det
-
-
-@pasted_kernel
-def _walk(factors, sums, swaps, prefixes, first_prefixes, log_det):
-    """Follow the path; store what each new prefix's log-determinant is in each lane.
-
-    ``sums[p, lane]`` is the log-determinant of the first p columns and those in front.
-    """
+def _walk(walk, values, first):
+    """Follow the path; store what each new prefix's log-determinant is in each lane."""
+    factors, order, sums = walk.factors, walk.order, walk.sums
     n, _, lanes = factors.shape
-    order = np.empty(n, np.int64)
-    cos = np.empty(lanes)
-    sin = np.empty(lanes)
-    squared = np.empty(lanes)
+    cos = (n + 1) * lanes
     for lane in range(lanes):
-        log_det[lane] = sums[0, lane]
-    for i in range(n):
-        order[i] = i
-        for lane in range(lanes):
-            squared[lane] = factors[i, i, lane] * factors[i, i, lane]
-        _store_prefix(sums, i, squared, log_det, first_prefixes[i])
-    for step in range(swaps.size):
-        swap_columns_in_lanes(factors, order, swaps[step], cos, sin, squared)
-        if prefixes[step] != _PASSES:
-            _store_prefix(sums, swaps[step], squared, log_det, prefixes[step])
-
-
-@pasted_kernel
-def _store_prefix(sums, i, squared, log_det, prefix):
-    """Extend the first i columns by one, which may complete a set of nodes."""
-    lanes = squared.size
-    for lane in range(0, lanes, 4):
-        shorter = load(sums, i * lanes + lane)
-        longer = plus(shorter, logarithm(load(squared, lane)))
-        store(sums, (i + 1) * lanes + lane, longer)
-        if prefix >= 0:
-            store(log_det, prefix * lanes + lane, longer)
+        values[first + lane] = sums[0, lane]
+    for step in range(walk.positions.size):
+        i, prefix = walk.positions[step], walk.prefixes[step]
+        if step < n:
+            order[i] = i
+            for lane in range(lanes):
+                sums[n + 3, lane] = factors[i, i, lane] * factors[i, i, lane]
+        else:
+            swap_columns_in_lanes(factors, order, i, sums, lanes, cos)
+        if prefix != _PASSES:
+            for lane in range(0, lanes, 4):
+                squared = load(sums, cos + 2 * lanes + lane)
+                longer = plus(load(sums, i * lanes + lane), logarithm(squared))
+                store(sums, (i + 1) * lanes + lane, longer)
+                if prefix >= 0:
+                    store(values, first + prefix * lanes + lane, longer)

@@ -16,10 +16,10 @@ import numpy as np
 from numba import float64, int64
 
 from skbn._core.arrays import Floats, Integers
-from skbn._core.compile import inner_kernel, kernel
+from skbn._core.compile import inner_kernel, kernel, pasted_kernel
 from skbn._core.resources import Progress, Threads, allocate
 from skbn._core.subsets import SmallSubsets
-from skbn._regressions.givens import copy_block, move_last_in_front
+from skbn._regressions.givens import move_last_in_front
 
 # How long a log-determinant takes, in units of one local score of a search.
 WORK_OF_SMALL_SET = 60
@@ -77,53 +77,51 @@ def columns_of_small_sets(subsets: SmallSubsets, widths: Sequence[int]) -> Integ
 @kernel(
     *(float64[:, ::1], int64[::1], float64[::1], int64, int64),
     *(int64[:, ::1], int64[::1], float64[::1]),
+    seconds=1.0,
 )
-def walk_small_sets(start, starts, offsets, last, most, binomials, set_starts, log_det):
+def walk_small_sets(factor, starts, offsets, last, most, binomials, set_starts, log_det):
     """Store the log-determinants of the sets of two or more whose last node is `last`.
 
     After the last one, store those of the single nodes.
     """
-    if last == starts.size - 1:
-        _add_one_node(start, starts, last, 0.0, offsets, log_det, np.int64(1))
+    m = starts.size - 1
+    width = starts[min(last + 1, m)]
+    blocks = np.empty((most, width, width))
+    sums = np.empty(most)
+    nodes = np.empty(most, dtype=np.int64)  # those chosen, and one before them to be chosen next
+    nodes[0] = node = last
+    size, above, source = 0, 0.0, factor
+    if last == m:
+        _add_one_node(factor, starts, m, 0.0, offsets, log_det, np.int64(1), blocks[0])
         return
-    width = starts[last + 1]
-    blocks = np.empty((most - 1, width, width))
-    sums = np.empty(most - 1)
-    chosen = np.empty(most - 1, dtype=np.int64)
-    following = np.empty(most - 1, dtype=np.int64)
-    depth = 0
-    node = last
-    copy_block(start, blocks[0], width)
-    above = 0.0
     while True:
-        log_det_of_node = move_last_in_front(blocks[depth], starts[node], starts[node + 1])
-        sums[depth] = above + log_det_of_node + offsets[node]
-        chosen[depth] = node
-        following[depth] = node
-        size = depth + 2
-        first = set_starts[size]
-        for i in range(depth + 1):
-            first += binomials[chosen[i], size - i]
-        _add_one_node(blocks[depth], starts, node, sums[depth], offsets, log_det, first)
-        while depth >= 0 and (depth + 2 == most or following[depth] == 1):
-            depth -= 1
-        if depth < 0:
+        block = blocks[size]
+        above += move_last_in_front(source, block, starts[node], starts[node + 1])
+        above += offsets[node]
+        sums[size] = above
+        size += 1
+        nodes[size] = node
+        first = set_starts[size + 1]
+        for i in range(size):
+            first += binomials[nodes[i], size + 1 - i]
+        _add_one_node(block, starts, node, above, offsets, log_det, first, blocks[most - 1])
+        while size > 0 and (size + 1 == most or nodes[size] == 1):
+            size -= 1
+        if size == 0:
             return
-        following[depth] -= 1
-        node = following[depth]
-        copy_block(blocks[depth], blocks[depth + 1], starts[node + 1])
-        above = sums[depth]
-        depth += 1
+        nodes[size] -= 1
+        node, above, source = nodes[size], sums[size - 1], blocks[size - 1]
 
 
 @inner_kernel
-def _add_one_node(factor, starts, n, log_det_before, offsets, log_det, first):
+def _add_one_node(factor, starts, n, log_det_before, offsets, log_det, first, scratch):
+    """Store the log-determinants of sets with each of the first n nodes beside those in front."""
     for node in range(n):
         begin, end = starts[node], starts[node + 1]
         if end - begin == 1:
             added = math.log(_squared_length(factor, begin, end))
         else:
-            added = _log_determinant_of(factor[:end, begin:end].copy())
+            added = _log_determinant_of(factor, begin, end, scratch)
         log_det[first + node] = log_det_before + added + offsets[node]
 
 
@@ -135,18 +133,20 @@ def _squared_length(columns, j, n_rows):
     return square
 
 
-@inner_kernel
-def _log_determinant_of(columns):
+@pasted_kernel
+def _log_determinant_of(factor, begin, end, columns):
     """Return the log-determinant of columns, taking each in turn out of those after it."""
+    for row in range(end):
+        for i in range(begin, end):
+            columns[row, i] = factor[row, i]
     log_det = 0.0
-    n_rows, n = columns.shape
-    for i in range(n):
-        square = _squared_length(columns, i, n_rows)
+    for i in range(begin, end):
+        square = _squared_length(columns, i, end)
         log_det += math.log(square)
-        for j in range(i + 1, n):
+        for j in range(i + 1, end):
             product = 0.0
-            for row in range(n_rows):
+            for row in range(end):
                 product += columns[row, i] * columns[row, j]
-            for row in range(n_rows):
+            for row in range(end):
                 columns[row, j] -= product / square * columns[row, i]
     return log_det
