@@ -10,7 +10,6 @@ import math
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from functools import partial
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
@@ -30,7 +29,6 @@ from skbn._core.resources import (
 )
 from skbn._core.subsets import bits_of_rows, mask_of, members_of, n_small_subsets
 from skbn._core.text import readable_size, readable_value
-from skbn._exact.k_best import NearOptimalNetwork
 from skbn._exact.plan import TooLargeError
 from skbn._orders.list_kernels import find_dominated
 from skbn._regressions.set_function import SCORE_ACCURACY, score_tolerance
@@ -344,18 +342,6 @@ class Notes(Progress):
         self._progress.advance(0.0)
 
 
-class Start(NamedTuple):
-    """A network that a proof begins with."""
-
-    score: float
-    # searches for a better network, and returns the best one with a bound
-    prove: Callable[..., Any]
-    # returns the masks of the parents in what `prove` returns
-    parents_of: Callable[[Any], list[int]]
-    # returns the best networks, of each class if that is wanted
-    list_near: Callable[..., list[NearOptimalNetwork]] | None = None
-
-
 class ProofSearch(GroupSearch):
     """The planned search of a group of columns for a network and a proof, after an order search.
 
@@ -412,46 +398,41 @@ class ProofSearch(GroupSearch):
         return self._by_orders._replace(n_iter=0, start_losses=None, why_ended=why_ended)
 
     def optimum(self, problem: Problem, resources: Resources) -> Found:
-        start, given = self._prepared(problem, resources)
-        if start is None:
+        proven = self._proven(problem, resources.reporting(Notes(resources.progress)))
+        if proven is None:
             return Found([], -np.inf, 0.0)
-        found = start.prove(
-            **given,
-            tolerance=self._settings.tolerance,
-            ends_on_interrupt=resources.keeps_best_on_interrupt,
-        )
+        parents, found = proven
         resources.progress.advance(self.cost())
         gap = max(0.0, upper_sum([found.cost, -found.bound]))
         is_late = settling(lambda: resources.is_over)
-        optimum = self._climbed(problem, start.parents_of(found), gap, is_late)
+        optimum = self._climbed(problem, parents, gap, is_late)
         why_ended = "" if found.is_finished else found.why_ended
         if why_ended and self._orders.is_interrupted:
             why_ended = ENDED_BY_USER
         return optimum._replace(n_nodes=found.n_nodes, why_ended=why_ended)
 
-    def _prepared(
-        self, problem: Problem, resources: Resources
-    ) -> tuple[Start | None, dict[str, Any]]:
-        """Return the network to begin with, and what a search for others may take."""
-        notes, scope = Notes(resources.progress), problem.scope
-        start = self._start(problem, resources.reporting(notes))
-        score = -np.inf if start is None else start.score
+    @abstractmethod
+    def _proven(self, problem: Problem, resources: Resources) -> tuple[list[int], Any] | None:
+        """Return the parents in the best network that was found, and what the search says of it.
+
+        None if there is no acyclic network.
+        """
+
+    def _given(self, problem: Problem, resources: Resources, score: float) -> dict[str, Any]:
+        """Return what a search takes that begins with a network of this score."""
+        progress, scope = resources.progress, problem.scope
 
         def tell(cost: float, bound: float, note: int | str) -> None:
             proven = f"at most {max(0.0, cost - bound):.3g} below the best {scope}"
             note = f"{note:,} nodes" if isinstance(note, int) else note
-            notes.tell(f"{score - cost:,.2f} nats, {proven}; {note}")
+            progress.tell(f"{score - cost:,.2f} nats, {proven}; {note}")
 
-        return start, {
+        return {
             "deadline": time.monotonic() if self._orders.is_interrupted else resources.deadline,
             "seed": self._settings.seed,
             "n_jobs": resources.n_jobs,
             "tell": tell,
         }
-
-    @abstractmethod
-    def _start(self, problem: Problem, resources: Resources) -> Start | None:
-        """Return the network to begin with; None if there is no acyclic one."""
 
     def _climbed(self, problem: Problem, parents: list[int], gap: float, is_late: IsOver) -> Found:
         """Return a network with its gap; if that is more than the tolerance, it is climbed from."""
@@ -481,7 +462,7 @@ class _BranchAndCut(ProofSearch):
             return self._unproven(f"{listing} about {duration(self.seconds_of_lists)}.", resources)
         return super().optimum(problem, resources)
 
-    def _start(self, problem: Problem, resources: Resources) -> Start | None:
+    def _proven(self, problem: Problem, resources: Resources) -> tuple[list[int], Any] | None:
         listed = list_families(problem, self._group, resources, self._require_memory)
         network = listed.any_network()
         if network is None:
@@ -491,18 +472,16 @@ class _BranchAndCut(ProofSearch):
         listed, network = listed.without_costly(network, problem.names)
         offsets = problem.score_offsets - problem.listed_offsets
         known = math.fsum(-listed.families.cost[network]) + float(offsets[self.columns].sum())
-
-        def parents_of(found: Any) -> list[int]:
-            rows = listed.parents[found.chosen].tolist()
-            return [mask_of(p for p in row if p >= 0) for row in rows]
-
-        prove = partial(
-            branch_and_cut,
+        found = branch_and_cut(
             listed.relative_to(network),
             network,
+            tolerance=self._settings.tolerance,
+            ends_on_interrupt=resources.keeps_best_on_interrupt,
             correlations=problem.correlations(self.columns),
+            **self._given(problem, resources, known),
         )
-        return Start(known, prove, parents_of)
+        rows = listed.parents[found.chosen].tolist()
+        return [mask_of(p for p in row if p >= 0) for row in rows], found
 
     def _require_memory(self, n_families: int, width: int) -> None:
         if BYTES_OF_SOLVER + _bytes_of_families(n_families, width) > self._available:

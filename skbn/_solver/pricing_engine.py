@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from skbn._exact.k_best import (
     tie_tolerance,
 )
 from skbn._scores.scorer import FamilyScorer
-from skbn._solver.branch_engine import BYTES_OF_SOLVER, ProofSearch, Start
+from skbn._solver.branch_engine import BYTES_OF_SOLVER, Notes, ProofSearch
 from skbn._solver.constraints import Group
 from skbn._solver.engines import GroupSearch, SearchSettings, Wanted
 from skbn._solver.order_engine import order_search_bytes
@@ -96,14 +97,29 @@ class _PricingSearch(ProofSearch):
     def near_optimal(
         self, problem: Problem, wanted: Wanted, resources: Resources
     ) -> Iterator[NearOptimalNetwork]:
+        from skbn._branch_and_cut.near_networks import Near, near_networks
         from skbn._branch_and_cut.pricing import OutOfTimeError, TooManyFamiliesError
 
         self.begin(problem, resources)
+        numbers = self._numbers
         try:
-            start, given = self._prepared(problem, resources)
-            assert start is not None
-            assert start.list_near is not None
-            found = start.list_near(wanted, **given)
+            silent = resources.reporting(Notes(resources.progress))
+            children, network, score, rounding, _ = self._begun(problem, silent)
+            given = self._given(problem, silent, score)
+            score_of = partial(_score_of, problem, numbers, children)
+            tie, classes = tie_tolerance(score), None
+            if wanted.equivalence_classes:
+                rest = len(children), tie, problem.told_apart
+                classes = EquivalenceFilter(numbers, score_of, *rest)
+            within = None if wanted.within is None else wanted.within + 2 * tie
+
+            def step_of(child: int, parents: tuple[int, ...]) -> Removal:
+                mask = mask_of(numbers[p] for p in parents)
+                return Removal(0.0, child, 0, mask, score_of(child, mask))
+
+            near = Near(wanted.n, within, classes)
+            with one_blas_thread():
+                found = near_networks(children, network, step_of, near, rounding=rounding, **given)
         except OutOfTimeError:
             raise ValueError(
                 f"The list of networks is not known after time_limit={resources.time_limit:g} "
@@ -115,7 +131,13 @@ class _PricingSearch(ProofSearch):
                 "listed. Give a smaller n, or a smaller within."
             ) from None
         resources.progress.advance(self.cost())
-        return iter(found)
+        return (
+            NearOptimalNetwork(
+                math.fsum(step.score for step in steps),
+                [(numbers[step.sink], step.parents) for step in steps],
+            )
+            for steps in found
+        )
 
     def optimum(self, problem: Problem, resources: Resources) -> Found:
         from skbn._branch_and_cut.pricing import OutOfTimeError
@@ -139,8 +161,18 @@ class _PricingSearch(ProofSearch):
         seconds = n**3 * (of_products + _SECONDS_OF_CHILD * m / resources.n_threads)
         return seconds, f"A first bound over {m:,} columns takes about {duration(seconds)}."
 
-    def _start(self, problem: Problem, resources: Resources) -> Start:
-        from skbn._branch_and_cut.all_parent_sets import Proven, best_of_all_parent_sets
+    @property
+    def _numbers(self) -> list[int]:
+        """The numbers in the table of the search's columns: the children, then the others."""
+        return self.columns + self._group.others
+
+    def _begun(
+        self, problem: Problem, resources: Resources
+    ) -> tuple[list[Child], list[tuple[int, ...]], float, float, Floats | None]:
+        """Return the children, the network to begin with, its score, and what `_children` adds.
+
+        Raises OutOfTimeError if there is no time for a first bound.
+        """
         from skbn._branch_and_cut.pricing import OutOfTimeError
 
         seconds, _ = self._time_of_bound(problem, resources)
@@ -150,70 +182,44 @@ class _PricingSearch(ProofSearch):
         start = self._by_orders.parents
         score = float(problem.local_scores(self.columns, start).sum())
         score += float(problem.score_offsets[self.columns].sum())
-        # The numbers in the table of the search's columns: the children, then the others.
-        numbers = [*self.columns, *self._group.others]
-        position = {column: i for i, column in enumerate(numbers)}
+        position = {column: i for i, column in enumerate(self._numbers)}
         network = [tuple(sorted(position[p] for p in members_of(mask))) for mask in start]
         with one_blas_thread():
-            own = self.columns, numbers, network, self._settings.tolerance
+            own = self.columns, self._numbers, network, self._settings.tolerance
             children, rounding, products = _children(problem, *own)
-        most_bytes = self._available - (self.n_bytes - _BYTES_OF_LISTS)
+        return children, network, score, rounding, products
 
-        def prove(**settings: Any) -> Proven:
-            own = {"rounding": rounding, "most_bytes": most_bytes, **settings}
-            own |= {"correlations": problem.correlations(self.columns), "products": products}
-            with one_blas_thread():
-                return best_of_all_parent_sets(children, network, **own)
+    def _proven(self, problem: Problem, resources: Resources) -> tuple[list[int], Any]:
+        from skbn._branch_and_cut.all_parent_sets import best_of_all_parent_sets
 
-        def parents_of(found: Proven) -> list[int]:
-            return [mask_of(numbers[p] for p in parents) for parents in found.network]
-
-        def list_near(wanted: Wanted, **settings: Any) -> list[NearOptimalNetwork]:
-            from skbn._branch_and_cut.near_networks import Near, near_networks
-
-            families = _ScoredFamilies(problem, numbers, children)
-            tie, classes = tie_tolerance(score), None
-            if wanted.equivalence_classes:
-                rest = len(children), tie, problem.told_apart
-                classes = EquivalenceFilter(numbers, families.score_of, *rest)
-            within = None if wanted.within is None else wanted.within + 2 * tie
-            near = Near(wanted.n, within, classes)
-            own = {"rounding": rounding, **settings}
-            with one_blas_thread():
-                found = near_networks(children, network, families.step_of, near, **own)
-            return [
-                NearOptimalNetwork(
-                    math.fsum(step.score for step in steps),
-                    [(numbers[step.sink], step.parents) for step in steps],
-                )
-                for steps in found
-            ]
-
-        return Start(score, prove, parents_of, list_near)
+        children, network, score, rounding, products = self._begun(problem, resources)
+        given = self._given(problem, resources, score)
+        correlations = problem.correlations(self.columns)
+        with one_blas_thread():
+            found = best_of_all_parent_sets(
+                children,
+                network,
+                rounding=rounding,
+                tolerance=self._settings.tolerance,
+                ends_on_interrupt=resources.keeps_best_on_interrupt,
+                most_bytes=self._available - (self.n_bytes - _BYTES_OF_LISTS),
+                correlations=correlations,
+                products=products,
+                **given,
+            )
+        numbers = self._numbers
+        return [mask_of(numbers[p] for p in parents) for parents in found.network], found
 
 
-class _ScoredFamilies:
-    """The local scores of families of all sizes, for lists of networks.
-
-    `numbers`: the numbers in the table of the children, then of other columns
-    """
-
-    def __init__(self, problem: Problem, numbers: list[int], children: Sequence[Child]) -> None:
-        self._numbers, self._problem, self._children = numbers, problem, children
-
-    def step_of(self, child: int, parents: tuple[int, ...]) -> Removal:
-        """Return the step of a child with parents by their places in `numbers`."""
-        mask = mask_of(self._numbers[p] for p in parents)
-        return Removal(0.0, child, 0, mask, self.score_of(child, mask))
-
-    def score_of(self, child: int, parents: int) -> float:
-        """Return the local score with parents by their numbers; -inf if they are ruled out."""
-        x, problem = self._numbers[child], self._problem
-        required, allowed = problem.constraints.required[x], problem.constraints.allowed[x]
-        is_limited = self._children[child].costs.costs[parents.bit_count()] == np.inf
-        if is_limited or parents & ~allowed or required & ~parents:
-            return -np.inf
-        return float(problem.local_scores([x], [parents])[0] - problem.listed_offsets[x])
+def _score_of(
+    problem: Problem, numbers: list[int], children: Sequence[Child], child: int, parents: int
+) -> float:
+    """Return the local score with parents by their numbers; -inf if they are ruled out."""
+    x = numbers[child]
+    is_limited = children[child].costs.costs[parents.bit_count()] == np.inf
+    if is_limited or not problem.constraints.allows(x, parents):
+        return -np.inf
+    return float(problem.local_scores([x], [parents])[0] - problem.listed_offsets[x])
 
 
 def _children(
