@@ -288,7 +288,7 @@ class NearOptimalNetwork(NamedTuple):
     """A network on some of the columns."""
 
     score: float  # in nats
-    families: list[tuple[int, int]]  # the columns' numbers and the masks of their parents
+    parents: dict[int, int]  # the masks of its columns' parents, by the columns' numbers
 
 
 class KBestNetworks:
@@ -346,7 +346,7 @@ class KBestNetworks:
             if whole is not None:
                 steps = self._paths.steps(whole)
                 if self._classes is None or self._classes.is_new(steps):
-                    network = self._read(whole)
+                    network = network_of_steps([*self._paths.steps(whole)], self._numbers)
                     self._keep(1)
                     yield network
 
@@ -487,13 +487,11 @@ class KBestNetworks:
             require_memory(self._room * _BYTES, "The list of networks", _SHORTER)
             self._room *= 2
 
-    def _read(self, path: int) -> NearOptimalNetwork:
-        """Return the network of a path."""
-        families, scores = [], []
-        for step in self._paths.steps(path):
-            families.append((self._numbers[step.sink], step.parents))
-            scores.append(step.score)
-        return NearOptimalNetwork(math.fsum(scores), families)
+
+def network_of_steps(steps: Sequence[Removal], numbers: Sequence[int]) -> NearOptimalNetwork:
+    """Return the network of each sink's step; sinks have these numbers in the user's table."""
+    score = math.fsum(step.score for step in steps)
+    return NearOptimalNetwork(score, {numbers[step.sink]: step.parents for step in steps})
 
 
 def _deeper(loss: float) -> float:
@@ -516,7 +514,7 @@ def _joined(
     left: Iterator[NearOptimalNetwork], right: Iterator[NearOptimalNetwork]
 ) -> Iterator[NearOptimalNetwork]:
     """Yield the networks that consist of one network of each of two groups."""
-    heap: list[tuple[float, int, int, list[tuple[int, int]]]] = []
+    heap: list[tuple[float, int, int]] = []
     lefts, rights = list[NearOptimalNetwork](), list[NearOptimalNetwork]()
 
     def push(j: int, k: int) -> None:
@@ -524,13 +522,12 @@ def _joined(
         lefts.extend(itertools.islice(left, max(0, j + 1 - len(lefts))))
         rights.extend(itertools.islice(right, max(0, k + 1 - len(rights))))
         if j < len(lefts) and k < len(rights):
-            families = lefts[j].families + rights[k].families
-            heapq.heappush(heap, (-(lefts[j].score + rights[k].score), j, k, families))
+            heapq.heappush(heap, (-(lefts[j].score + rights[k].score), j, k))
 
     push(0, 0)
     while heap:
-        negative, j, k, families = heapq.heappop(heap)
-        yield NearOptimalNetwork(-negative, families)
+        negative, j, k = heapq.heappop(heap)
+        yield NearOptimalNetwork(-negative, lefts[j].parents | rights[k].parents)
         push(j, k + 1)
         if k == 0:
             push(j + 1, 0)

@@ -65,8 +65,8 @@ def near_optimal(
     of_groups = [search.near_optimal(problem, wanted, resources) for search in plan.searches]
     found, is_complete = _first(joined_networks(of_groups), n, within, resources.announce)
     found.sort(key=lambda network: network.score, reverse=True)  # rounding may have swapped some
-    by_column = (dict(network.families) for network in found)
-    parents = [[own.get(x, 0) for x in range(len(problem.names))] for own in by_column]
+    every = range(len(problem.names))
+    parents = [[network.parents.get(x, 0) for x in every] for network in found]
     with one_blas_thread():
         for i in {0, len(found) - 1}:
             certify_constraints(problem.names, problem.constraints, parents[i])

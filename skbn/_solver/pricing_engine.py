@@ -5,7 +5,6 @@ The order search finds a network, relative to which `skbn._branch_and_cut` bound
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -20,6 +19,7 @@ from skbn._exact.k_best import (
     EquivalenceFilter,
     NearOptimalNetwork,
     Removal,
+    network_of_steps,
     tie_tolerance,
 )
 from skbn._scores.scorer import FamilyScorer
@@ -131,13 +131,7 @@ class _PricingSearch(ProofSearch):
                 "listed. Give a smaller n, or a smaller within."
             ) from None
         resources.progress.advance(self.cost())
-        return (
-            NearOptimalNetwork(
-                math.fsum(step.score for step in steps),
-                [(numbers[step.sink], step.parents) for step in steps],
-            )
-            for steps in found
-        )
+        return (network_of_steps(steps, numbers) for steps in found)
 
     def optimum(self, problem: Problem, resources: Resources) -> Found:
         from skbn._branch_and_cut.pricing import OutOfTimeError
