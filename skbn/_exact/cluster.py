@@ -142,7 +142,7 @@ def _solve(
         compile_kernels((*WALKING_KERNELS, *slab_kernels(plan)))
         with Threads(get_worker().state.nthreads, plan.n_columns + plan.n_others) as threads:
             own = copy(families)  # its memory is free again after the task
-            slab = Slab(own, plan, threads, Progress(math.inf))
+            slab = Slab(own.fill, plan, threads, Progress(math.inf))
             solve_slab(slab, own, store, fixed)
     return slabs[fixed], slab.with_any_parents
 

@@ -216,7 +216,7 @@ class SearchColumns:
 def fill_by_blocks(
     fill: Callable[[Part, Integers, BlockTables], None], parts: Iterable[Part], slab: Filling
 ) -> Iterator[float]:
-    """Fill a slab's tables block by block, with one part after the other; see `TableSource`.
+    """Fill a slab's tables block by block, with one part after the other; see `FamilySource`.
 
     `fill` fills some blocks of the tables of a part's children, as far as the part goes.
     """
@@ -287,7 +287,7 @@ class DenseFamilies:
         self._plan = plan
 
     def fill(self, slab: Filling) -> Iterator[float]:
-        """Fill the children's tables; see `TableSource`."""
+        """Fill the children's tables; see `FamilySource`."""
         if self._plan.is_small:
             tables = self._all_scores[1].max(axis=1)
             max_over_subsets(tables, self._plan.n_inner - 1)

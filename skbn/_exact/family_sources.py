@@ -34,22 +34,14 @@ class Filling(NamedTuple):
     n_tasks: int  # cut the work into at least this many tasks, so that Ctrl-C is handled soon
 
 
-class TableSource(Protocol):
-    """What a slab needs to know of families."""
-
-    def fill(self, slab: Filling) -> Iterator[float]:
-        """Fill the children's tables; yield each task's share.
-
-        An entry is the best local score over parents that are any outer columns in `fixed`, any
-        columns not in the search, and the inner columns of the entry's index: all of them, except
-        for the lowest ones, in which the sets of a block differ, of which it may be any.
-        """
+# Fills the children's tables, and yields each task's share.
+Fill = Callable[[Filling], Iterator[float]]
 
 
 def fill_by_child(
     fill: Callable[[npt.NDArray[Any], int, int], None], slab: Filling
 ) -> Iterator[float]:
-    """Fill the tables child by child; see `TableSource`.
+    """Fill the tables child by child; see `FamilySource`.
 
     `fill` is called with a table, its child and `fixed`.
     """
@@ -59,8 +51,16 @@ def fill_by_child(
         yield 1 / len(arguments)
 
 
-class FamilySource(TableSource, Protocol):
+class FamilySource(Protocol):
     """What the search needs to know of score(x, P)."""
+
+    def fill(self, slab: Filling) -> Iterator[float]:
+        """Fill the children's tables; yield each task's share.
+
+        An entry is the best local score over parents that are any outer columns in `fixed`, any
+        columns not in the search, and the inner columns of the entry's index: all of them, except
+        for the lowest ones, in which the sets of a block differ, of which it may be any.
+        """
 
     def check(self, best_network_scores: BestScores, tables: BlockTables, fixed: int) -> None:
         """Raise if some entries of the slab's B or F turn out to be wrong."""

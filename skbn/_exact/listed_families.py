@@ -46,7 +46,7 @@ class ListedFamilies:
         self._masks = [_masks_of_rows(columns, each) for each in parents]
 
     def fill(self, slab: Filling) -> Iterator[float]:
-        """Fill the children's tables, one after the other; see `TableSource`."""
+        """Fill the children's tables, one after the other; see `FamilySource`."""
         return fill_by_child(self._fill_table, slab)
 
     def _fill_table(self, table: Floats, child: int, fixed: int) -> None:

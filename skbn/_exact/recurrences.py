@@ -42,7 +42,7 @@ from skbn._core.arrays import Floats, Integers
 from skbn._core.resources import Progress, Threads, allocate
 from skbn._core.subsets import max_zeta, members_of, remove_bit, submasks_by_size
 from skbn._core.text import internal_error
-from skbn._exact.family_sources import BestScores, FamilySource, Filling, TableSource
+from skbn._exact.family_sources import BestScores, FamilySource, Fill, Filling
 from skbn._exact.file_store import file_store
 from skbn._exact.fill_kernels import BlockTables
 from skbn._exact.plan import SearchPlan
@@ -164,7 +164,7 @@ def best_scores(
 
     Returns `best_local_score`: (m,), each column's best local score with any parents.
     """
-    slab = Slab(families, plan, threads, progress)
+    slab = Slab(families.fill, plan, threads, progress)
     for fixed in range(1 << plan.n_outer):
         solve_slab(slab, families, store, fixed)
     return slab.with_any_parents
@@ -196,6 +196,7 @@ def slab_kernels(plan: SearchPlan) -> tuple[Any, ...]:
 class Slab:
     """The tables of one slab after another, in the same memory.
 
+    `fill_tables`: the `fill` of a `FamilySource`, or of weights
     `zeta`: called as `max_zeta` is; sums over networks have another one
 
     `tables`: the columns' tables one after the other: B, for the slab's sets of candidates
@@ -207,14 +208,14 @@ class Slab:
 
     def __init__(
         self,
-        families: TableSource,
+        fill_tables: Fill,
         plan: SearchPlan,
         threads: Threads,
         progress: Progress,
         zeta: Callable[..., None] = max_zeta,
         dtype: npt.DTypeLike = np.float64,
     ) -> None:
-        self._families = families
+        self._fill_tables = fill_tables
         self.plan = plan
         self._threads = threads
         self._progress = progress
@@ -232,7 +233,7 @@ class Slab:
         self._children = self.plan.children(outer)
         work = self.plan.slab_works[fixed.bit_count()].fill
         where = self.block_tables, fixed, self._children
-        for share in self._families.fill(Filling(*where, self._threads, work // _TASK)):
+        for share in self._fill_tables(Filling(*where, self._threads, work // _TASK)):
             self._progress.advance(work * share)
 
     def transform(self, fixed: int) -> None:

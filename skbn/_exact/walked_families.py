@@ -82,7 +82,7 @@ class WalkedFamilies:
         return {**vars(self), "_memory": None}
 
     def fill(self, slab: Filling) -> Iterator[float]:
-        """Fill the children's tables; see `TableSource`."""
+        """Fill the children's tables; see `FamilySource`."""
         outer = slab.fixed | self._columns.others >> slab.tables.n_inner
         parts = self._parts(outer, slab.children, slab.threads)
         return fill_by_blocks(partial(fill_scores, self._columns.rules), parts, slab)

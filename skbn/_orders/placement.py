@@ -41,6 +41,8 @@ class PlacementSearch:
     """Places columns greedily, climbs, and perturbs what it has found, from one start.
 
     `first`: the first columns, ``0``, ..., ``first - 1``, have no parents and precede all others
+
+    `best`: the best order so far; with a score of -inf before there is one
     """
 
     def __init__(
@@ -68,12 +70,7 @@ class PlacementSearch:
         self._kept = zeros(Kept, m, (m, width), m, m, m + 1)
         self._n_waiting = n_required.astype(np.int64)
         self._totals = np.full(2, -np.inf)
-        self._best = Placed(self._placement.order, [], -math.inf)
-
-    @property
-    def best(self) -> Placed:
-        """The best order so far; with a score of -inf before there is one."""
-        return self._best
+        self.best = Placed(self._placement.order, [], -math.inf)
 
     def begin(self, given: Integers, is_over: Callable[[], bool]) -> None:
         """Place all columns greedily, unless it is over before.
@@ -117,8 +114,8 @@ class PlacementSearch:
         arrays = self._fitting, placement, self._kept, self._n_waiting
         random = np.zeros(1, dtype=np.uint64) if random is None else random
         done = place_and_perturb(*arrays, begin, end, totals, most, random, i)
-        if totals[1] > self._best.score:
+        if totals[1] > self.best.score:
             rows = zip(placement.parents, placement.n_parents, strict=True)
             parents = [row[:k].tolist() for row, k in rows]
-            self._best = Placed(placement.order.copy(), parents, float(totals[1]))
+            self.best = Placed(placement.order.copy(), parents, float(totals[1]))
         return int(done)

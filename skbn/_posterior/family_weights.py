@@ -337,7 +337,7 @@ class FamilyWeights:
         return highest_and_lowest
 
     def fill(self, slab: Filling) -> Iterator[float]:
-        """Fill the children's tables with weights; see `TableSource`."""
+        """Fill the children's tables with weights; see `FamilySource`."""
         parts = parts_in_memory(self._sets, self._columns.others, slab)
         return fill_by_blocks(self._fill_blocks, parts, slab)
 

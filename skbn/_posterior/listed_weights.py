@@ -255,7 +255,7 @@ class ListedWeights:
         return 1 << (self.plan.n_columns - 1)
 
     def fill(self, slab: Filling) -> Iterator[float]:
-        """Fill the children's tables, one after the other; see `TableSource`."""
+        """Fill the children's tables, one after the other; see `FamilySource`."""
         return fill_by_child(self._fill_table, slab)
 
     def _fill_table(self, table: Integers, child: int, fixed: int) -> None:

@@ -225,7 +225,7 @@ class Alpha:
         def zeta(table: Integers, first_bit: int, last_bit: int) -> None:
             sum_zeta(table, first_bit, last_bit, weights.wide)
 
-        self._slab = Slab(weights, plan, threads, progress, zeta, np.int64)
+        self._slab = Slab(weights.fill, plan, threads, progress, zeta, np.int64)
         self.tables = Tables(self._slab.tables, self._slab.starts)
 
     def make(self, fixed: int) -> None:
