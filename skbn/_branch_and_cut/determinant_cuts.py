@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
@@ -153,12 +152,9 @@ def more_violated(matrix: Floats, starts: Integers, point: Point) -> tuple[float
     return violation(matrix, families)[0], matrix
 
 
-class _Families(NamedTuple):
-    """Families of as many columns each."""
-
-    columns: Integers  # (n, size): those of the parents, then of the child
-    n_own: int  # how many the child has
-    weight: Floats  # (n,)
+# Families of as many columns each: (n, size), the columns of the parents, then of the child; how
+# many the child has; and (n,), weights.
+_Families = tuple[Integers, int, Floats]
 
 
 def _families_by_size(starts: Integers, point: Point) -> list[_Families]:
@@ -168,7 +164,7 @@ def _families_by_size(starts: Integers, point: Point) -> list[_Families]:
         at, own = _columns_of(starts, [p for p in row if p >= 0]), _columns_of(starts, [x])
         of_size.setdefault((len(at) + len(own), len(own)), []).append(([*at, *own], weight))
     return [
-        _Families(np.array([each[0] for each in own]), n_own, np.array([each[1] for each in own]))
+        (np.array([each[0] for each in own]), n_own, np.array([each[1] for each in own]))
         for (_, n_own), own in of_size.items()
     ]
 
