@@ -140,25 +140,19 @@ class GroupFamilies:
 _TOLERANCE = 1 << 16
 
 
-class _SingleColumn:
-    """The sums of a group of one column: it has any parents among the others."""
-
-    drawn_from = np.empty(0, np.int64)
-
-    def __init__(self, weights: Weights, prior: str) -> None:
-        self._gamma = np.full(weights.n_parent_sets, weights.wide.one)
-        total = weights.edge_sums(0, self._gamma, weights.wide.bias)[-1]
-        self.log_total = math.log(total) if total > 0 else -math.inf
-        self.total = weights.wide.from_float(total)
-        self.paths = np.zeros((1, 1)) if prior == "uniform" else None
-
-    def gamma(self, child: int) -> Integers:
-        return self._gamma
+def _sums_of_single(weights: Weights, prior: str) -> NetworkSums:
+    """Return the sums of a group of one column: it has any parents among the others."""
+    wide, gammas = weights.wide, np.full((1, weights.n_parent_sets), weights.wide.one)
+    sum_of_weights = weights.edge_sums(0, gammas[0], wide.bias)[-1]
+    total = wide.from_float(sum_of_weights)
+    log_total = math.log(sum_of_weights) if sum_of_weights > 0 else -math.inf
+    paths = np.zeros((1, 1)) if prior == "uniform" else None
+    return NetworkSums(np.empty(0, np.int64), total, log_total, log_total, paths, gammas)
 
 
 # `total` is the weight of all networks, an extended float (1 for probabilities), `log_total` its
 # logarithm without the weights' `log_scale`, and `gamma` is what `FamilyWeights.edge_sums` takes.
-Sums = OrderSums | NetworkSums | SumsOfFew | _SingleColumn
+Sums = OrderSums | NetworkSums | SumsOfFew
 
 
 @dataclass(frozen=True)
@@ -230,7 +224,7 @@ def _sums(families: GroupFamilies, weights: Weights, progress: Progress) -> Sums
     """Return the sums of a group; None if no network has a weight."""
     plan, wide = families.plan, weights.wide
     if plan.layout.n_columns == 1:
-        single = _SingleColumn(weights, plan.prior)
+        single = _sums_of_single(weights, plan.prior)
         return None if is_zero(single.total, wide) else single
     if isinstance(weights, WeightsOfFew):
         over_few = sums_of_few(weights, plan.prior)

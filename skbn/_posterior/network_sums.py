@@ -49,19 +49,16 @@ _TASK = 1 << 28
 class NetworkSums:
     """Sums over all networks of m columns."""
 
-    # (2**m,): extended floats: for each set of columns, the weight of all ways to add the others
-    M: Integers
-    total: int  # the weight of all networks that `gamma` refers to, an extended float: 1
+    # (2**m,): extended floats: M, for each set of columns the weight of all ways to add the others;
+    # empty for a single column
+    drawn_from: Integers
+    total: int  # the weight of all networks that `gamma` refers to, an extended float
     # the logarithm of the weight of all networks, from M and from Z; equal up to rounding
     log_total: float
     log_total_forward: float
-    paths: Floats  # (m, m): at [i, j], the probability of a directed path from i to j
+    # (m, m): at [i, j], the probability of a directed path from i to j; None if that is unknown
+    paths: Floats | None
     gammas: Integers  # (m, 2**(m - 1))
-
-    @property
-    def drawn_from(self) -> Integers:
-        """What samples are drawn by."""
-        return self.M
 
     def gamma(self, child: int) -> Integers:
         """Return gamma of a child, at ``[~P]``, as `FamilyWeights.edge_sums` takes it."""

@@ -221,7 +221,7 @@ def assert_sums_agree(problem, tolerance=1e-12):
     np.testing.assert_allclose(found.paths, expected.paths, rtol=tolerance, atol=1e-13)
     possible = ~is_zero(problem.R, problem.wide)
     for U in np.flatnonzero(possible):
-        assert_near(problem.from_wide(found.M[U]) / expected.backward[U], 1.0, tolerance)
+        assert_near(problem.from_wide(found.drawn_from[U]) / expected.backward[U], 1.0, tolerance)
     for x in range(m):
         gamma = [problem.from_wide(each) for each in found.gamma(x)[::-1]]
         beta = reference.weights_of(problem.log_weights)[x]

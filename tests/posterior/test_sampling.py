@@ -132,7 +132,7 @@ def test_no_samples(prior):
 def with_sums(posterior, change):
     """A posterior whose one group has other sums, from which networks are drawn."""
     (group,) = posterior.groups
-    name = "M" if posterior.prior == "uniform" else "F"
+    name = "drawn_from" if posterior.prior == "uniform" else "F"
     sums = replace(group.sums, **{name: change(getattr(group.sums, name))})
     return replace(posterior, groups=[replace(group, sums=sums)])
 
