@@ -12,7 +12,6 @@ from skbn._core.arrays import Floats
 from skbn._core.graphs import Dag
 from skbn._core.subsets import members_of
 from skbn._networks.descriptions import score_losses
-from skbn._networks.equivalence import told_apart
 from skbn._networks.gaussian import estimate_model
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._networks.targets import Targets
@@ -66,16 +65,10 @@ class TargetProblem(Problem):
         return Problem(scores, self.constraints)
 
     def irreversible(self, parents: list[int]) -> list[int]:
-        apart = self._apart(parents)
-        known = self.constraints.irreversible(parents)
-        return [a | b & c for a, b, c in zip(known, parents, apart, strict=True)]
+        return self.known(parents).irreversible(parents)
 
     def allowed_in_class(self, parents: Sequence[int]) -> list[int]:
         return self.known(parents).allowed_in_class(parents)
-
-    def _apart(self, parents: Sequence[int]) -> list[int]:
-        masks = self.scorer.masks_of(self.targets_given(parents))
-        return told_apart(masks, len(parents))
 
     def network(self, parents: list[int], *args: Any, **kwargs: Any) -> GaussianBayesianNetwork:
         return self.known(parents).network(parents, *args, **kwargs)
