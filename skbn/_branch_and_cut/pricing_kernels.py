@@ -109,7 +109,8 @@ def search_parent_sets(child, discounts, chosen, walk, found, slack, n_nodes):
         numbers[IS_FRESH] = 0
         numbers[N_NODES] += 1
         reach, cheapest = limits[REACH] + chosen.discount[q], walk.cheapest[level]
-        full, more = _cost_of_all(child, walk), _fill_costs(child, chosen, walk)
+        full, more = _cost_of_all(child, walk), walk.work.costs
+        _fill_costs(child, chosen, walk)
         node, n_open = -1, 0
         if full + more[1] <= min(reach, cheapest):
             if _leave_out_dear(child, chosen, walk, was_fresh, full, reach, cheapest):
@@ -165,8 +166,8 @@ def _bounds_of_cost(child, chosen, q):
         columns[n] = column
         _fill_last_column(chosen, n, column)
         low, high = bounds_of_inverse(child.products, columns, n + 1, chosen.v, child.eigenvalue)
-        least += cost_of_inverse(child.weight, high, False)
-        most += cost_of_inverse(child.weight, low, True) if low > 0 else np.inf
+        least += cost_of_inverse(child.weight, high, -1.0)
+        most += cost_of_inverse(child.weight, low, 1.0) if low > 0 else np.inf
         if column < last:
             regress_on(chosen, _ZERO, n, column)
         n += 1
@@ -187,14 +188,15 @@ def _fill_last_column(chosen, n, column):
 
 @pasted_kernel
 def _fill_costs(child, chosen, walk):
-    """Return what 0, 1, ... further parents cost at least."""
-    q = walk.n_chosen[walk.numbers[LEVEL]]
-    more, of_columns, costs = child.least_costs[q:], child.least_of_columns, walk.work.costs
-    if child.products.shape[0] == child.starts.size - 1:
-        return more
-    for t in range(more.size):
-        costs[t] = more[t] + of_columns[min(chosen.n_columns[q] + t, of_columns.size - 1)]
-    return costs[: more.size]
+    """Fill what 0, 1, ... further parents cost at least."""
+    q, costs, of_columns = (
+        walk.n_chosen[walk.numbers[LEVEL]],
+        walk.work.costs,
+        child.least_of_columns,
+    )
+    for t in range(child.least_costs.size - q):
+        of_these = of_columns[min(chosen.n_columns[q] + t, of_columns.size - 1)]
+        costs[t] = child.least_costs[q + t] + of_these
 
 
 @pasted_kernel
@@ -210,10 +212,7 @@ def _cost_of_all(child, walk):
             given = child.products, walk.left[level], n
             error = error_of(*given, inverse[at], at, walk.work.row)
             errors[at] = min(errors[at], error)
-    if child.products.shape[0] != child.starts.size - 1:
-        return _cost_without(child, walk, np.int64(-1))
-    most = most_of_inverse(inverse[n - 1, n - 1], errors[n - 1], child.eigenvalue)
-    return cost_of_inverse(child.weight, most, False)
+    return _cost_without(child, walk, np.int64(-1))
 
 
 @inner_kernel
@@ -242,7 +241,7 @@ def _cost_without(child, walk, node):
         p = t if t < r else 2 * r + d - 1 - t
         if t >= r:
             most = most_of_inverse(block[p, p], errors[p], child.eigenvalue)
-            cost += cost_of_inverse(child.weight, most, False)
+            cost += cost_of_inverse(child.weight, most, -1.0)
         start, stop = (t + 1, r + d) if t < r else (r, p)
         for a in range(start, stop):
             factor = block[a, p] / block[p, p]
@@ -321,7 +320,7 @@ def _price_of_parent(child, walk, is_fresh, most):
         return 0.0
     costs = child.least_costs
     # The RSS up to which a family is within reach, with one open column and with two.
-    one, two = _rss_of(most, costs[q + 1], weight, True), _rss_of(most, costs[q + 2], weight, True)
+    one, two = _rss_of(most, costs[q + 1], weight, 1.0), _rss_of(most, costs[q + 2], weight, 1.0)
     return _SHARE_OF_PRICE * (one - two)
 
 
@@ -345,10 +344,10 @@ def _leave_out_dear(child, chosen, walk, is_fresh, full, reach, cheapest):
     for a in range(k):
         order[n], gains[n], is_out[a] = a, gains[a], False
         n += is_open[a]
-    least = _rss_of(full, 0.0, weight, False)  # with all columns
+    least = _rss_of(full, 0.0, weight, -1.0)  # with all columns
     n_most, totals[0] = 0, 0.0
     for t in range(1, n + 1):
-        limits[t] = _rss_of(most, child.least_costs[q + t], weight, True)
+        limits[t] = _rss_of(most, child.least_costs[q + t], weight, 1.0)
         if limits[t] < least:
             break
         n_most = t
@@ -357,7 +356,7 @@ def _leave_out_dear(child, chosen, walk, is_fresh, full, reach, cheapest):
     n_out = 0
     for i in range(n):
         a, t = order[i], 1
-        share = _rss_of(min(reach - lost[a], cheapest), most, weight, True)
+        share = _rss_of(min(reach - lost[a], cheapest), most, weight, 1.0)
         while t <= n_most:
             gain = totals[t] if i < t else totals[t - 1] + gains[i]
             off = (k + 8) * EPSILON * (abs(base) + gain)
@@ -373,10 +372,10 @@ def _leave_out_dear(child, chosen, walk, is_fresh, full, reach, cheapest):
 
 
 @inlined_kernel
-def _rss_of(cost, costs, weight, up):
-    """Return the RSS that costs a number less others, at most (up) or at least."""
+def _rss_of(cost, costs, weight, sign):
+    """Return the RSS that costs a number less others, at most (1.0) or at least (-1.0)."""
     off = 8 * EPSILON * (1 + (abs(cost) + abs(costs)) / weight)
-    return math.exp((cost - costs) / weight) * (1 + off if up else 1 - off)
+    return math.exp((cost - costs) / weight) * (1 + sign * off)
 
 
 @pasted_kernel

@@ -78,7 +78,7 @@ def most_of_inverse(value, error, eigenvalue):
 
 
 @inlined_kernel
-def cost_of_inverse(weight, inverse, up):
-    """Return what a residual sum of squares costs, by its inverse: at most (up) or at least."""
+def cost_of_inverse(weight, inverse, sign):
+    """Return what an RSS costs, by its inverse: at most (1.0) or at least (-1.0)."""
     value = -weight * math.log(inverse)
-    return value + (1 if up else -1) * 4 * EPSILON * abs(value)
+    return value + sign * 4 * EPSILON * abs(value)
