@@ -19,7 +19,7 @@ from skbn._core.arrays import Booleans, Floats, Integers
 from skbn._core.compile import compile_kernels
 from skbn._core.extended_floats import is_zero
 from skbn._core.resources import Progress, Resources, Threads
-from skbn._core.subsets import bits_of, members_of
+from skbn._core.subsets import bits_of
 from skbn._core.text import internal_error
 from skbn._exact.plan import SearchPlan
 from skbn._posterior.family_weights import WEIGHT_KERNELS, FamilyWeights
@@ -103,11 +103,8 @@ class GroupFamilies:
         position = {column: i for i, column in enumerate(self.plan.columns)}
         lists = []
         for x in self.plan.group.columns:
-            must = constraints.required[x]
-            required, candidates = (
-                [position[p] for p in members_of(mask)]
-                for mask in (must, constraints.allowed[x] & ~must)
-            )
+            _, *own = constraints.limits_of(x)
+            required, candidates = ([position[p] for p in each] for each in own)
             most = min(constraints.max_parents - len(required), len(candidates))
             lists.append(FamilyList(required, candidates, most))
         return lists
