@@ -114,6 +114,7 @@ def estimate(
 def _problem(rows: IncompleteRows, parents: Sequence[int], prior: float) -> Problem:
     """Return what the kernel needs to know, and scratch."""
     given, m = rows.patterned, rows.n_columns
+    observed = np.append(given.observed, np.ones((1, m), dtype=bool), axis=0)
     order = np.array(topological_order(parents), dtype=np.int64)
     is_parent = bits_of(parents, m)
     n_parents = is_parent.sum(axis=1)
@@ -127,8 +128,8 @@ def _problem(rows: IncompleteRows, parents: Sequence[int], prior: float) -> Prob
         order[np.argsort(kind[:, order], axis=1, kind="stable")],
         n_parents,
         not given.targets.any() and int(n_parents.sum()) == m * (m - 1) // 2,
-        np.argsort(~given.observed, axis=1, kind="stable"),
-        given.observed.sum(axis=1),
+        np.argsort(~observed, axis=1, kind="stable"),
+        observed.sum(axis=1),
         given.targets.sum(axis=1),
         weights,
         (given.counts * weights).cumsum(axis=1)[:, -1].copy(),

@@ -32,8 +32,10 @@ class Problem(NamedTuple):
     parents: I2  # (m, m): each column's parents, by their places in the order, and then itself
     n_parents: I1  # (m,)
     is_saturated: bool  # whether any covariance is that of the network
-    columns: I2  # (n_patterns, m): the columns that a pattern observes, and then the hidden ones
-    n_observed: I1  # (n_patterns,)
+    # (n_patterns + 1, m): the columns that a pattern observes, and then the hidden ones; at last a
+    # pattern that observes all
+    columns: I2
+    n_observed: I1  # (n_patterns + 1,)
     n_set: I1  # (n_target_sets,): how many columns were set
     weights: F1  # (n_target_sets,): of the rows of each set of targets
     totals: F1  # (n_groups,): of the rows of each group
@@ -66,16 +68,23 @@ _LEAST_FOR_PRECISION = 1e-6
 
 
 @inner_kernel
-def eliminate(matrix, m, n_first):
-    """Take the first columns out of a symmetric m x m matrix, of which the upper half is given.
+def decompose(symmetric, columns, first, end, n, matrix):
+    """Take the first n of some columns out of the symmetric matrix of those in a range of places.
 
-    Their rows become the Cholesky factor's; the rest of the upper half becomes the others'
-    covariance given these. Return the place of the first column that others determine, or -1.
+    Their rows of the upper half of `matrix` become the Cholesky factor's; the rest of it becomes
+    the others' covariance given these. Return the place of the first column that others determine,
+    or -1.
     """
-    for i in range(n_first):
-        matrix[i, i] = math.sqrt(matrix[i, i])
+    m = end - first
+    for i in range(m):
+        x = columns[first + i]
+        for j in range(i, m):
+            matrix[i, j] = symmetric[x, columns[first + j]]
+    for i in range(n):
+        root = math.sqrt(matrix[i, i])
+        matrix[i, i] = root
         for j in range(i + 1, m):
-            matrix[i, j] /= matrix[i, i]
+            matrix[i, j] /= root
         for r in range(i + 1, m):
             weight = matrix[i, r]
             before = matrix[r, r]
@@ -86,123 +95,144 @@ def eliminate(matrix, m, n_first):
     return -1
 
 
-@inner_kernel
-def log_determinant(factor, n_first):
-    """Return that of R'R, given the first columns of R."""
-    total = 0.0
-    for i in range(n_first):
-        total += 2 * math.log(factor[i, i])
-    return total
-
-
-@inner_kernel
+@pasted_kernel
 def clear(sums, squares):
-    """Set sums of rows, and of their squares, to 0."""
+    """Set sums of rows, and the upper half of those of their squares, to 0."""
     for i in range(sums.size):
         sums[i] = 0.0
-        for j in range(sums.size):
+        for j in range(i, sums.size):
             squares[i, j] = 0.0
 
 
 @pasted_kernel
-def complete(problem, r, g, moments, t):
+def invert(factor, k, solved, inverse):
+    """Set `inverse` to that of the k x k matrix R'R, given R as the upper half of `factor`."""
+    for i in range(k):
+        for j in range(i + 1):
+            solved[i, j] = inverse[i, j] = inverse[j, i] = 0.0
+        solved[i, i] = 1.0
+        for r in range(i):
+            weight = factor[r, i]
+            for j in range(r + 1):
+                solved[i, j] -= weight * solved[r, j]
+        own = factor[i, i]
+        for j in range(i + 1):
+            solved[i, j] /= own
+        for r in range(i + 1):
+            weight = solved[i, r]
+            for j in range(i + 1):
+                inverse[r, j] += weight * solved[i, j]
+
+
+@pasted_kernel
+def complete(problem, r, columns, k, mean, by_precision):
     """Set `deviation` to a row's expected difference from the mean; return a sum of squares.
 
-    `matrix` is what `eliminate` leaves of the covariance of `columns`, of which k are observed. The
-    sum is the squared Mahalanobis distance of what is observed.
+    Its first k columns are observed. By precision, `left` is the pull on each column, and the sum
+    is left to the caller. Else `matrix` is what `decompose` leaves of the columns' covariance, and
+    the sum is the squared Mahalanobis distance of what is observed.
     """
-    columns, values, mean = problem.columns[g], problem.rows.values, moments.mean
-    matrix, left, deviation = problem.matrix, problem.left, problem.deviation
-    m, k = columns.size, problem.n_observed[g]
-    for i in range(k):
-        left[i] = values[r, columns[i]] - mean[t, columns[i]]
-        deviation[columns[i]] = left[i]
-    for i in range(k, m):
+    values, matrix, precision = problem.rows.values, problem.matrix, problem.inverse
+    left, deviation, m, squares = problem.left, problem.deviation, columns.size, 0.0
+    for i in range(m):
         left[i] = 0.0
-    squares = 0.0
     for i in range(k):
+        x = columns[i]
+        own = values[r, x] - mean[x]
+        deviation[x] = own
+        if by_precision:
+            for j in range(m):
+                left[j] += own * precision[x, j]
+        else:
+            left[i] = own
+    for i in range(0 if by_precision else k):
         own = left[i] / matrix[i, i]
         squares += own * own
         for j in range(i + 1, m):
             left[j] -= own * matrix[i, j]
     for i in range(k, m):
-        deviation[columns[i]] = -left[i]
+        own = -left[i]
+        if by_precision:
+            own = 0.0
+            for j in range(k, m):
+                own -= problem.hidden[i - k, j - k] * left[columns[j]]
+        deviation[columns[i]] = own
     return squares
+
+
+@pasted_kernel
+def expect_pattern(problem, g, t, mean, log_likelihood, log_det, by_precision):
+    """Add the rows of a pattern, and their squares to the upper half; return the log-likelihood.
+
+    `log_det`: the logarithm of the determinant of the observed columns' covariance, with the
+    constant of normal densities
+    """
+    rows, columns, k = problem.rows, problem.columns[g], problem.n_observed[g]
+    deviation, sums, m, of_pattern = problem.deviation, problem.squares, columns.size, 0.0
+    for r in range(rows.starts[g], rows.starts[g + 1]):
+        squares = complete(problem, r, columns, k, mean, by_precision)
+        weight, of_targets = rows.weight[r], 0.0
+        for i in range(m):
+            own = deviation[i]
+            if by_precision:
+                squares += own * problem.left[i]
+            if rows.targets[t, i]:
+                of_targets += own * own
+            own *= weight
+            problem.shift[i] += own
+            for j in range(i, m):
+                sums[i, j] += own * deviation[j]
+        log_likelihood -= 0.5 * weight * (log_det + (squares - of_targets))
+        of_pattern += weight
+    conditional, first = problem.matrix, k
+    if by_precision:
+        conditional, first = problem.hidden, np.int64(0)
+    for i in range(k, m):  # the hidden columns ascend
+        for j in range(i, m):
+            own = of_pattern * conditional[i - k + first, j - k + first]
+            sums[columns[i], columns[j]] += own
+    return log_likelihood
 
 
 @inner_kernel
-def invert(factor, k, solved, inverse):
-    """Set `inverse` to that of the k x k matrix R'R, given R as the upper half of `factor`."""
-    for i in range(k):
-        for j in range(k):
-            solved[i, j] = inverse[i, j] = 0.0
-    for i in range(k):
-        solved[i, i] = 1.0
-        for r in range(i):
-            for j in range(r + 1):
-                solved[i, j] -= factor[r, i] * solved[r, j]
-        for j in range(i + 1):
-            solved[i, j] /= factor[i, i]
-        for r in range(i + 1):
-            for j in range(i + 1):
-                inverse[r, j] += solved[i, r] * solved[i, j]
+def expect_rows(problem, t, moments):
+    """Set the sums of the expected rows of a set of targets, and of their squares, about the mean.
 
-
-@pasted_kernel
-def complete_by_precision(problem, r, g, moments, t):
-    """Do what `complete` does, given the precision and the hidden columns' covariance."""
-    columns, values, mean = problem.columns[g], problem.rows.values, moments.mean
-    precision, hidden = problem.inverse, problem.hidden
-    pull, deviation = problem.left, problem.deviation
-    m, k = columns.size, problem.n_observed[g]
-    for j in range(m):
-        pull[j] = 0.0
-    for i in range(k):
-        x = columns[i]
-        deviation[x] = values[r, x] - mean[t, x]
-        for j in range(m):
-            pull[j] += deviation[x] * precision[x, j]
-    squares = 0.0
-    for i in range(k, m):
-        x = columns[i]
-        deviation[x] = 0.0
-        for j in range(k, m):
-            deviation[x] -= hidden[i - k, j - k] * pull[columns[j]]
-    for x in range(m):
-        squares += deviation[x] * pull[x]
-    return squares
-
-
-@pasted_kernel
-def add_square(problem, weight):
-    """Add a weighted difference from the mean to the sum, and its square to the upper half."""
-    deviation, shift, squares = problem.deviation, problem.shift, problem.squares
-    m = deviation.size
-    for i in range(m):
-        own = weight * deviation[i]
-        shift[i] += own
-        for j in range(i, m):
-            squares[i, j] += own * deviation[j]
-
-
-@pasted_kernel
-def add_hidden(problem, weight, g):
-    """Add the weighted covariance of hidden columns, which ascend, to the upper half."""
-    columns, hidden, squares = problem.columns[g], problem.hidden, problem.squares
-    k = problem.n_observed[g]
-    for i in range(k, columns.size):
-        for j in range(i, columns.size):
-            squares[columns[i], columns[j]] += weight * hidden[i - k, j - k]
-
-
-@pasted_kernel
-def squares_of_targets(problem, t):
-    """Return the sum of the squares of the differences of the columns that were set."""
-    total = 0.0
-    for i in range(problem.deviation.size):
-        if problem.rows.targets[t, i]:
-            total += problem.deviation[i] * problem.deviation[i]
-    return total
+    Return their log-likelihood and -1, and the mean log density of rows about the mean whose
+    scatter is the identity, without the constant of normal densities. If the covariance is
+    singular, a column that others determine is returned in place of -1.
+    """
+    targets_of, matrix, precision = problem.rows.targets_of, problem.matrix, problem.inverse
+    mean, covariance = moments.mean[t], moments.covariance[t]
+    m = mean.size
+    log_likelihood, trace, log_det_of_all, is_precise = 0.0, 0.0, 0.0, False
+    clear(problem.shift, problem.squares)
+    for g in range(-1, targets_of.size):  # all columns, for the precision, and the patterns
+        if g >= 0 and targets_of[g] != t:
+            continue
+        k = problem.n_observed[g]
+        by_precision = m - k < k and is_precise
+        symmetric, first, n, inverse = covariance, np.int64(0), k, precision
+        if by_precision:
+            symmetric, first, n, inverse = precision, k, m - k, problem.hidden
+        determined = decompose(symmetric, problem.columns[g], first, m, n, matrix)
+        log_det = 0.0
+        for i in range(n):
+            log_det += 2 * math.log(matrix[i, i])
+        if g < 0 or by_precision:
+            invert(matrix, n, problem.solved, inverse)
+        elif determined >= 0:
+            return np.nan, problem.columns[g, determined], np.nan
+        if g < 0:
+            log_det_of_all, is_precise = log_det, determined < 0
+            for i in range(m):
+                trace += precision[i, i]
+                is_precise &= precision[i, i] * covariance[i, i] * _LEAST_FOR_PRECISION < 1
+            continue
+        log_det += log_det_of_all if by_precision else 0.0
+        log_det += (k - problem.n_set[t]) * math.log(2 * math.pi)
+        log_likelihood = expect_pattern(problem, g, t, mean, log_likelihood, log_det, by_precision)
+    return log_likelihood, np.int64(-1), -0.5 * (log_det_of_all + trace)
 
 
 @pasted_kernel
@@ -233,119 +263,27 @@ def centre(weight, g, moments):
 
 
 @pasted_kernel
-def regress(problem, x, k):
-    """Set the coefficients of x on k columns, from what `eliminate` leaves of these and it."""
-    matrix, coefficients = problem.matrix, problem.inverse
+def regress(matrix, k, coefficients, x):
+    """Set the coefficients of x on k columns, from what `decompose` leaves of these and it."""
     for i in range(k - 1, -1, -1):
-        coefficients[x, i] = matrix[i, k]
+        own = matrix[i, k]
         for j in range(i + 1, k):
-            coefficients[x, i] -= matrix[i, j] * coefficients[x, j]
-        coefficients[x, i] /= matrix[i, i]
+            own -= matrix[i, j] * coefficients[x, j]
+        coefficients[x, i] = own / matrix[i, i]
 
 
 @pasted_kernel
-def join(problem, place, k, variance, moments, t):
-    """Set the covariances of a column with those before it, and its variance."""
-    order, coefficients, covariance = problem.order, problem.inverse, moments.covariance
+def join(problem, place, k, variance, covariance, t):
+    """Set the covariances of a column with those before it, and at last its variance."""
+    order, coefficients = problem.order, problem.inverse
     x = order[place]
     parents = problem.parents[x]
-    for before in range(place):
+    for before in range(place + 1):
         y = order[before]
-        total = 0.0
+        total = variance if before == place else 0.0
         for i in range(k):
             total += coefficients[x, i] * covariance[t, parents[i], y]
         covariance[t, x, y] = covariance[t, y, x] = total
-    for i in range(k):
-        variance += coefficients[x, i] * covariance[t, parents[i], x]
-    covariance[t, x, x] = variance
-
-
-@inner_kernel
-def take_columns(symmetric, columns, first, end, matrix):
-    """Set the upper half of `matrix` to the columns at these places of a symmetric matrix."""
-    for i in range(first, end):
-        for j in range(i, end):
-            matrix[i - first, j - first] = symmetric[columns[i], columns[j]]
-
-
-@pasted_kernel
-def invert_covariance(problem, moments, t):
-    """Set `inverse` to that of a covariance; return the logarithm of its determinant.
-
-    Return also whether each column leaves enough of its variance on the others.
-    """
-    factor, covariance, m = problem.matrix, moments.covariance, problem.order.size
-    for i in range(m):
-        for j in range(i, m):
-            factor[i, j] = covariance[t, i, j]
-    is_precise = eliminate(factor, m, m) < 0
-    invert(factor, m, problem.solved, problem.inverse)
-    for i in range(m):
-        is_precise &= problem.inverse[i, i] * covariance[t, i, i] * _LEAST_FOR_PRECISION < 1
-    return log_determinant(factor, m), is_precise
-
-
-@pasted_kernel
-def decompose(problem, g, moments, t, by_precision):
-    """Decompose what a pattern needs to complete rows, and set `hidden`; return two numbers.
-
-    They are the logarithm of the determinant of the precision of the hidden columns or of the
-    covariance of the observed ones, and -1 or the place of a column that others determine.
-    """
-    matrix, hidden, columns = problem.matrix, problem.hidden, problem.columns[g]
-    m, k = columns.size, problem.n_observed[g]
-    symmetric, first, n = moments.covariance[t], np.int64(0), k
-    if by_precision:
-        symmetric, first, n = problem.inverse, k, m - k
-    take_columns(symmetric, columns, first, m, matrix)
-    determined = eliminate(matrix, m - first, n)
-    if by_precision:
-        invert(matrix, n, problem.solved, hidden)
-        determined = np.int64(-1)
-    else:
-        for i in range(k, m):
-            for j in range(i, m):
-                hidden[i - k, j - k] = matrix[i, j]
-    return log_determinant(matrix, n), determined
-
-
-@inner_kernel
-def expect_rows(problem, t, moments):
-    """Set the sums of the expected rows of a set of targets, and of their squares, about the mean.
-
-    Return their log-likelihood and -1, and the mean log density of rows about the mean whose
-    scatter is the identity, without the constant of normal densities. If the covariance is
-    singular, a column that others determine is returned in place of -1.
-    """
-    rows = problem.rows
-    m = problem.order.size
-    log_likelihood, trace = 0.0, 0.0
-    clear(problem.shift, problem.squares)
-    log_det_of_all, is_precise = invert_covariance(problem, moments, t)
-    for i in range(m):
-        trace += problem.inverse[i, i]
-    for g in range(rows.targets_of.size):
-        if rows.targets_of[g] != t:
-            continue
-        k = problem.n_observed[g]
-        by_precision = m - k < k and is_precise
-        of_pattern, determined = decompose(problem, g, moments, t, by_precision)
-        if determined >= 0:
-            return np.nan, problem.columns[g, determined], np.nan
-        log_det = (k - problem.n_set[t]) * math.log(2 * math.pi)
-        log_det += log_det_of_all + of_pattern if by_precision else of_pattern
-        weight = 0.0
-        for r in range(rows.starts[g], rows.starts[g + 1]):
-            if by_precision:
-                squares = complete_by_precision(problem, r, g, moments, t)
-            else:
-                squares = complete(problem, r, g, moments, t)
-            squares -= squares_of_targets(problem, t)
-            add_square(problem, rows.weight[r])
-            log_likelihood -= 0.5 * rows.weight[r] * (log_det + squares)
-            weight += rows.weight[r]
-        add_hidden(problem, weight, g)
-    return log_likelihood, np.int64(-1), -0.5 * (log_det_of_all + trace)
 
 
 @pasted_kernel
@@ -382,6 +320,7 @@ def fit(problem, moments):
     Return a column that its parents determine, or -1.
     """
     rows, order, matrix = problem.rows, problem.order, problem.matrix
+    parents, coefficients = problem.parents, problem.inverse
     totals, prior, variance = problem.totals, problem.prior, problem.left
     expected_mean, scatter = moments.expected_mean, moments.scatter
     mean, covariance = moments.mean, moments.covariance
@@ -389,12 +328,11 @@ def fit(problem, moments):
     for place in range(m - 1 if is_saturated else 0, m):
         x = order[place]
         k, g = problem.n_parents[x], rows.group_of[x]
-        take_columns(scatter[g], problem.parents[x], np.int64(0), k + 1, matrix)
-        is_constant = not matrix[k, k] > 0
-        determined = eliminate(matrix, k + 1, k)
+        is_constant = not scatter[g, x, x] > 0
+        determined = decompose(scatter[g], parents[x], np.int64(0), k + 1, k, matrix)
         if is_constant or determined >= 0:
             return order[determined] if is_saturated else x
-        regress(problem, x, k)
+        regress(matrix, k, coefficients, x)
         variance[x] = matrix[k, k] / (totals[g] + prior)
     if is_saturated:
         for i in range(m):
@@ -404,19 +342,20 @@ def fit(problem, moments):
         return np.int64(-1)
     for t in range(len(mean)):
         for place in range(m):
-            x, g = order[place], rows.group_of[order[place]]
-            k = problem.n_parents[x]
-            mean[t, x], variance_left = expected_mean[g, x], variance[x]
+            x = order[place]
+            k, g, left = problem.n_parents[x], rows.group_of[x], variance[x]
+            own = expected_mean[g, x]
             if rows.targets[t, x]:
-                k, mean[t, x], variance_left = np.int64(0), 0.0, 1.0
+                k, own, left = np.int64(0), 0.0, 1.0
             for i in range(k):
-                y = problem.parents[x, i]
-                mean[t, x] += problem.inverse[x, i] * (mean[t, y] - expected_mean[g, y])
-            join(problem, place, k, variance_left, moments, t)
+                y = parents[x, i]
+                own += coefficients[x, i] * (mean[t, y] - expected_mean[g, y])
+            mean[t, x] = own
+            join(problem, place, k, left, covariance, t)
     return np.int64(-1)
 
 
-@kernel(tuple_type(Problem), float64, float64, int64, tuple_type(Moments), seconds=2.9)
+@kernel(tuple_type(Problem), float64, float64, int64, tuple_type(Moments), seconds=2.6)
 def maximise_likelihood(problem, tolerance, before, most, moments):
     """Improve the mean and covariance of a network by EM until the likelihood hardly rises.
 
