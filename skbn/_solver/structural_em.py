@@ -18,18 +18,20 @@ from typing import NamedTuple
 
 import numpy as np
 
+from skbn._core.compile import compile_kernels
 from skbn._core.graphs import Dag
 from skbn._core.resources import ENDED_BY_TIME, Progress, Resources, one_blas_thread, run_all
 from skbn._core.subsets import members_of
 from skbn._core.text import internal_error
 from skbn._missing.em import Estimate
+from skbn._missing.em_kernels import maximise_likelihood
 from skbn._networks.descriptions import score_losses
 from skbn._regressions.set_function import SCORE_ACCURACY
 from skbn._solver.engines import SearchSettings
 from skbn._solver.incomplete_problem import COARSE, Expectation, IncompleteProblem
 from skbn._solver.near_optimal import near_optimal
-from skbn._solver.planner import plan_searches
-from skbn._solver.problem import Found, Problem
+from skbn._solver.planner import Plan, plan_searches
+from skbn._solver.problem import Found, Problem, Shape
 
 # What `solve` does.
 Search = Callable[[Problem, Resources, SearchSettings], list[Found]]
@@ -71,6 +73,7 @@ def structural_em(
 
     Raises ValueError, as `solve`, and if the likelihood is unbounded, naming a column.
     """
+    _compile(problem, resources, settings)
     resources = resources.from_now()
     resources.progress.expect(work_of_em(settings))
     with one_blas_thread():
@@ -164,7 +167,7 @@ class _StructuralEM:
         """
         problem = self._problem.expected(statistics, effective=True)
         settings, resources = self._settings, self._silent
-        if settings.is_exact and _can_list(problem, resources):
+        if settings.is_exact and _plan_of_list(problem.read(), resources) is not None:
             n = settings.n_candidates
             near = near_optimal(problem, resources, n=n, within=None, equivalence_classes=True)
             return near.parents, near.scores.tolist()
@@ -295,14 +298,25 @@ class _StructuralEM:
         )
 
 
-def _can_list(problem: Problem, resources: Resources) -> bool:
-    """Whether a list of networks fits in memory, and needs no proof that takes a time limit."""
+def _compile(problem: IncompleteProblem, resources: Resources, settings: SearchSettings) -> None:
+    """Compile at once what EM and the searches call, so that users are told the whole time."""
+    shape = problem.read()
+    plan = _plan_of_list(shape, resources) if settings.is_exact else None
+    if plan is None:
+        plan = plan_searches(shape, resources, settings)
+    compile_kernels([maximise_likelihood, *plan.kernels])
+
+
+def _plan_of_list(shape: Shape, resources: Resources) -> Plan | None:
+    """Return the plan of a list of networks.
+
+    It is None if the list does not fit in memory, or needs a proof that takes a time limit.
+    """
     unlimited = replace(resources, time_limit=None)
     try:
-        plan_searches(problem.read(), unlimited, SearchSettings(lists_networks=True))
+        return plan_searches(shape, unlimited, SearchSettings(lists_networks=True))
     except ValueError:
-        return False
-    return True
+        return None
 
 
 def work_of_em(settings: SearchSettings) -> int:
