@@ -21,6 +21,7 @@ _MODULES = (
     "skbn._orders.growth_kernels",
     "skbn._orders.walk_kernels",
     "skbn._orders.refit_kernels",
+    "skbn._orders.placement_kernels",
     "skbn._orders.search_kernels",
     "skbn._displays.layout.order_kernels",
     "skbn._chains.move_kernels",

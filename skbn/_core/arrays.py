@@ -99,3 +99,8 @@ def random_seeds(random: Random, n: int) -> list[int]:
     """Draw n whole numbers below 2**31, for other generators to begin with."""
     draw = random.integers if isinstance(random, np.random.Generator) else random.randint
     return [int(seed) for seed in draw(1 << 31, size=n)]
+
+
+# Numbers for kernels. A literal is a type of its own: numba compiles all that is called with it
+# once more.
+ZERO, NONE, YES = np.int64(0), np.int64(-1), np.bool_(True)

@@ -29,7 +29,9 @@ _signatures: dict[Any, tuple[Any, ...]] = {}
 _seconds: dict[Any, float] = {}
 
 
-def kernel(*signature: Any, seconds: float = _SECONDS) -> Callable[[Callable[..., Any]], Any]:
+def kernel(
+    *signature: Any, seconds: float = _SECONDS, is_called: bool = True
+) -> Callable[[Callable[..., Any]], Any]:
     """Declare a function that Python calls, its code cached on disk where numba can write.
 
     `compile_kernels` compiles it. numba notices a change in this function's own file only, so
@@ -39,14 +41,16 @@ def kernel(*signature: Any, seconds: float = _SECONDS) -> Callable[[Callable[...
         can be written
     `seconds`: about how long it takes to compile, if more than a second. Users who wait are told
         the sum.
+    `is_called`: whether Python calls it; otherwise only kernels do, by its address
     """
+    settings = {"no_cpython_wrapper": not is_called}
 
     def declare(function: Callable[..., Any]) -> Any:
         with _compiler_enabled():
             try:
-                dispatcher = _njit(function, cache=True)
+                dispatcher = _njit(function, cache=True, **settings)
             except RuntimeError:  # numba found no folder that it may write to
-                dispatcher = _njit(function)
+                dispatcher = _njit(function, **settings)
         _signatures[dispatcher], _seconds[dispatcher] = signature, seconds
         return dispatcher
 

@@ -6,17 +6,21 @@ from typing import NamedTuple
 
 import numpy as np
 
+from skbn._core.addresses import address_of
 from skbn._core.arrays import Booleans, Floats, Integers
 from skbn._core.resources import Threads
 from skbn._orders.family_lists import FamilyLists
-from skbn._orders.growth_kernels import GrownSets, Growth, grow_for_insertions
+from skbn._orders.growth_kernels import GrownSets, Growth, grow_for_insertions, grow_parents
 from skbn._orders.insertion_kernels import State, choose_families, state_of
 from skbn._orders.list_kernels import ListArrays
 from skbn._orders.placement import PlacementSearch
 from skbn._orders.refit_kernels import family_scratch, refit_parents, select_forward
 from skbn._orders.regression_kernels import LEAST_PIVOT, Regressions, Subsets, score_subsets
 
-GROWTH_KERNELS = refit_parents, choose_families, grow_for_insertions, score_subsets, select_forward
+GROWTH_KERNELS = (
+    *(refit_parents, grow_parents, choose_families, grow_for_insertions),
+    *(score_subsets, select_forward),
+)
 
 # The logarithm of how many families are scored at first, from 2**20 to 2**21 in all: those of the
 # columns that explain most of each child. Up to 17 columns, these are all families.
@@ -225,6 +229,7 @@ class FamilyGrowth:
             np.empty(m, dtype=np.int64),
             self._max_parents,
             self._least,
+            address_of(grow_parents),
         )
 
 

@@ -3,9 +3,11 @@
 from typing import NamedTuple
 
 import numpy as np
-from numba import int64
+from numba import float64, int64
+from numba.types import Tuple
 
-from skbn._core.arrays import F1, I1, I2, S2
+from skbn._core.addresses import by_address
+from skbn._core.arrays import F1, I1, I2, NONE, S2, ZERO
 from skbn._core.compile import inner_kernel, kernel, pasted_kernel, tuple_type
 from skbn._orders.insertion_kernels import STATE, flip
 from skbn._orders.list_kernels import LISTS, first_fit, has
@@ -22,6 +24,7 @@ class Growth(NamedTuple):
     changes: I1  # (m,): scratch: the columns that are moved past the child one at a time
     max_parents: int
     least: float  # smaller differences of scores are rounding
+    grow: int  # the address of `grow_parents`
 
 
 class GrownSets(NamedTuple):
@@ -36,64 +39,11 @@ GROWTH = tuple_type(Growth)
 FOUND = tuple_type(GrownSets)
 
 
-@kernel(LISTS, STATE, GROWTH, FOUND, int64, seconds=0.9)
-def grow_for_insertions(lists, state, growth, found, x):
-    """Grow the parents of x for the order, and for each insertion that changes what it may have.
-
-    Starting from its family, parents are added and deleted, of all columns that precede x, until
-    that raises the score no more: in the order as it is; with one later column in front of x; with
-    one parent behind x; and with x further behind or further in front. The state is only read.
-
-    Returns `n_found`: 0 also if rounding would decide the scores of all families with the required
-    parents.
-    """
-    members, changes = growth.members, growth.changes
-    regressions, family = growth.regressions, growth.family
-    may_be_parent, must_be_parent = regressions.may_be_parent[x], regressions.must_be_parent[x]
-    left, is_open, least = family.left, family.is_open, growth.least
-    m, where, no, n_found = state.order.size, state.position[x], np.int64(-1), np.int64(0)
-    n = _list_chosen(lists, state.position, state.chosen[x], growth, x)
-    n, score, _ = _grow(lists, growth, found, x, members, n, no, np.inf, n_found)
-    if not _has_required(family, must_be_parent, x):
-        return 0
-    n_members, score, n_found = _grow(lists, growth, found, x, members, n, no, least, n_found)
-
-    # With one later column in front of x, or one parent behind it.
-    for t in range(n_members):
-        members[t] = family.members[t]
-    n, score, _ = _grow(lists, growth, found, x, members, n_members, no, np.inf, n_found)
-    n_changes = _list_changes(state.order, where, growth, x, n, n_members, score)
-    for i in range(n_changes):
-        y = changes[i]
-        is_open[y] = not is_open[y]
-        added = y if is_open[y] else no
-        _, _, n_found = _grow(lists, growth, found, x, members, n_members, added, least, n_found)
-        is_open[y] = not is_open[y]
-
-    # With x behind one more column at a time. In the end all columns are open.
-    n, score, _ = _grow(lists, growth, found, x, members, n_members, no, np.inf, n_found)
-    to_explain = _to_explain(growth, x, n, score)
-    for k in range(where + 1, m):
-        y = state.order[k]
-        is_open[y] = may_be_parent[y]
-        if is_open[y] and gains_by(regressions, family, n, x, y, to_explain, score + least):
-            n, score, n_found = _grow(lists, growth, found, x, members, -1 - n, no, least, n_found)
-            to_explain = _to_explain(growth, x, n, score)
-
-    # With x in front of one more of its parents at a time.
-    n, _, _ = _grow(lists, growth, found, x, members, n_members, no, np.inf, n_found)
-    for k in range(m - 1, -1, -1):
-        y = state.order[k]
-        is_open[y] = False
-        if must_be_parent[y]:
-            break
-        if k < where and left[y] == np.inf:
-            n, _, n_found = _grow(lists, growth, found, x, family.members, n, no, least, n_found)
-    return n_found
-
-
-@inner_kernel
-def _grow(lists, growth, found, x, members, n, y, least, n_found):
+@kernel(
+    *(LISTS, GROWTH, FOUND, int64, int64[::1], int64, int64, float64, int64),
+    is_called=False,
+)
+def grow_parents(lists, growth, found, x, members, n, y, least, n_found):
     """Grow the parents of x, beginning with those of some members that are open.
 
     `n`: how many members these are; ``-1 - n`` to go on from the n parents that there are
@@ -112,10 +62,81 @@ def _grow(lists, growth, found, x, members, n, y, least, n_found):
     return n, score, n_found
 
 
+_grow = by_address(grow_parents, Tuple((int64, float64, int64)))
+
+
+@kernel(LISTS, STATE, GROWTH, FOUND, int64, seconds=0.6)
+def grow_for_insertions(lists, state, growth, found, x):
+    """Grow the parents of x for the order, and for each insertion that changes what it may have.
+
+    Starting from its family, parents are added and deleted, of all columns that precede x, until
+    that raises the score no more: in the order as it is; with one later column in front of x; with
+    one parent behind x; and with x further behind or further in front. The state is only read.
+
+    Returns `n_found`: 0 also if rounding would decide the scores of all families with the required
+    parents.
+    """
+    members, changes = growth.members, growth.changes
+    regressions, family = growth.regressions, growth.family
+    may_be_parent, must_be_parent = regressions.may_be_parent[x], regressions.must_be_parent[x]
+    left, is_open, least = family.left, family.is_open, growth.least
+    m, where, no, n_found = state.order.size, state.position[x], NONE, ZERO
+    n = _list_chosen(lists, state.position, state.chosen[x], growth, x)
+    n, score, _ = _grow(growth.grow, lists, growth, found, x, members, n, no, np.inf, n_found)
+    if not _has_required(family, must_be_parent, x):
+        return 0
+    n_members, score, n_found = _grow(
+        growth.grow, lists, growth, found, x, members, -1 - n, no, least, n_found
+    )
+
+    # With one later column in front of x, or one parent behind it.
+    for t in range(n_members):
+        members[t] = family.members[t]
+    n, score, _ = _grow(
+        growth.grow, lists, growth, found, x, members, n_members, no, np.inf, n_found
+    )
+    n_changes = _list_changes(state.order, where, growth, x, n, n_members, score)
+    for i in range(n_changes):
+        y = changes[i]
+        is_open[y] = not is_open[y]
+        added = y if is_open[y] else no
+        _, _, n_found = _grow(
+            growth.grow, lists, growth, found, x, members, n_members, added, least, n_found
+        )
+        is_open[y] = not is_open[y]
+
+    # With x behind one more column at a time. In the end all columns are open.
+    n, score, _ = _grow(
+        growth.grow, lists, growth, found, x, members, n_members, no, np.inf, n_found
+    )
+    to_explain = _to_explain(growth, x, n, score)
+    for k in range(where + 1, m):
+        y = state.order[k]
+        is_open[y] = may_be_parent[y]
+        if is_open[y] and gains_by(regressions, family, n, x, y, to_explain, score + least):
+            n, score, n_found = _grow(
+                growth.grow, lists, growth, found, x, members, -1 - n, no, least, n_found
+            )
+            to_explain = _to_explain(growth, x, n, score)
+
+    # With x in front of one more of its parents at a time.
+    n, _, _ = _grow(growth.grow, lists, growth, found, x, members, n_members, no, np.inf, n_found)
+    for k in range(m - 1, -1, -1):
+        y = state.order[k]
+        is_open[y] = False
+        if must_be_parent[y]:
+            break
+        if k < where and left[y] == np.inf:
+            n, _, n_found = _grow(
+                growth.grow, lists, growth, found, x, family.members, n, no, least, n_found
+            )
+    return n_found
+
+
 @pasted_kernel
 def _list_chosen(lists, position, chosen, growth, x):
     """Open the columns before x, and list its chosen parents; return how many these are."""
-    may_be_parent, n = growth.regressions.may_be_parent[x], np.int64(0)
+    may_be_parent, n = growth.regressions.may_be_parent[x], ZERO
     for y in range(may_be_parent.size):
         growth.family.is_open[y] = position[y] < position[x] and may_be_parent[y]
         bit = np.int64(lists.bits[x, y])
@@ -141,7 +162,7 @@ def _list_changes(order, where, growth, x, n, n_members, score):
 
     Later columns that gain by themselves come first, and then the parents that need not precede x.
     """
-    changes, regressions, n_changes = growth.changes, growth.regressions, np.int64(0)
+    changes, regressions, n_changes = growth.changes, growth.regressions, ZERO
     enough, to_explain = score + growth.least, _to_explain(growth, x, n, score)
     for k in range(where + 1, order.size):
         y = order[k]
@@ -160,7 +181,7 @@ def _list_changes(order, where, growth, x, n, n_members, score):
 @pasted_kernel
 def _keep_open(family, members, n_members):
     """Set the family's members to those of some that are open; return their number."""
-    n = np.int64(0)
+    n = ZERO
     for t in range(n_members):
         if family.is_open[members[t]]:
             family.members[n] = members[t]
@@ -185,8 +206,8 @@ def _report(lists, family, found, x, n, score, least, n_found):
     for bit in range(columns.size):
         y = columns[bit]
         if y >= 0 and family.is_open[y]:
-            flip(available, np.int64(0), np.int64(bit))
-    listed = lists.scores[first_fit(lists, lists.starts[x], available, np.int64(0))]
+            flip(available, ZERO, np.int64(bit))
+    listed = lists.scores[first_fit(lists, lists.starts[x], available, ZERO)]
     is_new = score > listed + least and n_found < found.scores.size
     for f in range(n_found):
         is_new &= found.scores[f] != score

@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import boolean, int64
 
-from skbn._core.arrays import F1, I1, I2, J2, S2
-from skbn._core.compile import inner_kernel, kernel, tuple_type
+from skbn._core.arrays import F1, I1, I2, J2, S2, ZERO
+from skbn._core.compile import inner_kernel, kernel, pasted_kernel, tuple_type
 
 # Families in a block, which is skipped as a whole if it has common parents that are not available.
 BLOCK = 16
@@ -57,7 +57,7 @@ def first_fit(lists, f, available, x):
             continue
         if sets[i, 0] & missing == 0:
             # The first word rules out nearly all families, so that the others are rarely read.
-            lacking = np.int64(0)
+            lacking = ZERO
             for word in range(1, n_words):
                 lacking |= sets[i, word] & ~available[x, word]
             if lacking == 0:
@@ -73,21 +73,18 @@ def find_dominated(sets, is_new, is_dominated):
     """
     n = sets.shape[0]
     for f in range(n):
-        if is_new[f]:
-            for g in range(f):
-                if _is_within(sets, g, f):
-                    is_dominated[f] = True
+        for g in range(n if is_new[f] else 0):
+            lower, upper = g if g < f else f, f if g < f else g
+            if (g < f or (g > f and not is_new[g])) and _is_within(sets, lower, upper):
+                is_dominated[upper] = True
+                if g < f:
                     break
-            for g in range(f + 1, n):
-                if not is_dominated[f] and not is_new[g] and _is_within(sets, f, g):
-                    is_dominated[g] = True
 
 
-@inner_kernel
+@pasted_kernel
 def _is_within(sets, g, f):
-    if sets[g, 0] & ~sets[f, 0]:
-        return False
-    is_within = True
-    for word in range(1, sets.shape[1]):
+    """Return whether a family holds all parents of another one, g."""
+    is_within = sets[g, 0] & ~sets[f, 0] == 0
+    for word in range(1, sets.shape[1] if is_within else 1):
         is_within &= sets[g, word] & ~sets[f, word] == 0
     return is_within

@@ -7,14 +7,15 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from skbn._core.addresses import address_of
 from skbn._core.arrays import I1, Integers
 from skbn._core.compile import zeros
-from skbn._orders.placement_kernels import Fitting, Kept, Placement
+from skbn._orders.placement_kernels import Fitting, Kept, Placement, fit_parents
 from skbn._orders.refit_kernels import family_scratch, refit_parents
 from skbn._orders.regression_kernels import Regressions
 from skbn._orders.walk_kernels import place_and_perturb
 
-PLACEMENT_KERNELS = (refit_parents, place_and_perturb)
+PLACEMENT_KERNELS = (refit_parents, fit_parents, place_and_perturb)
 
 # The most parents of a column in this phase, beside the required ones; lists have no such limit.
 _MOST_PARENTS = 100
@@ -60,6 +61,7 @@ class PlacementSearch:
             first,
             min(max_parents, width),
             least,
+            address_of(fit_parents),
         )
         self._placement = zeros(
             *(Placement, m, m, (m, width), m, m, m, m, (m, m), (m, m), m, m + 1),

@@ -7,11 +7,14 @@ refitted from what they are, and only if they lose a parent by it, or would gain
 from typing import NamedTuple
 
 import numpy as np
+from numba import boolean, float64, int64
+from numba.types import Tuple
 
-from skbn._core.arrays import B1, B2, F1, G2, I1, I2, S1
-from skbn._core.compile import inlined_kernel, inner_kernel, pasted_kernel, tuple_type
+from skbn._core.addresses import by_address
+from skbn._core.arrays import B1, B2, F1, G2, I1, I2, NONE, S1, YES, ZERO
+from skbn._core.compile import inlined_kernel, kernel, pasted_kernel, tuple_type
 from skbn._orders.refit_kernels import least_explained, refit
-from skbn._orders.regression_kernels import Family, Regressions, score_with
+from skbn._orders.regression_kernels import FAMILY, Family, Regressions, score_with
 
 
 class Fitting(NamedTuple):
@@ -25,6 +28,7 @@ class Fitting(NamedTuple):
     first: int  # the columns before this position stay there. They have families without parents
     max_parents: int  # at most the `width` of a family
     least: float  # smaller differences of scores are rounding
+    fit: int  # the address of `fit_parents`
 
 
 class Placement(NamedTuple):
@@ -70,8 +74,11 @@ def _mark(placement, x):
         placement.marked[placement.marked[0]] = x
 
 
-@inner_kernel
-def fit(fitting, placement, kept, family, n, x, y, limit, least, is_final):
+@kernel(
+    *(FITTING, PLACEMENT, KEPT, FAMILY, int64, int64, int64, int64, float64, boolean),
+    is_called=False,
+)
+def fit_parents(fitting, placement, kept, family, n, x, y, limit, least, is_final):
     """Refit x without its parent y, or with y as another parent; or as it is if y is -1.
 
     `family`: what it is refitted in
@@ -82,18 +89,21 @@ def fit(fitting, placement, kept, family, n, x, y, limit, least, is_final):
 
     Returns the number n of parents, which are ``family.members[:n]``, and the score.
     """
-    added = np.int64(-1)
+    added = NONE
     if n < 0:
         n = _load(fitting, placement, family, x, y, limit)
         added = y if y >= 0 and family.is_open[y] else added
     n, score = refit(
         *(family.refit, fitting.regressions, family),
-        *(n, x, added, np.bool_(True), fitting.max_parents, least),
+        *(n, x, added, YES, fitting.max_parents, least),
     )
     if is_final:
         _commit(placement, kept, family, n, x, score)
         _set_gains(fitting, placement, family, n, x, score)
     return n, score
+
+
+fit = by_address(fit_parents, Tuple((int64, float64)))
 
 
 @pasted_kernel
@@ -108,7 +118,7 @@ def _load(fitting, placement, family, x, y, limit):
         is_open[z] = (position[z] < limit) & may_be_parent[z]
     if y >= 0:
         is_open[y] = True
-    n = np.int64(0)
+    n = ZERO
     for t in range(placement.n_parents[x]):
         if parents[t] == y:
             is_open[y] = False

@@ -6,6 +6,7 @@ import numpy as np
 from numba import boolean, float64, int64, types
 
 from skbn._core.addresses import address_of, by_address
+from skbn._core.arrays import NONE, ZERO
 from skbn._core.compile import inlined_kernel, kernel, pasted_kernel
 from skbn._orders.regression_kernels import (
     FAMILY,
@@ -23,8 +24,10 @@ from skbn._orders.regression_kernels import (
 
 
 @kernel(
-    REGRESSIONS, FAMILY, int64, int64, int64, boolean, int64, float64, seconds=1.3,
-)  # fmt: skip
+    *(REGRESSIONS, FAMILY, int64, int64, int64, boolean, int64, float64),
+    seconds=1.3,
+    is_called=False,
+)
 def refit_parents(regressions, family, n, x, y, is_new, max_parents, least):
     """Add or delete y; then add and delete open parents of x while that raises the score.
 
@@ -36,16 +39,16 @@ def refit_parents(regressions, family, n, x, y, is_new, max_parents, least):
     Returns the number n of parents, which are ``family.members[:n]``, and the score.
     """
     members, left = family.members, family.left
-    n_waiting = n if is_new else np.int64(0)
+    n_waiting = n if is_new else ZERO
     n = start(regressions, family, x) if is_new else n
-    t = n_inverted = np.int64(0)
-    before, n_before, is_growing = -np.inf, np.int64(-1), True
+    t = n_inverted = ZERO
+    before, n_before, is_growing = -np.inf, NONE, True
     while True:
         if t < n_waiting:
             z = members[t]
             t += 1
         elif y >= 0:
-            z, y = y, np.int64(-1)
+            z, y = y, NONE
         else:
             score = own_score(regressions, family, n, x)
             if least == np.inf:
@@ -95,7 +98,7 @@ def select_forward(regressions, family, x, n, selected):
     Returns `n_selected`: fewer than n if no other column is allowed, or explains anything.
     """
     left, shared, may_be_parent = family.left, family.shared, regressions.may_be_parent[x]
-    no, n_parents, k, t = np.int64(-1), np.int64(0), np.int64(0), np.int64(-1)
+    no, n_parents, k, t = NONE, ZERO, ZERO, NONE
     while t < left.size or (k < n and left[x] >= LEAST_PIVOT):
         if t < left.size:
             y = np.int64(t) if t >= 0 and regressions.must_be_parent[x, t] else no
@@ -125,7 +128,8 @@ def least_explained(tables, n, max_parents, left_of_child, offset, score):
         least = np.inf
     elif tables[1, n + 1] + tables[2, n + 1] == 0.0 and tables[2, n + 1] < 0.0:
         log_left = (score - tables[0, n + 1]) / tables[2, n + 1] - offset
-        least = max(0.0, left_of_child - math.exp(log_left))
+        least = left_of_child - math.exp(log_left)
+        least = least if least > 0.0 else 0.0
     return least
 
 
@@ -146,7 +150,7 @@ def _best_addition(regressions, family, n, max_parents, x, enough):
     """Return the highest score with one more parent, and that parent; -1 if none can gain."""
     left, is_open, offset = family.left, family.is_open, regressions.offsets[x]
     to_explain = least_explained(regressions.tables, n, max_parents, left[x], offset, enough)
-    best, chosen, first, end = -np.inf, np.int64(-1), np.int64(0), is_open.size
+    best, chosen, first, end = -np.inf, NONE, ZERO, is_open.size
     if to_explain >= 0.0:
         first = explains_most(left, family.shared, is_open, to_explain)
         end = first + 1
@@ -167,7 +171,7 @@ def _best_deletion(regressions, family, n, x, n_inverted):
     The first `n_inverted` columns of that are known.
     """
     best = -np.inf
-    chosen = np.int64(-1)
+    chosen = NONE
     inverse, factor, members = family.inverse, family.factor, family.members
     tables = regressions.tables
     # Otherwise the parent chosen is the one without which least is left of the child.

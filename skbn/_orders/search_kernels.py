@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import boolean, float64, int64, uint64
 
-from skbn._core.arrays import F1, I1
+from skbn._core.arrays import F1, I1, NONE, ZERO
 from skbn._core.compile import inner_kernel, kernel, pasted_kernel, tuple_type
 from skbn._core.random_numbers import uniform
 from skbn._orders.insertion_kernels import LIMITS, STATE, State, flip, walk
@@ -48,7 +48,7 @@ def order_greedily(lists, state, first, missing, is_random, random, i):
     for k in range(m):
         x = np.int64(k)
         if k >= first:
-            x = np.int64(-1)
+            x = NONE
             least = np.inf
             for y in range(m):
                 if state.position[y] == m:
@@ -89,7 +89,7 @@ def climb_and_perturb(lists, state, best, limits, n, most, random, i):
     """
     order, position, first = state.order, state.position, limits.first
     for t in range(n + 1):
-        n_insertions = centre = low = high = np.int64(0)
+        n_insertions = centre = low = high = ZERO
         if t > 0:
             if most == 0:
                 break
@@ -133,7 +133,7 @@ def _total_score(lists, state):
 @pasted_kernel
 def _number_of(columns):
     """Return how many columns a row has that ends with -1 or with its last item."""
-    n = np.int64(0)
+    n = ZERO
     while n < columns.size and columns[n] >= 0:
         n += 1
     return n

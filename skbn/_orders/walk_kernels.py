@@ -3,6 +3,7 @@
 import numpy as np
 from numba import float64, int64, uint64
 
+from skbn._core.arrays import NONE, ZERO
 from skbn._core.compile import inner_kernel, kernel, pasted_kernel
 from skbn._orders.perturbation_kernels import direction, draw_loss, draw_move, draw_surroundings
 from skbn._orders.placement_kernels import FITTING, KEPT, PLACEMENT, fit
@@ -43,8 +44,8 @@ def _walk(fitting, placement, kept, x, step, end, best, is_final):
     scores, tops = placement.scores, placement.tops
     target = k = position[x]
     hope = _sum_of_gains(order, gains, fitting.first, k)
-    no = np.int64(-1)
-    n, _ = fit(fitting, placement, kept, family, no, x, no, k, np.inf, no >= 0)
+    no = NONE
+    n, _ = fit(fitting.fit, fitting, placement, kept, family, no, x, no, k, np.inf, no >= 0)
     gain, now, before, to_explain = 0.0, scores[x], -np.inf, 0.0
     while k != end:
         z = order[k + step]
@@ -66,7 +67,7 @@ def _walk(fitting, placement, kept, x, step, end, best, is_final):
             before_z = scores[z]
             hope -= gains[z]  # only counts towards the front
             _, score = fit(
-                *(fitting, placement, kept, fitting.other),
+                *(fitting.fit, fitting, placement, kept, fitting.other),
                 *(no, z, x, position[z], least, is_final),
             )
             gain += score - before_z
@@ -76,14 +77,14 @@ def _walk(fitting, placement, kept, x, step, end, best, is_final):
         if gain > best:
             best, target = gain, k
     if is_final:
-        fit(fitting, placement, kept, family, n, x, no, k, np.inf, is_final)
+        fit(fitting.fit, fitting, placement, kept, family, n, x, no, k, np.inf, is_final)
     return best, target
 
 
 @pasted_kernel
 def _list_related(fitting, placement, centre):
     """List the columns that the family of `centre` has or gains by, and vice versa."""
-    n_related, gains = np.int64(0), placement.gains
+    n_related, gains = ZERO, placement.gains
     for z in range(placement.order.size):
         if gains[centre, z] > 0.0 or placement.has_gain[centre, z]:
             fitting.related[n_related] = z
@@ -128,13 +129,13 @@ def _list_greedily(fitting, placement, kept, n_waiting, step):
                 changed[0] += 1
                 changed[changed[0]] = y
     changed[1] = x
-    return x if m <= step < 2 * m else np.int64(-1)
+    return x if m <= step < 2 * m else NONE
 
 
 @inner_kernel
 def _next_column(placement, n_waiting):
     """Return the column of which its family leaves least, of those that can be placed next."""
-    chosen, least = np.int64(-1), np.inf
+    chosen, least = NONE, np.inf
     for x in range(placement.order.size):
         is_next = placement.position[x] == placement.order.size and n_waiting[x] == 0
         if is_next and (chosen < 0 or placement.left[x] < least):
@@ -145,7 +146,7 @@ def _next_column(placement, n_waiting):
 @pasted_kernel
 def _refit_changed(fitting, placement, kept, n_waiting, step):
     """Refit the columns of a greedy step; after these, give the changed ones the families kept."""
-    other, tops, m, no = fitting.other, placement.tops, placement.order.size, np.int64(-1)
+    other, tops, m, no = fitting.other, placement.tops, placement.order.size, NONE
     is_refitted, is_top, placed = m <= step < 3 * m, 2 * m <= step < 3 * m, no
     if step < 3 * m:
         placed = _list_greedily(fitting, placement, kept, n_waiting, step)
@@ -158,11 +159,11 @@ def _refit_changed(fitting, placement, kept, n_waiting, step):
         is_placed = z == placed
         is_final = not (is_top or is_placed)
         y = no if is_placed else placed
-        n, score = fit(fitting, placement, kept, other, n, z, y, m, least, is_final)
+        n, score = fit(fitting.fit, fitting, placement, kept, other, n, z, y, m, least, is_final)
         if is_refitted and score > tops[z]:
             tops[z] = score
         if is_placed:
-            fit(fitting, placement, kept, other, n, z, no, m, np.inf, is_placed)
+            fit(fitting.fit, fitting, placement, kept, other, n, z, no, m, np.inf, is_placed)
 
 
 @pasted_kernel
@@ -183,7 +184,7 @@ def _keep_order(placement, kept, is_back):
 @kernel(
     *(FITTING, PLACEMENT, KEPT, int64[::1], int64, int64),
     *(float64[::1], int64, uint64[::1], int64),
-    seconds=2.4,
+    seconds=1.9,
 )
 def place_and_perturb(fitting, placement, kept, n_waiting, begin, end, totals, most, random, i):
     """Place columns and climb; then perturb, climb again, and keep what is not much worse.
@@ -203,7 +204,7 @@ def place_and_perturb(fitting, placement, kept, n_waiting, begin, end, totals, m
     Returns `n_done`: how many perturbations there were. It ends after the first better order.
     """
     order, position, first = placement.order, placement.position, fitting.first
-    m, is_back, t = order.size, False, np.int64(0)
+    m, is_back, t = order.size, False, ZERO
     # One loop does all, since what it calls takes seconds to compile.
     for step in range(begin, end):
         t = step - 3 * m
@@ -211,7 +212,7 @@ def place_and_perturb(fitting, placement, kept, n_waiting, begin, end, totals, m
             _refit_changed(fitting, placement, kept, n_waiting, step)
         if t < 0:
             continue
-        n_insertions = n_related = centre = low = high = np.int64(0)
+        n_insertions = n_related = centre = low = high = ZERO
         if t > 0:
             _keep_order(placement, kept, is_back)
             if step == end - 1 or most == 0:

@@ -5,10 +5,11 @@ import pytest
 import reference
 from listed_families import LEAST, Table, bic_tables, growing_of, products_of
 
+from skbn._core.addresses import address_of
 from skbn._core.resources import Threads
 from skbn._orders.family_lists import FamilyLists
 from skbn._orders.growth import FamilyGrowth
-from skbn._orders.growth_kernels import GrownSets, Growth, grow_for_insertions
+from skbn._orders.growth_kernels import GrownSets, Growth, grow_for_insertions, grow_parents
 from skbn._orders.insertion_kernels import choose_families, state_of
 from skbn._orders.refit_kernels import select_forward
 from skbn._orders.regression_kernels import Regressions, Subsets, score_subsets
@@ -286,7 +287,7 @@ def grown(table, lists, order, x, max_parents, most=500):
     growth = Growth(
         *(table.regressions, table.family()),
         *(np.empty(table.m, dtype=np.int64) for _ in range(2)),
-        *(max_parents, LEAST),
+        *(max_parents, LEAST, address_of(grow_parents)),
     )
     available = np.empty((1, lists.sets.shape[1]), dtype=np.int64)
     n = grow_for_insertions(lists, state, growth, GrownSets(found, scores, available), x)
