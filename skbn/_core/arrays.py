@@ -103,4 +103,4 @@ def random_seeds(random: Random, n: int) -> list[int]:
 
 # Numbers for kernels. A literal is a type of its own: numba compiles all that is called with it
 # once more.
-ZERO, NONE, YES = np.int64(0), np.int64(-1), np.bool_(True)
+ZERO, NONE, NO, YES = np.int64(0), np.int64(-1), np.bool_(False), np.bool_(True)

@@ -80,26 +80,26 @@ def grow_for_insertions(lists, state, growth, found, x):
     regressions, family = growth.regressions, growth.family
     may_be_parent, must_be_parent = regressions.may_be_parent[x], regressions.must_be_parent[x]
     left, is_open, least = family.left, family.is_open, growth.least
-    m, where, no, n_found = state.order.size, state.position[x], NONE, ZERO
+    m, where, n_found = state.order.size, state.position[x], ZERO
     n = _list_chosen(lists, state.position, state.chosen[x], growth, x)
-    n, score, _ = _grow(growth.grow, lists, growth, found, x, members, n, no, np.inf, n_found)
+    n, score, _ = _grow(growth.grow, lists, growth, found, x, members, n, NONE, np.inf, n_found)
     if not _has_required(family, must_be_parent, x):
         return 0
     n_members, score, n_found = _grow(
-        growth.grow, lists, growth, found, x, members, -1 - n, no, least, n_found
+        growth.grow, lists, growth, found, x, members, -1 - n, NONE, least, n_found
     )
 
     # With one later column in front of x, or one parent behind it.
     for t in range(n_members):
         members[t] = family.members[t]
     n, score, _ = _grow(
-        growth.grow, lists, growth, found, x, members, n_members, no, np.inf, n_found
+        growth.grow, lists, growth, found, x, members, n_members, NONE, np.inf, n_found
     )
     n_changes = _list_changes(state.order, where, growth, x, n, n_members, score)
     for i in range(n_changes):
         y = changes[i]
         is_open[y] = not is_open[y]
-        added = y if is_open[y] else no
+        added = y if is_open[y] else NONE
         _, _, n_found = _grow(
             growth.grow, lists, growth, found, x, members, n_members, added, least, n_found
         )
@@ -107,7 +107,7 @@ def grow_for_insertions(lists, state, growth, found, x):
 
     # With x behind one more column at a time. In the end all columns are open.
     n, score, _ = _grow(
-        growth.grow, lists, growth, found, x, members, n_members, no, np.inf, n_found
+        growth.grow, lists, growth, found, x, members, n_members, NONE, np.inf, n_found
     )
     to_explain = _to_explain(growth, x, n, score)
     for k in range(where + 1, m):
@@ -115,12 +115,12 @@ def grow_for_insertions(lists, state, growth, found, x):
         is_open[y] = may_be_parent[y]
         if is_open[y] and gains_by(regressions, family, n, x, y, to_explain, score + least):
             n, score, n_found = _grow(
-                growth.grow, lists, growth, found, x, members, -1 - n, no, least, n_found
+                growth.grow, lists, growth, found, x, members, -1 - n, NONE, least, n_found
             )
             to_explain = _to_explain(growth, x, n, score)
 
     # With x in front of one more of its parents at a time.
-    n, _, _ = _grow(growth.grow, lists, growth, found, x, members, n_members, no, np.inf, n_found)
+    n, _, _ = _grow(growth.grow, lists, growth, found, x, members, n_members, NONE, np.inf, n_found)
     for k in range(m - 1, -1, -1):
         y = state.order[k]
         is_open[y] = False
@@ -128,7 +128,7 @@ def grow_for_insertions(lists, state, growth, found, x):
             break
         if k < where and left[y] == np.inf:
             n, _, n_found = _grow(
-                growth.grow, lists, growth, found, x, family.members, n, no, least, n_found
+                growth.grow, lists, growth, found, x, family.members, n, NONE, least, n_found
             )
     return n_found
 

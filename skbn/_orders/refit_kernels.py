@@ -98,10 +98,10 @@ def select_forward(regressions, family, x, n, selected):
     Returns `n_selected`: fewer than n if no other column is allowed, or explains anything.
     """
     left, shared, may_be_parent = family.left, family.shared, regressions.may_be_parent[x]
-    no, n_parents, k, t = NONE, ZERO, ZERO, NONE
+    n_parents, k, t = ZERO, ZERO, NONE
     while t < left.size or (k < n and left[x] >= LEAST_PIVOT):
         if t < left.size:
-            y = np.int64(t) if t >= 0 and regressions.must_be_parent[x, t] else no
+            y = np.int64(t) if t >= 0 and regressions.must_be_parent[x, t] else NONE
         else:
             y = explains_most(left, shared, may_be_parent, 0.0)
             n = n if y >= 0 else k

@@ -3,7 +3,7 @@
 import numpy as np
 from numba import float64, int64, uint64
 
-from skbn._core.arrays import NONE, ZERO
+from skbn._core.arrays import NO, NONE, YES, ZERO
 from skbn._core.compile import inner_kernel, kernel, pasted_kernel
 from skbn._orders.perturbation_kernels import direction, draw_loss, draw_move, draw_surroundings
 from skbn._orders.placement_kernels import FITTING, KEPT, PLACEMENT, fit
@@ -44,8 +44,7 @@ def _walk(fitting, placement, kept, x, step, end, best, is_final):
     scores, tops = placement.scores, placement.tops
     target = k = position[x]
     hope = _sum_of_gains(order, gains, fitting.first, k)
-    no = NONE
-    n, _ = fit(fitting.fit, fitting, placement, kept, family, no, x, no, k, np.inf, no >= 0)
+    n, _ = fit(fitting.fit, fitting, placement, kept, family, NONE, x, NONE, k, np.inf, NO)
     gain, now, before, to_explain = 0.0, scores[x], -np.inf, 0.0
     while k != end:
         z = order[k + step]
@@ -60,7 +59,7 @@ def _walk(fitting, placement, kept, x, step, end, best, is_final):
         is_open[z] = step > 0 and may_be_parent[x, z]
         is_gain = is_open[z] and gains_by(regressions, family, n, x, z, to_explain, now + least)
         if is_gain or left[z] == np.inf:
-            n, now = refit(family.refit, regressions, family, n, x, z, no >= 0, max_parents, least)
+            n, now = refit(family.refit, regressions, family, n, x, z, NO, max_parents, least)
             tops[x] = now if now > tops[x] else tops[x]
             gain += now - before
         if (gains[z] == np.inf) if step > 0 else (0.0 < gains[z] < np.inf):
@@ -68,7 +67,7 @@ def _walk(fitting, placement, kept, x, step, end, best, is_final):
             hope -= gains[z]  # only counts towards the front
             _, score = fit(
                 *(fitting.fit, fitting, placement, kept, fitting.other),
-                *(no, z, x, position[z], least, is_final),
+                *(NONE, z, x, position[z], least, is_final),
             )
             gain += score - before_z
         if is_final:
@@ -77,7 +76,7 @@ def _walk(fitting, placement, kept, x, step, end, best, is_final):
         if gain > best:
             best, target = gain, k
     if is_final:
-        fit(fitting.fit, fitting, placement, kept, family, n, x, no, k, np.inf, is_final)
+        fit(fitting.fit, fitting, placement, kept, family, n, x, NONE, k, np.inf, is_final)
     return best, target
 
 
@@ -146,24 +145,24 @@ def _next_column(placement, n_waiting):
 @pasted_kernel
 def _refit_changed(fitting, placement, kept, n_waiting, step):
     """Refit the columns of a greedy step; after these, give the changed ones the families kept."""
-    other, tops, m, no = fitting.other, placement.tops, placement.order.size, NONE
-    is_refitted, is_top, placed = m <= step < 3 * m, 2 * m <= step < 3 * m, no
+    other, tops, m = fitting.other, placement.tops, placement.order.size
+    is_refitted, is_top, placed = m <= step < 3 * m, 2 * m <= step < 3 * m, NONE
     if step < 3 * m:
         placed = _list_greedily(fitting, placement, kept, n_waiting, step)
     for j in range(1, kept.changed[0] + 1):
-        z, n, least = kept.changed[j], no, fitting.least
+        z, n, least = kept.changed[j], NONE, fitting.least
         if not is_refitted:
             n, least = kept.n_parents[z], np.inf
             for t in range(n):
                 other.members[t] = kept.parents[z, t]
         is_placed = z == placed
         is_final = not (is_top or is_placed)
-        y = no if is_placed else placed
+        y = NONE if is_placed else placed
         n, score = fit(fitting.fit, fitting, placement, kept, other, n, z, y, m, least, is_final)
         if is_refitted and score > tops[z]:
             tops[z] = score
         if is_placed:
-            fit(fitting.fit, fitting, placement, kept, other, n, z, no, m, np.inf, is_placed)
+            fit(fitting.fit, fitting, placement, kept, other, n, z, NONE, m, np.inf, YES)
 
 
 @pasted_kernel
