@@ -57,6 +57,7 @@ from skbn._branch_and_cut.walk_kernels import (
     leave_out_all,
     leave_out_node,
 )
+from skbn._core.arrays import ZERO
 from skbn._core.compile import inlined_kernel, inner_kernel, kernel, pasted_kernel
 
 # The price of a parent in the relaxation, as a share of what the first one may cost: the logarithm
@@ -66,8 +67,6 @@ _SHARE_OF_PRICE = 0.9
 _FEWEST_OPEN, _FEWEST_OPEN_ELSE = 4, 48
 # An error that changes the child's entry of an inverse by more than this share is computed anew.
 _LARGE_ERROR = 1e-10
-# Numba would compile all that is called with a literal 0 once more for it.
-_ZERO = np.int64(0)
 
 
 @kernel(CHILD_COSTS, DISCOUNTS, CHOSEN, WALK, FOUND, float64, int64, seconds=5.0)
@@ -169,7 +168,7 @@ def _bounds_of_cost(child, chosen, q):
         least += cost_of_inverse(child.weight, high, -1.0)
         most += cost_of_inverse(child.weight, low, 1.0) if low > 0 else np.inf
         if column < last:
-            regress_on(chosen, _ZERO, n, column)
+            regress_on(chosen, ZERO, n, column)
         n += 1
     return least, most
 

@@ -21,7 +21,7 @@ from skbn._branch_and_cut.window_kernels import (
     fill_cheapest,
     lift,
 )
-from skbn._core.arrays import F1, F2, I2, T1
+from skbn._core.arrays import F1, F2, I2, T1, ZERO
 from skbn._core.compile import inner_kernel, kernel, pasted_kernel, tuple_type
 from skbn._core.random_numbers import uniform
 
@@ -44,8 +44,6 @@ _SHARE_OF_BEST = 0.8
 # Adding this number to one from 0 to 1 rounds it to a multiple of 2**-32: of such coefficients, the
 # bound of a cut is exact.
 _ROUNDS = 2.0**20
-# Numba would compile all that is called with a literal 0 once more for it.
-_ZERO = np.int64(0)
 
 
 class Trial(NamedTuple):
@@ -154,9 +152,9 @@ def _evaluate(window, trial):
 def _perturb(window, coefficients, values, random):
     """Fill coefficients to begin with, and the mixture's values: the weights, perturbed."""
     for f in range(coefficients.size):
-        values[f] = window.weights[f] + _PERTURBATION * (0.5 + uniform(random, _ZERO))
+        values[f] = window.weights[f] + _PERTURBATION * (0.5 + uniform(random, ZERO))
         is_empty = window.masks[f] == 0
-        coefficients[f] = (1.0 if is_empty else 0.0) + 1e-3 * uniform(random, _ZERO)
+        coefficients[f] = (1.0 if is_empty else 0.0) + 1e-3 * uniform(random, ZERO)
     values[coefficients.size] = 1.0
 
 
@@ -173,7 +171,7 @@ def _add_cheapest(mixture, networks, found):
         if i == 0:
             cheapest = x
         if mixture.n_networks[0] < mixture.networks.shape[0]:
-            add_network(mixture, networks[x], _ZERO)
+            add_network(mixture, networks[x], ZERO)
     return cheapest
 
 

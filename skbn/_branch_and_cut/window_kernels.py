@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skbn._core.arrays import F1, I1
+from skbn._core.arrays import F1, I1, ZERO
 from skbn._core.compile import inner_kernel, pasted_kernel, tuple_type
 from skbn._core.random_numbers import random_below
 from skbn._core.subsets import least_over_subsets
@@ -18,8 +18,6 @@ from skbn._core.subsets import least_over_subsets
 _ONE = np.uint64(1)
 _BITS = np.uint64(3)
 _BLOCK = np.uint64(8)
-# Numba would compile all that is called with a literal 0 once more for it.
-_ZERO = np.int64(0)
 
 
 class WindowFamilies(NamedTuple):
@@ -172,7 +170,7 @@ def lift(window, costs, forward, scratch, order, random):
     backward, own, all_in = scratch[0], scratch[1], forward.size - 1
     bound = forward[all_in]
     for i in range(w - 1, 0, -1):
-        j = random_below(random, _ZERO, i + 1)
+        j = random_below(random, ZERO, i + 1)
         order[i], order[j] = order[j], order[i]
     lifted = bound
     for x in order:

@@ -49,7 +49,7 @@ else:
     class CallbackSupportMixin(SklearnCallbackSupportMixin):  # type: ignore[no-redef]
         """An estimator that knows whether it has callbacks.
 
-        Without callbacks, a fit skips the tasks that they are told of: half a millisecond.
+        Without callbacks, a fit saves time by not creating the tasks that they are told of.
         """
 
         _has_callbacks = False

@@ -82,7 +82,7 @@ def columns_of_small_sets(subsets: SmallSubsets, widths: Sequence[int]) -> Integ
 def walk_small_sets(factor, starts, offsets, last, most, binomials, set_starts, log_det):
     """Store the log-determinants of the sets of two or more whose last node is `last`.
 
-    After the last one, store those of the single nodes.
+    If `last` is the number of nodes, store those of the single nodes instead.
     """
     m = starts.size - 1
     width = starts[min(last + 1, m)]
