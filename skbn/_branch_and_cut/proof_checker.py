@@ -99,8 +99,8 @@ def certified_bound(families: FamilyCosts, proof: Proof) -> float:
 class _Cut(NamedTuple):
     """A cut that holds.
 
-    The table has only those sets that a family's parents can be: the cache holds more of them. The
-    columns of a cluster are all one bit in a set.
+    The table has only those sets that a family's parents can be: the cache holds more of them. All
+    columns of a cluster share one bit.
     """
 
     columns: npt.NDArray[np.int16]

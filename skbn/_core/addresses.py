@@ -1,7 +1,7 @@
 """Kernels that others call through their address.
 
-Whatever calls an inner kernel optimises its code again. A long kernel that several others call is
-compiled once, and they get its address in one of their arguments.
+LLVM optimises the code of an inner kernel again in each kernel that calls it. A long kernel that
+several others call is compiled once instead, and they get its address in one of their arguments.
 """
 
 from typing import Any
